@@ -54,6 +54,7 @@ import * as Operator from "./venue/Operator.js"
 import { programVersion } from "../domain/Version.js"
 import * as Reconcile from "./venue/Reconcile.js"
 import * as Tail from "./venue/Tail.js"
+import * as VerifySolvency from "./venue/VerifySolvency.js"
 
 /** Why a data directory's journal cannot be read, as a tool ends. */
 const endedUnreadable = {
@@ -586,6 +587,37 @@ const reconcile = Cli.make("reconcile", remote, (parsed) =>
     }
   })).pipe(Cli.withDescription("Compares what the treasury holds on the ledger with what the venue owes by its journal, to the atom"))
 
+/** A file's JSON. */
+const jsonOf = (file: string): Effect.Effect<unknown, Ended> =>
+  Effect.try({
+    try: () => JSON.parse(fs.readFileSync(file, "utf8")) as unknown,
+    catch: (error) => usage(`${file} cannot be read as JSON: ${String(error)}`)
+  })
+
+const verifySolvency = Cli.make("verify-solvency", {
+  proof: CliOptions.text("proof").pipe(
+    CliOptions.withDescription("A file with the answer of GET /v1/accounts/{accountId}/solvency-proof")
+  ),
+  published: named("published", "A file with the answer of GET /v1/solvency of the same sequence"),
+  url: named("url", "Where the venue listens, to be asked for what it published instead")
+}, (parsed) =>
+  Effect.gen(function*() {
+    const file = Option.getOrUndefined(parsed.published)
+    const url = Option.getOrUndefined(parsed.url)?.replace(/\/+$/, "")
+    const proof = yield* jsonOf(parsed.proof)
+    const published = file !== undefined && url === undefined
+      ? yield* jsonOf(file)
+      : url !== undefined && file === undefined
+      ? yield* Operator.solvency(url, VerifySolvency.sequenceOf(proof)).pipe(
+        Effect.provide(FetchHttpClient.layer),
+        Effect.mapError((error) => new Ended({ code: noAnswerCode, text: error.text }))
+      )
+      : yield* usage("verify-solvency takes --published or --url")
+    const { holds, lines } = VerifySolvency.told(proof, published)
+    yield* sayLines(lines)
+    if (!holds) return yield* new Ended({ code: refusedCode, text: "not all of it holds" })
+  })).pipe(Cli.withDescription("Checks that an account's balance is counted in what the venue published of its solvency, and that it adds up"))
+
 const withdrawals = Cli.make("withdrawals").pipe(
   Cli.withDescription("Whether withdrawals are taken"),
   Cli.withSubcommands([
@@ -614,6 +646,7 @@ const command = Cli.make("venue").pipe(
     resume,
     limits,
     reconcile,
+    verifySolvency,
     withdrawals,
     journal,
     audit,

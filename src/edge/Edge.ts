@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
 import type { Environment } from "../domain/Environment.js"
 import { assert } from "../domain/Assert.js"
 import { Marks } from "../domain/Marks.js"
@@ -14,6 +15,7 @@ import * as ApiKeys from "../identity/ApiKeys.js"
 import * as Identity from "../identity/Identity.js"
 import { KeyUses } from "../identity/KeyUses.js"
 import { Funds } from "../funds/Funds.js"
+import { Solvency } from "../funds/solvency/Solvency.js"
 import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
@@ -197,6 +199,8 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
   const random = yield* SecureRandom
   const now = (): number => clock.unsafeCurrentTimeMillis()
   const nextSession = (): string => `ixs_${Buffer.from(random.bytes(requestIdBytes)).toString("hex")}`
+  const funds = yield* Funds
+  const nextSlice = Slices.make((yield* Turns).schedule)
   const services: Services = {
     state,
     submit,
@@ -207,11 +211,19 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     rateLimits: RateLimits.make(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
     identity: Identity.make(settings.site, settings.signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, random, yield* Marks),
-    funds: yield* Funds,
+    funds,
+    solvency: new Solvency({
+      reads: state,
+      reconcile: funds.reconcile,
+      nextSlice,
+      now,
+      secret: settings.signerSecret,
+      fork: (effect) => void Runtime.runFork(runtime)(effect)
+    }),
     keyUses: yield* KeyUses,
     now,
     nextRequestId: requestIds(random),
-    nextSlice: Slices.make((yield* Turns).schedule),
+    nextSlice,
     environment: settings.environment,
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,

@@ -203,6 +203,16 @@ export interface BalanceView {
   readonly lastSequence: number
 }
 
+/** Every account's equity at one sequence, in money atoms. A copy, which its holder may keep. */
+export interface EquitiesView {
+  /** By account: collateral with unrealised PnL at mark; negative only of one that is about to be liquidated. */
+  readonly equityAtoms: Float64Array
+  /** Of all accounts, the insurance fund's included. */
+  readonly collateralAtoms: bigint
+  /** Entry notionals of all shorts less those of all longs. */
+  readonly entryImbalanceAtoms: bigint
+}
+
 /** An account's margin with one of its positions, money in money atoms. */
 export interface MarginView {
   readonly equityAtoms: number
@@ -440,6 +450,8 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
+  /** Of all accounts, in one go; undefined while funding is being settled. */
+  readonly equities: () => EquitiesView | undefined
   /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than a place if one is given. */
   readonly balanceChanges: (account: number, market: number, before: Place | undefined, limit: number) => ReadonlyArray<BalanceChangeView>
   /** What closes an account's positions by itself, by market, then oldest first; in one market unless `anyMarket`. */

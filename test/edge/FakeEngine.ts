@@ -296,6 +296,10 @@ export class FakeEngine implements Reads {
     minWithdrawalAtoms: 1_000_000
   }
 
+  equities(): undefined {
+    return undefined
+  }
+
   brackets(): ReadonlyArray<BracketView> {
     return []
   }

@@ -11,9 +11,11 @@ import type * as Session from "../../src/domain/Session.js"
 import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
 import { type AutoClose, noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { Operation } from "../../src/operations/Operations.js"
+import { Accounts } from "../../src/engine/Accounts.js"
 import { Bracket, Brackets } from "../../src/engine/accounts/Brackets.js"
 import { type Direction, long, short } from "../../src/engine/accounts/Triggers.js"
 import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
+import { equities } from "../../src/engine/accounts/Equities.js"
 import { scoreOf } from "../../src/engine/accounts/Deleveraging.js"
 import { priceOf } from "../../src/engine/accounts/LiquidationPrice.js"
 import * as Margin from "../../src/engine/Margin.js"
@@ -55,6 +57,19 @@ const whole = (row: Row, column: string): number => {
   return text.startsWith("-") ? -atoms(text.slice(1), 0) : atoms(text, 0)
 }
 const shown = (moneyAtoms: number): string => formatDecimal(moneyAtoms, moneyScale)
+
+/** The equity of an account alone in its market, and its leaf. */
+const solvencyOf = (row: Row): Row => {
+  const accounts = new Accounts()
+  accounts.setCollateral(accounts.open(1, 1), whole(row, "Collateral"))
+  const held = new Positions.Positions()
+  const slot = held.touch(accounts, 0, 0)
+  held.setQuantity(slot, whole(row, "Size"))
+  held.setEntryNotional(slot, whole(row, "Entry notional"))
+  const view = equities({ accounts, positions: held, markets: [{ mark: whole(row, "Mark"), factor: 1 }], settling: 0 })
+  const equity = view!.equityAtoms[0]!
+  return { Equity: String(equity), Leaf: String(Math.max(0, equity)) }
+}
 
 /** The tiers that the rules name, read from their text: thresholds in USDC. */
 const tiers: Market.Parameters["maintenanceMarginTiers"] = [...rules.matchAll(/from (\d+)(?: USDC)? at (\d+) bps/g)].map((match) => ({
@@ -371,6 +386,7 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
   "announced margins": announcedMargins,
   sessions: sessionAt,
   "ended keys": keysTold,
+  solvency: solvencyOf,
   retention: remembering
 }
 

@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import * as Envelopes from "../../edge/http/Envelopes.js"
+import { PublishedSolvency } from "../../edge/funds/solvency.js"
 import { OperatorCancel, type OperatorCancelBody } from "../../edge/operator/cancelByOperator.js"
 import { DemoCredit } from "../../edge/operator/creditAccount.js"
 import { DemoAccounts } from "../../edge/operator/openDemoAccounts.js"
@@ -253,6 +254,13 @@ export const status = (url: string) =>
     const metrics = yield* read(url, "/metrics")
     return { readiness, metrics: metrics.text }
   })
+
+/** What the venue published of its solvency at a sequence. */
+export const solvency = (url: string, sequence: number) =>
+  Effect.flatMap(
+    read(url, `/v1/solvency?sequence=${sequence}`),
+    ({ status, text }) => status === 200 ? decode(withoutToken(url), PublishedSolvency, text) : fail(withoutToken(url), status, text)
+  )
 
 /** The venue's limits. */
 export const limits = (url: string) =>

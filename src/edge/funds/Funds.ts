@@ -2,6 +2,7 @@
 import { cancelDeposit, confirmDeposit, createDeposit, getDeposit, listDeposits } from "./deposits.js"
 import { cancelLedgerPartyChange, changeLedgerParty, confirmLedgerPartyChange, getLedgerParty } from "./ledgerParty.js"
 import { pinPasskeys } from "./pins.js"
+import { getSolvency, getSolvencyProof } from "./solvency.js"
 import { cancelWithdrawal, confirmWithdrawal, createWithdrawal, getWithdrawal, listWithdrawals } from "./withdrawals.js"
 
 /** The routes, in the order in which the reference lists them. */
@@ -20,5 +21,7 @@ export const routes = [
   changeLedgerParty,
   cancelLedgerPartyChange,
   confirmLedgerPartyChange,
-  pinPasskeys
+  pinPasskeys,
+  getSolvency,
+  getSolvencyProof
 ] as const

@@ -4,6 +4,7 @@ import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
 import type { Funds } from "../../funds/Funds.js"
+import type { Solvency } from "../../funds/solvency/Solvency.js"
 import type { Identity } from "../../identity/Identity.js"
 import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
@@ -34,6 +35,7 @@ export interface Services {
   readonly trustedProxies: number
   readonly identity: Identity
   readonly funds: Context.Tag.Service<Funds>
+  readonly solvency: Solvency
   readonly keyUses: Context.Tag.Service<KeyUses>
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */

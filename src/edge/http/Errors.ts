@@ -408,6 +408,33 @@ export const ledgerUnavailable: Failure = {
   }
 }
 
+/** Nothing that shows solvency was made yet; the request has begun it. */
+export const solvencyUnavailable: Failure = {
+  description: {
+    ...invalid,
+    name: "SolvencyUnavailable",
+    status: 503,
+    code: "snapshot_unavailable",
+    compatName: "ExchangeNotAvailable",
+    retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The balances of all accounts are being put together: repeat the same request shortly."
+  }
+}
+
+/** Of a sequence at which nothing was published, or that has gone. */
+export const solvencyNotKept: Failure = {
+  description: {
+    ...invalid,
+    name: "SolvencyNotKept",
+    status: 404,
+    code: "not_found",
+    compatName: "OrderNotFound",
+    recoveryActions: ["refresh_state"],
+    safeMessage: "Nothing is kept of this sequence: only the latest and the one before are."
+  }
+}
+
 /** What only an operator can set right. */
 export const ledgerStopped: Failure = {
   description: {
@@ -493,6 +520,8 @@ export const all: ReadonlyArray<Failure> = [
   workloadKeysUnavailable,
   ledgerUnavailable,
   ledgerStopped,
+  solvencyUnavailable,
+  solvencyNotKept,
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
   passkeyNotPinned,

@@ -10,6 +10,7 @@ import * as Funding from "../markets/Funding.js"
 import { IdentityReads } from "../identity/Reads.js"
 import { Principal } from "../../operations/Header.js"
 import type { Bracket } from "./Brackets.js"
+import { equities } from "./Equities.js"
 import { liquidationPrice } from "./LiquidationPrice.js"
 import type { Ranking } from "./Rankings.js"
 import { long } from "./Triggers.js"
@@ -19,6 +20,7 @@ import type {
   BalanceChangeView,
   BalanceView,
   BracketView,
+  EquitiesView,
   Fill,
   FundingPayment,
   InsuranceFundView,
@@ -132,6 +134,10 @@ export class AccountReads extends IdentityReads {
       withdrawableAtoms: Withdrawable.withdrawableAtoms(this.state, account),
       lastSequence: accounts.lastSequence(account)
     }
+  }
+
+  equities(): EquitiesView | undefined {
+    return equities(this.state)
   }
 
   balanceChanges(account: number, market: number, before: Place | undefined, limit: number): ReadonlyArray<BalanceChangeView> {

@@ -1,0 +1,256 @@
+/**
+ * Checks what a venue published of its solvency, and that one's own balance is counted in it, without asking the venue for
+ * anything but the two answers themselves. It needs `node:crypto` and nothing else.
+ *
+ * Nothing in an answer is believed but what follows from it: where each sibling goes is reckoned from the leaf's place and the number
+ * of leaves, every sum is checked to be no less than nothing, and both children's sums are part of what each node is hashed as.
+ */
+import { createHash } from "node:crypto"
+
+/** The answer of `GET /v1/accounts/{accountId}/solvency-proof`. */
+export interface SolvencyProof {
+  readonly version: "external-solvency-proof/v1"
+  readonly accountId: string
+  readonly journalSequence: number
+  readonly rootHash: string
+  readonly leafCount: number
+  readonly balancesAtoms: string
+  readonly leafIndex: number
+  readonly balanceAtoms: string
+  readonly salt: string
+  readonly siblings: ReadonlyArray<{ readonly hash: string; readonly sumAtoms: string }>
+}
+
+/** The answer of `GET /v1/solvency`. */
+export interface PublishedSolvency {
+  readonly version: "external-solvency/v1"
+  readonly asset: string
+  readonly journalSequence: number
+  readonly rootHash: string
+  readonly leafCount: number
+  readonly balancesAtoms: string
+  readonly shortfallAtoms: string
+  readonly collateralAtoms: string
+  readonly entryImbalanceAtoms: string
+  readonly reservedAtoms: string
+  readonly feesAtoms: string
+  readonly fundingPoolAtoms: string
+  readonly creditedAtoms: string
+  readonly confirmedDepositsAtoms: string
+  readonly confirmedWithdrawalsAtoms: string
+  readonly treasury: {
+    readonly partyId: string
+    readonly ledgerOffset: number
+    readonly heldAtoms: string
+    readonly uncreditedDepositsAtoms: string
+    readonly unattributedAtoms: string
+  } | null
+}
+
+/** One thing that was checked, in words. */
+export interface Finding {
+  readonly holds: boolean
+  readonly text: string
+}
+
+export interface Verdict {
+  /** Whether all that was checked holds. */
+  readonly holds: boolean
+  readonly findings: ReadonlyArray<Finding>
+}
+
+interface Node {
+  readonly hash: Buffer
+  readonly sum: bigint
+}
+
+const hashPattern = /^[0-9a-f]{64}$/
+const unsignedPattern = /^(?:0|[1-9][0-9]{0,59})$/
+const signedPattern = /^(?:0|-?[1-9][0-9]{0,59})$/
+const idPattern = /^[\x21-\x7e]{1,128}$/
+const mostLeaves = 2 ** 32
+
+const zero = Buffer.alloc(1)
+const sha256 = (tag: string, ...parts: ReadonlyArray<Buffer>): Buffer =>
+  createHash("sha256").update(Buffer.concat([Buffer.from(`perpetuum/solvency/${tag}/v1`), zero, ...parts])).digest()
+
+/** A text that ends with a zero byte, which none has within. */
+const ended = (text: string): Buffer => Buffer.concat([Buffer.from(text), zero])
+
+const parent = (left: Node, right: Node): Node => ({
+  hash: sha256("node", left.hash, ended(String(left.sum)), right.hash, ended(String(right.sum))),
+  sum: left.sum + right.sum
+})
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+
+/** Whether every member of an object is what its check says. */
+const isShaped = (value: unknown, checks: Readonly<Record<string, (member: unknown) => boolean>>): boolean =>
+  typeof value === "object" && value !== null
+  && Object.entries(checks).every(([name, check]) => check((value as Readonly<Record<string, unknown>>)[name]))
+
+const matches = (pattern: RegExp) => (value: unknown): boolean => typeof value === "string" && pattern.test(value)
+const is = (expected: string) => (value: unknown): boolean => value === expected
+
+const siblingChecks = { hash: matches(hashPattern), sumAtoms: matches(unsignedPattern) }
+const rootChecks = {
+  journalSequence: isCount,
+  rootHash: matches(hashPattern),
+  leafCount: (value: unknown) => isCount(value) && value <= mostLeaves,
+  balancesAtoms: matches(unsignedPattern)
+}
+
+const isProof = (value: unknown): value is SolvencyProof =>
+  isShaped(value, {
+    version: is("external-solvency-proof/v1"),
+    accountId: matches(idPattern),
+    ...rootChecks,
+    leafIndex: isCount,
+    balanceAtoms: matches(unsignedPattern),
+    salt: matches(hashPattern),
+    siblings: (siblings) => Array.isArray(siblings) && siblings.length <= 32 && siblings.every((one) => isShaped(one, siblingChecks))
+  })
+
+const treasuryChecks = {
+  partyId: (value: unknown) => typeof value === "string",
+  ledgerOffset: isCount,
+  heldAtoms: matches(unsignedPattern),
+  uncreditedDepositsAtoms: matches(unsignedPattern),
+  unattributedAtoms: matches(signedPattern)
+}
+
+const isPublished = (value: unknown): value is PublishedSolvency =>
+  isShaped(value, {
+    version: is("external-solvency/v1"),
+    asset: is("USDC"),
+    ...rootChecks,
+    shortfallAtoms: matches(unsignedPattern),
+    collateralAtoms: matches(signedPattern),
+    entryImbalanceAtoms: matches(signedPattern),
+    reservedAtoms: matches(unsignedPattern),
+    feesAtoms: matches(signedPattern),
+    fundingPoolAtoms: matches(signedPattern),
+    creditedAtoms: matches(signedPattern),
+    confirmedDepositsAtoms: matches(unsignedPattern),
+    confirmedWithdrawalsAtoms: matches(unsignedPattern),
+    treasury: (treasury) => treasury === null || isShaped(treasury, treasuryChecks)
+  })
+
+/** The top of the tree as a proof has it; undefined where its path is not as long as its place needs. */
+const topOf = ({ accountId, balanceAtoms, leafCount, leafIndex, salt, siblings }: SolvencyProof): Node | undefined => {
+  let node: Node = {
+    hash: sha256("leaf", ended(accountId), ended(balanceAtoms), Buffer.from(salt, "hex")),
+    sum: BigInt(balanceAtoms)
+  }
+  let used = 0
+  for (let index = leafIndex, width = leafCount; width > 1; index = Math.floor(index / 2), width = Math.ceil(width / 2)) {
+    const isRight = index % 2 === 1
+    // The last of an odd number goes up as it is.
+    if (!isRight && index + 1 === width) continue
+    const sibling = siblings[used++]
+    if (sibling === undefined) return undefined
+    const beside = { hash: Buffer.from(sibling.hash, "hex"), sum: BigInt(sibling.sumAtoms) }
+    node = isRight ? parent(beside, node) : parent(node, beside)
+  }
+  return used === siblings.length ? node : undefined
+}
+
+const rootOf = ({ journalSequence, leafCount }: SolvencyProof, { hash, sum }: Node): string =>
+  sha256("root", ended(String(journalSequence)), ended(String(leafCount)), ended(String(sum)), hash).toString("hex")
+
+const usdc = (atoms: bigint): string => {
+  const digits = String(atoms < 0n ? -atoms : atoms).padStart(7, "0")
+  return `${atoms < 0n ? "-" : ""}${digits.slice(0, -6)}.${digits.slice(-6)} USDC`
+}
+
+const verdict = (findings: ReadonlyArray<Finding>): Verdict => ({ holds: findings.every(({ holds }) => holds), findings })
+
+const finding = (holds: boolean, text: string, otherwise: string): Finding => ({ holds, text: holds ? text : otherwise })
+
+/** Whether what was published agrees with itself, and whether the treasury holds what is owed. */
+export const verifyPublished = (published: unknown): Verdict => {
+  if (!isPublished(published)) return verdict([{ holds: false, text: "what was published is not an answer of GET /v1/solvency" }])
+  const atoms = (name: Exclude<keyof PublishedSolvency, "treasury">): bigint => BigInt(published[name])
+  const equities = atoms("collateralAtoms") + atoms("entryImbalanceAtoms")
+  const inside = equities + atoms("reservedAtoms") + atoms("feesAtoms") + atoms("fundingPoolAtoms")
+  const brought = atoms("creditedAtoms") + atoms("confirmedDepositsAtoms") - atoms("confirmedWithdrawalsAtoms")
+  const findings = [
+    finding(
+      atoms("balancesAtoms") - atoms("shortfallAtoms") === equities,
+      `the balances come to ${usdc(atoms("balancesAtoms"))}, which is the collaterals with the profit not realised yet`,
+      "the balances are not the collaterals with the profit not realised yet"
+    ),
+    finding(
+      inside === brought,
+      "what is inside the venue is what came in less what went out, to the atom",
+      `what is inside the venue differs from what came in less what went out by ${usdc(inside - brought)}`
+    )
+  ]
+  return verdict([...findings, ...treasuryFindings(published)])
+}
+
+/** What the treasury holds against what is owed: to owners and the insurance fund, and for funding on its way. */
+const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> => {
+  const { treasury } = published
+  if (treasury === null) {
+    return [{ holds: false, text: "the ledger could not be asked when this was made: nothing is said of what the treasury holds" }]
+  }
+  const held = BigInt(treasury.heldAtoms)
+  const uncredited = BigInt(treasury.uncreditedDepositsAtoms)
+  const attributed = BigInt(published.confirmedDepositsAtoms) - BigInt(published.confirmedWithdrawalsAtoms) + uncredited
+  const credited = BigInt(published.creditedAtoms)
+  const owed = BigInt(published.balancesAtoms) + BigInt(published.reservedAtoms) + BigInt(published.fundingPoolAtoms) + uncredited
+  const backed = held + credited
+  return [
+    finding(
+      BigInt(treasury.unattributedAtoms) === held - attributed && held === attributed,
+      "what the treasury holds is what the journal accounts for, to the atom",
+      `what the treasury holds differs from what the journal accounts for by ${usdc(held - attributed)}`
+    ),
+    finding(
+      backed >= owed,
+      `at ledger offset ${treasury.ledgerOffset} ${treasury.partyId} is said to hold ${usdc(held)}`
+        + `${credited === 0n ? "" : `, and ${usdc(credited)} were credited without a deposit`}: all of ${
+          usdc(owed)
+        } that is owed is covered`,
+      `${usdc(owed)} are owed, and only ${usdc(backed)} stand behind it`
+    )
+  ]
+}
+
+/** Whether the balance of a proof is counted in what was published. */
+export const verifyProof = (proof: unknown, published: unknown): Verdict => {
+  if (!isProof(proof)) {
+    return verdict([{ holds: false, text: "the proof is not an answer of GET /v1/accounts/{accountId}/solvency-proof" }])
+  }
+  if (!isPublished(published)) return verifyPublished(published)
+  const { journalSequence, leafCount, leafIndex } = proof
+  const isSame = journalSequence === published.journalSequence
+    && leafCount === published.leafCount
+    && proof.rootHash === published.rootHash
+    && proof.balancesAtoms === published.balancesAtoms
+  const top = leafIndex < leafCount ? topOf(proof) : undefined
+  const isUnder = top !== undefined && rootOf(proof, top) === published.rootHash
+  return verdict([
+    finding(
+      isSame,
+      `the proof is of what was published at sequence ${journalSequence}, a tree of ${leafCount} accounts`,
+      "the proof is not of what was published: another sequence, number of accounts, sum or root"
+    ),
+    finding(
+      top !== undefined,
+      `its path leads from leaf ${leafIndex} to the top`,
+      `its path does not lead from leaf ${leafIndex} of ${leafCount} to the top`
+    ),
+    finding(
+      isUnder,
+      `the leaf of ${proof.accountId} with ${usdc(BigInt(proof.balanceAtoms))} is under the published root`,
+      "the leaf is not under the published root"
+    ),
+    finding(
+      top !== undefined && String(top.sum) === published.balancesAtoms,
+      "the sums along the path come to the published sum, so that the balance is counted in it",
+      "the sums along the path do not come to the published sum"
+    )
+  ])
+}

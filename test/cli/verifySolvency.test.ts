@@ -1,0 +1,76 @@
+/** `venue verify-solvency` over files: what it says, and how it ends. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { afterAll, describe, expect, test } from "vitest"
+import { leafOf, rootOf } from "../funds/solvency/NaiveTree.js"
+import { run } from "./Tool.js"
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "verify-solvency-"))
+afterAll(() => fs.rmSync(directory, { recursive: true }))
+
+const salt = "5a".repeat(32)
+const rootHash = rootOf(7, 1, leafOf("acc_1s", 5_000_000n, salt))
+const root = { journalSequence: 7, rootHash, leafCount: 1, balancesAtoms: "5000000" }
+const proof = {
+  version: "external-solvency-proof/v1",
+  accountId: "acc_1s",
+  ...root,
+  leafIndex: 0,
+  balanceAtoms: "5000000",
+  salt,
+  siblings: []
+}
+const published = {
+  version: "external-solvency/v1",
+  asset: "USDC",
+  ...root,
+  shortfallAtoms: "0",
+  collateralAtoms: "5000000",
+  entryImbalanceAtoms: "0",
+  reservedAtoms: "0",
+  feesAtoms: "0",
+  fundingPoolAtoms: "0",
+  creditedAtoms: "0",
+  confirmedDepositsAtoms: "5000000",
+  confirmedWithdrawalsAtoms: "0",
+  treasury: {
+    partyId: "treasury::1220",
+    ledgerOffset: 9,
+    heldAtoms: "5000000",
+    uncreditedDepositsAtoms: "0",
+    unattributedAtoms: "0"
+  }
+}
+
+const fileOf = (name: string, value: unknown): string => {
+  const file = path.join(directory, name)
+  fs.writeFileSync(file, JSON.stringify(value))
+  return file
+}
+
+const verify = (...args: ReadonlyArray<string>) => run("dist/src/cli/venue.js", ["verify-solvency", ...args])
+
+describe("verify-solvency", () => {
+  test("says what it checked, and ends with 0 where all of it holds", async () => {
+    const { code, stdout } = await verify("--proof", fileOf("proof.json", proof), "--published", fileOf("published.json", published))
+    expect(stdout).toContain("holds  the leaf of acc_1s with 5.000000 USDC is under the published root")
+    expect(stdout).toContain(
+      "holds  at ledger offset 9 treasury::1220 is said to hold 5.000000 USDC: all of 5.000000 USDC that is owed is covered"
+    )
+    expect([code, stdout.includes("FAILS")]).toEqual([0, false])
+  })
+
+  test("ends with 1 where a balance was changed", async () => {
+    const changed = fileOf("changed.json", { ...proof, balanceAtoms: "6000000" })
+    const { code, stdout } = await verify("--proof", changed, "--published", fileOf("published.json", published))
+    expect(stdout).toContain("FAILS  the leaf is not under the published root")
+    expect(code).toBe(1)
+  })
+
+  test("ends with 3 without a place where something was published, and where a file is none", async () => {
+    const file = fileOf("proof.json", proof)
+    expect((await verify("--proof", file)).code).toBe(3)
+    expect((await verify("--proof", path.join(directory, "none.json"), "--published", file)).code).toBe(3)
+  })
+})

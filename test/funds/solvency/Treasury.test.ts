@@ -1,0 +1,41 @@
+/** What is published while money moves on the ledger: held against the treasury at the same moment, a pending withdrawal included. */
+import { expect, test } from "vitest"
+import { verifyProof, verifyPublished } from "../../../src/client/solvency/Solvency.js"
+import { Bank, Owner } from "../Bank.js"
+
+const depositAtoms = 25_000_000
+const amountAtoms = 10_000_000
+const nowhere = `nowhere::1220${"ab".repeat(32)}`
+
+/** What is published next. */
+const published = async (owner: Owner) => {
+  const before = await owner.ask("GET", "/v1/solvency")
+  for (let tries = 0; tries < 100; tries++) {
+    await owner.bank.venue.leap(10_000)
+    const { json, status } = await owner.ask("GET", "/v1/solvency")
+    if (status === 200 && json.journalSequence !== before.json.journalSequence) return json
+  }
+  throw new Error("no tree was published")
+}
+
+test("the treasury holds what is owed, also what a withdrawal has reserved, and the owner's balance is counted", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.open(bank)
+  const id = await owner.request("deposit", depositAtoms)
+  await bank.venue.leap(30_000)
+  await bank.give(await owner.party, depositAtoms)
+  expect(await owner.confirm("deposit", id)).toBe("ledger_confirmed")
+  await owner.request("withdrawal", amountAtoms, nowhere)
+
+  const answer = await published(owner)
+  expect(answer).toMatchObject({
+    balancesAtoms: String(depositAtoms - amountAtoms),
+    reservedAtoms: String(amountAtoms),
+    creditedAtoms: "0",
+    confirmedDepositsAtoms: String(depositAtoms),
+    treasury: { heldAtoms: String(depositAtoms), unattributedAtoms: "0" }
+  })
+  const proof = await owner.must("GET", `/v1/accounts/{account}/solvency-proof?sequence=${answer.journalSequence}`)
+  expect([...verifyPublished(answer).findings, ...verifyProof(proof, answer).findings].filter(({ holds }) => !holds)).toEqual([])
+  expect(proof.balanceAtoms).toBe(String(depositAtoms - amountAtoms))
+}, 60_000)

@@ -1,0 +1,191 @@
+/** The tree and its proofs against one made in the plainest way, and the verifier against proofs that were changed. */
+import * as fc from "fast-check"
+import { expect, test } from "vitest"
+import { type SolvencyProof, verifyProof, verifyPublished } from "../../../src/client/solvency/Solvency.js"
+import { leaf, parent } from "../../../src/funds/solvency/Hashing.js"
+import { Salts } from "../../../src/funds/solvency/Salts.js"
+import { Tree } from "../../../src/funds/solvency/Tree.js"
+import { leafOf, levelsOf, type NaiveNode, parentOf, rootOf } from "./NaiveTree.js"
+
+const hex = (given: Uint8Array): string => Buffer.from(given).toString("hex")
+const accountIdOf = (account: number): string => `acc_${account}`
+const secret = "secret-of-the-tests"
+
+const treeOf = (balances: ReadonlyArray<number>, sequence = 7): Tree => {
+  const tree = new Tree(sequence, Float64Array.from(balances), accountIdOf, new Salts(secret, sequence))
+  for (const _ of tree.making());
+  return tree
+}
+
+const proofOf = (tree: Tree, account: number): SolvencyProof => {
+  const { balanceAtoms, index, salt, siblings } = tree.pathOf(account)!
+  return {
+    version: "external-solvency-proof/v1",
+    accountId: accountIdOf(account),
+    journalSequence: tree.sequence,
+    rootHash: hex(tree.rootHash),
+    leafCount: tree.leafCount,
+    balancesAtoms: String(tree.sum),
+    leafIndex: index,
+    balanceAtoms: String(balanceAtoms),
+    salt: hex(salt),
+    siblings: siblings.map(({ hash, sum }) => ({ hash: hex(hash), sumAtoms: String(sum) }))
+  }
+}
+
+/** What a venue publishes that has these accounts, and nothing else. */
+const publishedOf = ({ balancesAtoms, journalSequence, leafCount, rootHash }: SolvencyProof) => ({
+  version: "external-solvency/v1",
+  asset: "USDC",
+  journalSequence,
+  rootHash,
+  leafCount,
+  balancesAtoms,
+  shortfallAtoms: "0",
+  collateralAtoms: balancesAtoms,
+  entryImbalanceAtoms: "0",
+  reservedAtoms: "0",
+  feesAtoms: "0",
+  fundingPoolAtoms: "0",
+  creditedAtoms: "0",
+  confirmedDepositsAtoms: balancesAtoms,
+  confirmedWithdrawalsAtoms: "0",
+  treasury: { partyId: "treasury", ledgerOffset: 5, heldAtoms: balancesAtoms, uncreditedDepositsAtoms: "0", unattributedAtoms: "0" }
+})
+
+const balances = fc.array(fc.oneof(fc.constant(0), fc.maxSafeNat()), { minLength: 1, maxLength: 70 })
+
+test("every account's proof leads to the root of a tree that was made in the plainest way", () => {
+  fc.assert(fc.property(balances, (given) => {
+    const tree = treeOf(given)
+    const proofs = given.map((_, account) => proofOf(tree, account))
+    const leaves: Array<NaiveNode> = []
+    for (const proof of proofs) leaves[proof.leafIndex] = leafOf(proof.accountId, BigInt(proof.balanceAtoms), proof.salt)
+    expect(Object.keys(leaves)).toHaveLength(given.length)
+    const levels = levelsOf(leaves)
+    const [top] = levels.at(-1)!
+    expect(tree.sum).toBe(given.reduce((sum, atoms) => sum + BigInt(atoms), 0n))
+    expect(top!.sum).toBe(tree.sum)
+    expect(hex(tree.rootHash)).toBe(rootOf(7, given.length, top!))
+    for (const proof of proofs) {
+      const siblings = levels.flatMap((level, height) => level[(proof.leafIndex >> height) ^ 1] ?? [])
+      expect(proof.siblings).toEqual(siblings.map(({ hash, sum }) => ({ hash, sumAtoms: String(sum) })))
+      expect(verifyProof(proof, publishedOf(proof))).toMatchObject({ holds: true })
+    }
+    expect(verifyPublished(publishedOf(proofs[0]!))).toMatchObject({ holds: true })
+    expect(tree.pathOf(given.length)).toBeUndefined()
+  }), { numRuns: 60 })
+})
+
+test("the same secret and sequence make the same tree, another sequence other leaves in another order", () => {
+  const given = Array.from({ length: 100 }, (_, account) => account)
+  const [one, again, later] = [treeOf(given), treeOf(given), treeOf(given, 8)]
+  expect(again.rootHash).toEqual(one.rootHash)
+  const salts = (tree: Tree) => given.map((account) => hex(tree.pathOf(account)!.salt))
+  expect(new Set([...salts(one), ...salts(later)]).size).toBe(200)
+  const order = (tree: Tree) => given.map((account) => tree.pathOf(account)!.index)
+  expect(order(later)).not.toEqual(order(one))
+  expect([...order(later)].sort((left, right) => left - right)).toEqual(given)
+})
+
+type Forgery = (proof: SolvencyProof) => SolvencyProof | undefined
+
+const withSibling = (change: (sibling: SolvencyProof["siblings"][number]) => SolvencyProof["siblings"][number]): Forgery => (proof) =>
+  proof.siblings.length === 0 ? undefined : { ...proof, siblings: proof.siblings.map((one, at) => at === 0 ? change(one) : one) }
+
+/** Takes a node above the leaf for a leaf. */
+const raised: Forgery = (proof) =>
+  proof.siblings.length < 2
+    ? undefined
+    : { ...proof, leafIndex: proof.leafIndex >> 1, leafCount: Math.ceil(proof.leafCount / 2), siblings: proof.siblings.slice(1) }
+
+const forgeries: Readonly<Record<string, Forgery>> = {
+  "another balance": (proof) => ({ ...proof, balanceAtoms: String(BigInt(proof.balanceAtoms) + 1n) }),
+  "a balance under nothing": (proof) => ({ ...proof, balanceAtoms: "-1" }),
+  "another account": (proof) => ({ ...proof, accountId: `${proof.accountId}0` }),
+  "another salt": (proof) => ({ ...proof, salt: "5a".repeat(32) }),
+  "another place": (proof) => proof.leafCount === 1 ? undefined : { ...proof, leafIndex: (proof.leafIndex + 1) % proof.leafCount },
+  "a place behind the last": (proof) => ({ ...proof, leafIndex: proof.leafCount }),
+  "another number of leaves": (proof) => ({ ...proof, leafCount: proof.leafCount + 1 }),
+  "siblings in another order": (proof) =>
+    proof.siblings.length < 2 ? undefined : { ...proof, siblings: [proof.siblings[1]!, proof.siblings[0]!, ...proof.siblings.slice(2)] },
+  "a path cut at the top": (proof) => proof.siblings.length === 0 ? undefined : { ...proof, siblings: proof.siblings.slice(0, -1) },
+  "a path cut at the leaf": (proof) => proof.siblings.length === 0 ? undefined : { ...proof, siblings: proof.siblings.slice(1) },
+  "a path that goes on": (proof) => ({ ...proof, siblings: [...proof.siblings, { hash: proof.rootHash, sumAtoms: "0" }] }),
+  "a node for a leaf": raised,
+  "a sibling's sum": withSibling((one) => ({ ...one, sumAtoms: String(BigInt(one.sumAtoms) + 1n) })),
+  "a sibling's sum under nothing": withSibling((one) => ({ ...one, sumAtoms: `-${one.sumAtoms}1` })),
+  "a sibling's hash": withSibling((one) => ({ ...one, hash: "5a".repeat(32) })),
+  "another sequence": (proof) => ({ ...proof, journalSequence: proof.journalSequence + 1 }),
+  "another sum": (proof) => ({ ...proof, balancesAtoms: String(BigInt(proof.balancesAtoms) + 1n) })
+}
+
+test.each(Object.entries(forgeries))("%s is refused, also where the venue publishes it so", (_, forge) => {
+  let forged = 0
+  fc.assert(fc.property(balances, fc.nat(), (given, chosen) => {
+    const proof = proofOf(treeOf(given), chosen % given.length)
+    const changed = forge(proof)
+    if (changed === undefined) return
+    forged++
+    expect(verifyProof(changed, publishedOf(proof)).holds).toBe(false)
+    expect(verifyProof(changed, { ...publishedOf(changed), rootHash: proof.rootHash }).holds).toBe(false)
+  }), { numRuns: 40 })
+  expect(forged).toBeGreaterThan(0)
+})
+
+test("a leaf that is counted twice makes another root: the last of an odd level is not repeated", () => {
+  const [one, two, three] = [1, 2, 3].map((atoms) => leafOf(`acc_${atoms}`, BigInt(atoms), "5a".repeat(32))) as [
+    NaiveNode,
+    NaiveNode,
+    NaiveNode
+  ]
+  const odd = levelsOf([one, two, three]).at(-1)![0]!
+  const repeated = levelsOf([one, two, three, three]).at(-1)![0]!
+  expect(odd).toEqual(parentOf(parentOf(one, two), three))
+  expect(repeated.hash).not.toBe(odd.hash)
+  expect(rootOf(7, 3, odd)).not.toBe(rootOf(7, 4, odd))
+  // The venue's own tree of three has the root of three leaves, and no sum but theirs.
+  const tree = treeOf([1, 2, 3])
+  expect(tree.sum).toBe(6n)
+  for (const account of [0, 1, 2]) expect(proofOf(tree, account).siblings.length).toBe(tree.pathOf(account)!.index === 2 ? 1 : 2)
+})
+
+test("a node binds each child's sum: the same total split otherwise is another node", () => {
+  const [left, right] = [{ hash: new Uint8Array(32).fill(1), sum: 5n }, { hash: new Uint8Array(32).fill(2), sum: 7n }]
+  const whole = parent(left, right)
+  expect(whole.sum).toBe(12n)
+  for (const by of [1n, -1n, 5n]) {
+    const moved = parent({ ...left, sum: left.sum - by }, { ...right, sum: right.sum + by })
+    expect(moved.sum).toBe(whole.sum)
+    expect(moved.hash).not.toEqual(whole.hash)
+  }
+  expect(parent(right, left).hash).not.toEqual(whole.hash)
+})
+
+test("a leaf is hashed as no node is", () => {
+  const salt = new Uint8Array(32).fill(3)
+  const made = leaf("acc_1", 12, salt)
+  expect(hex(made.hash)).toBe(leafOf("acc_1", 12n, hex(salt)).hash)
+  expect(parent({ hash: salt, sum: 12n }, { hash: salt, sum: 0n }).hash).not.toEqual(made.hash)
+})
+
+test("what was published is held against itself and the treasury", () => {
+  const published = publishedOf(proofOf(treeOf([5_000_000, 7_000_000]), 0))
+  const { treasury } = published
+  const failing = (change: object): ReadonlyArray<string> =>
+    verifyPublished({ ...published, ...change }).findings.flatMap(({ holds, text }) => holds ? [] : [text])
+  expect(failing({})).toEqual([])
+  expect(failing({ shortfallAtoms: "1" })).toEqual(["the balances are not the collaterals with the profit not realised yet"])
+  expect(failing({ reservedAtoms: "2" })).toEqual([
+    "what is inside the venue differs from what came in less what went out by 0.000002 USDC",
+    "12.000002 USDC are owed, and only 12.000000 USDC stand behind it"
+  ])
+  expect(failing({ treasury: { ...treasury, heldAtoms: "11999999", unattributedAtoms: "-1" } })).toEqual([
+    "what the treasury holds differs from what the journal accounts for by -0.000001 USDC",
+    "12.000000 USDC are owed, and only 11.999999 USDC stand behind it"
+  ])
+  expect(failing({ treasury: { ...treasury, heldAtoms: "11999999" } })).toHaveLength(2)
+  expect(failing({ treasury: null })).toHaveLength(1)
+  expect(failing({ collateralAtoms: "1.5" })).toEqual(["what was published is not an answer of GET /v1/solvency"])
+  expect(verifyPublished(undefined).holds).toBe(false)
+})
