@@ -7,6 +7,7 @@
  */
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
+import { statusOf } from "./model/NaiveFunds.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
@@ -350,6 +351,7 @@ class Run {
     // The venue hears of all of it.
     this.pass(settlingMs)
     this.until("a start", () => host.reads !== undefined, healingBudgetMs)
+    for (const transfer of model.funds.transfers) this.witness.count(`${transfer.kind} came to be ${statusOf(transfer)}`)
     this.witness.see({ _tag: "Reconciled", book: bank.book(), reads: host.reads! })
   }
 

@@ -220,8 +220,8 @@ class Depositor {
   }
 
   #goOn(): void {
-    const open = this.random.pick(this.#open.length === 0 ? [undefined] : this.#open)
-    if (open === undefined) return this.#deposit()
+    if (this.#open.length === 0) return this.#deposit()
+    const open = this.random.pick(this.#open)
     this.#say(Calls.initiate(this.#who, open), (answer, call) => {
       this.#forget(open, answer)
       if (answer?.status !== 200 || member(answer, "status") !== "approval_required" || this.session === undefined) return this.#next()
