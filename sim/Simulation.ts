@@ -50,6 +50,9 @@ const healingBudgetMs = 120_000
 
 const hourMs = 3_600_000
 
+/** How much longer than all others owners with a ledger make their calls at most. */
+const mostMovingMs = 15_000
+
 /** How often it is looked whether money has come to its end, for how long, and how far the ledger's clock goes ahead in between. */
 const settlingMs = 4_000
 const mostSettlings = 30
@@ -234,9 +237,12 @@ class Run {
       const owners = options.owners !== undefined && options.owners.owners > 0 ? this.beginOwners(options.owners) : []
       if (options.tickets !== undefined && options.tickets.calls > 0) this.beginTickets(options.tickets, owners)
       if (options.favorites !== undefined && options.favorites.calls > 0) this.beginFavorites(options.favorites, owners)
-      if (options.funds !== undefined) this.beginFunds(options.funds)
+      const haveMoved = options.funds === undefined ? () => true : this.beginFunds(options.funds)
       if (options.standings !== undefined) this.beginStandings(options.standings, owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
+      // Owners with a ledger wait for it: they are given a while longer.
+      const endMs = this.world.elapsedMs() + mostMovingMs
+      this.until("owners with a ledger", () => haveMoved() || this.world.elapsedMs() >= endMs, 2 * mostMovingMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
       this.until("the script", finished, script.endMs + healingBudgetMs)
@@ -244,9 +250,9 @@ class Run {
     this.endMs = this.world.elapsedMs()
   }
 
-  private beginFunds(options: NonNullable<World.World["options"]["funds"]>): void {
+  private beginFunds(options: NonNullable<World.World["options"]["funds"]>): () => boolean {
     const { clients, world: { ownersPlans, root } } = this
-    Depositors.start({ time: ownersPlans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open }, root.split("depositors"), options)
+    return Depositors.start({ time: ownersPlans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open }, root.split("depositors"), options)
   }
 
   /** Days pass, so that what is new comes to be old enough. */

@@ -621,8 +621,8 @@ const funds = (random: SimRandom): Funds | undefined =>
   random.chance(fundsShare)
     ? {
       owners: random.pick([1, 1, 2]),
-      calls: random.pick([60, 90, 120]),
-      meanPauseMs: random.pick([20, 100, 300]),
+      calls: random.pick([90, 120, 160]),
+      meanPauseMs: random.pick([10, 30, 100]),
       days: random.pick([0, 1, 2]),
       bank: {
         faultRate: random.pick([0, 0.05, 0.15, 0.3]),

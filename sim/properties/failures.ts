@@ -70,7 +70,9 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if (actions.length !== 1 || !known.has(`${status} ${String(code)} ${String(rejectionGuard)} ${String(actions[0])}`)) {
     return "is none of the failures there are"
   }
-  if (retryable !== (status === 429 || status === 503 || waited.has(code)))
+  // What an operator has to set right first is not asked again.
+  const isOperators = status === 503 && actions[0] === "contact_operator"
+  if (retryable !== ((status === 429 || status === 503 || waited.has(code)) && !isOperators))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
   // Those who publish the keys of workloads are no part of the venue, and have no name.
   const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined

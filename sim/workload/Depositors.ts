@@ -43,7 +43,7 @@ type Then = (answer: Answer | undefined, call: number) => void
 const weights = {
   deposit: 10,
   "go on": 40,
-  withdraw: 12,
+  withdraw: 16,
   "give up": 1.5,
   "change party": 2,
   "add a passkey": 3,
@@ -298,8 +298,8 @@ class Depositor {
   }
 }
 
-/** Begins what the owners with a ledger do. */
-export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): void => {
+/** Begins what the owners with a ledger do; tells whether they have made all their calls. */
+export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): () => boolean => {
   let left = calls
   const spend = (): boolean => left-- > 0
   const owners = Array.from({ length: count }, (_, index) => new Depositor(index, desk, random.split(`depositor-${index}`), meanPauseMs, spend))
@@ -307,4 +307,5 @@ export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owner
     owner.others = owners.filter((other) => other !== owner)
     owner.start()
   }
+  return () => left <= 0
 }

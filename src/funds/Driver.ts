@@ -225,10 +225,9 @@ export class Driver {
       })
   })
 
-  /** Goes on with all transfers, and reads what becomes of them, for as long as the venue lives. */
-  get drive(): Effect.Effect<never> {
-    const reading = Effect.forever(Effect.zipRight(this.readLatch.close, this.look))
-    return Effect.zipRight(Effect.all([this.work, reading], { concurrency: "unbounded", discard: true }), Effect.never)
+  /** What goes on with all transfers, and what reads what becomes of them: each runs for as long as the venue lives. */
+  get loops(): ReadonlyArray<Effect.Effect<never>> {
+    return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
 

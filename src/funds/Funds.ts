@@ -132,8 +132,9 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         report: last.report
       })
     },
+    // Each is the scope's own: whoever stops the venue before one of them has begun waits for none that never does.
     drive: Effect.zipRight(
-      Effect.all(options.reconcileMs === 0 ? [driver.drive] : [driver.drive, watched], { concurrency: "unbounded", discard: true }),
+      Effect.forEach(options.reconcileMs === 0 ? driver.loops : [...driver.loops, watched], (loop) => Effect.forkIn(loop, scope), { discard: true }),
       Effect.never
     )
   }
