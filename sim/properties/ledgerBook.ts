@@ -37,6 +37,8 @@ interface State {
   readonly current: Map<string, string>
   /** The hash of each submission. */
   readonly submissions: Map<string, string | undefined>
+  /** Acceptances that the journal tells. */
+  readonly told: Array<{ readonly sequence: number; readonly commandId: string; readonly offset: number }>
   /** Ledger ends that steps are bound to, by transfer and step. */
   readonly boundAt: Map<string, number>
 }
@@ -92,6 +94,9 @@ const committed = (state: State, { command, sequence }: Record): Verdict => {
     case "BeginSubmission":
       state.submissions.set(command.submissionId, state.current.get(placeOf(command)))
       return holds
+    case "NoteCompletion":
+      if (command.outcome === "accepted") state.told.push({ sequence, commandId: command.commandId, offset: command.offset })
+      return holds
     default:
       return holds
   }
@@ -122,6 +127,9 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
   const { book, reads } = seen
   const verdict = takenVerdict(state, book)
   if (verdict !== undefined) return verdict
+  const done = new Set(book.done.map(({ commandId, offset }) => `${offset} ${commandId}`))
+  const invented = state.told.find(({ commandId, offset }) => !done.has(`${offset} ${commandId}`))
+  if (invented !== undefined) return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
   const effects = new Map<string, string>()
   for (const { hash } of book.done) {
     const place = placeOf(state.transactions.get(hash)!)
@@ -159,7 +167,7 @@ export const ledgerBook: Property<State> = {
   name: "ledger-and-journal-agree-to-the-atom",
   invariant: "I10",
   kind: "safety",
-  initial: () => ({ transfers: new Map(), transactions: new Map(), current: new Map(), submissions: new Map(), boundAt: new Map() }),
+  initial: () => ({ transfers: new Map(), transactions: new Map(), current: new Map(), submissions: new Map(), told: [], boundAt: new Map() }),
   observe: (state, seen) => {
     if (seen._tag === "Reconciled") return reconciled(state, seen)
     if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
