@@ -7,6 +7,7 @@
  */
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
+import { statusOf } from "./model/NaiveFunds.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
@@ -26,13 +27,14 @@ import type { Desk } from "./workload/Desk.js"
 import * as Agents from "./workload/Agents.js"
 import * as Favorites from "./workload/Favorites.js"
 import type { KeyHolder } from "./workload/OwnerCalls.js"
+import * as Depositors from "./workload/Depositors.js"
 import * as Owners from "./workload/Owners.js"
 import * as Standings from "./workload/Standings.js"
 import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
-import { firstOfAgents, firstOfFavorites, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
+import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
@@ -47,6 +49,16 @@ const callBudgetMs = 10_000
 const healingBudgetMs = 120_000
 
 const hourMs = 3_600_000
+
+/** How much longer than all others owners with a ledger make their calls at most. */
+const mostMovingMs = 15_000
+
+/** How often it is looked whether money has come to its end, for how long, and how far the ledger's clock goes ahead in between. */
+const settlingMs = 4_000
+const mostSettlings = 30
+const ledgerLeapMs = 20 * 60_000
+/** Behind so many of them the venue's clock goes on to where nobody may approve any more what waits for him. */
+const settlingsUntilExpiry = 4
 
 /** Simulated milliseconds for which nobody sends anything after that. */
 const quietMs = 5_000
@@ -180,6 +192,7 @@ class Run {
     } else this.act(this.told)
     this.heal(operator)
     this.until("healing", () => this.hasRestored && clients.pending.size === 0 && host.reads !== undefined, healingBudgetMs)
+    this.settleMoney()
     this.letTimePass()
     this.finish()
     if (this.request.unproven !== true) {
@@ -214,6 +227,8 @@ class Run {
     const { clients, faults, request: { script, steps }, world: { options, root } } = this
     clients.open = true
     faults.begin()
+    this.world.bank?.begin()
+    this.planDays()
     if (script === undefined) {
       operator.start()
       clients.identities.forEach((who, index) =>
@@ -222,13 +237,33 @@ class Run {
       const owners = options.owners !== undefined && options.owners.owners > 0 ? this.beginOwners(options.owners) : []
       if (options.tickets !== undefined && options.tickets.calls > 0) this.beginTickets(options.tickets, owners)
       if (options.favorites !== undefined && options.favorites.calls > 0) this.beginFavorites(options.favorites, owners)
+      const haveMoved = options.funds === undefined ? () => true : this.beginFunds(options.funds)
       if (options.standings !== undefined) this.beginStandings(options.standings, owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
+      // Owners with a ledger wait for it: they are given a while longer.
+      const endMs = this.world.elapsedMs() + mostMovingMs
+      this.until("owners with a ledger", () => haveMoved() || this.world.elapsedMs() >= endMs, 2 * mostMovingMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
       this.until("the script", finished, script.endMs + healingBudgetMs)
     }
     this.endMs = this.world.elapsedMs()
+  }
+
+  private beginFunds(options: NonNullable<World.World["options"]["funds"]>): () => boolean {
+    const { clients, world: { ownersPlans, root } } = this
+    return Depositors.start({ time: ownersPlans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open }, root.split("depositors"), options)
+  }
+
+  /** Days pass, so that what is new comes to be old enough. */
+  private planDays(): void {
+    const { clients, host, world: { options: { funds }, ownersPlans, root } } = this
+    const random = root.split("days")
+    for (let day = 0; day < (funds?.days ?? 0); day++) {
+      ownersPlans.after(random.between(2_000, 20_000), () => {
+        if (clients.open) host.age(25 * hourMs)
+      })
+    }
   }
 
   private beginOwners(options: NonNullable<World.World["options"]["owners"]>): ReadonlyArray<KeyHolder> {
@@ -290,6 +325,7 @@ class Run {
     const { clients, faults, host, request, witness, world, world: { time } } = this
     clients.open = false
     faults.end()
+    this.world.bank?.heal()
     witness.see({ _tag: "Healed", atEpochMs: time.nowEpochMs() })
     const crash = faults.atEnd(request.script)
     if (crash !== undefined && host.process !== undefined) host.crash(crash.loss)
@@ -304,6 +340,41 @@ class Run {
       }
     }
     time.after(2_000, restore)
+  }
+
+  /** What is under way on the ledger comes to its end, and the books are compared. */
+  private settleMoney(): void {
+    const { host, model, world: { bank, time } } = this
+    if (bank === undefined) return
+    for (let settlings = 0; settlings < mostSettlings && this.moneyMoves(bank.book().prunedThrough); settlings++) {
+      if (settlings === settlingsUntilExpiry) {
+        const clock = host.process?.clock.unsafeCurrentTimeMillis() ?? time.nowEpochMs()
+        host.age(Math.max(0, model.atEpochMs - clock) + 25 * hourMs)
+      }
+      bank.leap(ledgerLeapMs)
+      this.pass(settlingMs)
+    }
+    // The venue hears of all of it.
+    this.pass(settlingMs)
+    this.until("a start", () => host.reads !== undefined, healingBudgetMs)
+    for (const transfer of model.funds.transfers) this.witness.count(`${transfer.kind} came to be ${statusOf(transfer)}`)
+    this.witness.see({ _tag: "Reconciled", book: bank.book(), reads: host.reads! })
+  }
+
+  /** Whether something is under way that the venue can still bring to its end. */
+  private moneyMoves(prunedThrough: number): boolean {
+    const { host: { reads } } = this
+    return reads === undefined || [...reads.openTransfers(), ...reads.transfersToDrive()].some(({ kind, stepAtHand: step }) =>
+      (step?.binding?.ledgerEndOffset ?? prunedThrough) >= prunedThrough && (kind !== "withdrawal" || reads.funds.stop === undefined)
+    )
+  }
+
+  private pass(millis: number): void {
+    let passed = false
+    this.world.time.after(millis, () => {
+      passed = true
+    })
+    this.until("a while", () => passed, 2 * millis)
   }
 
   /** Nobody sends anything for a while, the index feed neither: what falls due must be done all the same. */

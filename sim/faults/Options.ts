@@ -5,6 +5,7 @@
 import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
+import type * as SimBank from "../world/SimBank.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Limits } from "../properties/Observation.js"
@@ -91,6 +92,8 @@ export interface Options {
   readonly favorites?: Favorites
   /** What an operator says of accounts, and agents who trade. Absent from what was kept before there was any of it. */
   readonly standings?: Standings
+  /** Money on a ledger. Absent where the venue has none. */
+  readonly funds?: Funds
   /**
    * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
    * feed runs, and nothing fails until the workload begins.
@@ -181,6 +184,17 @@ export interface Standings {
   /** Whether accounts may be affiliates, and whether there is a platform whose workloads may have bots' keys. */
   readonly affiliates: boolean
   readonly workloads: boolean
+}
+
+/** A ledger with its signer, and owners who bring money in and take it out: drawn by generators of their own, and bounded. */
+export interface Funds {
+  readonly owners: number
+  /** Calls that all of them begin together. */
+  readonly calls: number
+  readonly meanPauseMs: number
+  /** How many days, at most, the venue's clock goes ahead while the run lasts, so that passkeys come to be old enough. */
+  readonly days: number
+  readonly bank: SimBank.Behaviour
 }
 
 /** The venue's own bounds, as it is configured. */
@@ -576,6 +590,56 @@ const standings = (random: SimRandom): Standings => {
   }
 }
 
+/** In how many runs there is a ledger: the others are what they would be without any. */
+const fundsShare = 0.35
+/** What one record takes that holds a prepared transaction, bytes. */
+const preparedBytes = 48 * 1024
+
+const faultWeights = (random: SimRandom): SimBank.Behaviour["weights"] => {
+  const weight = (): number => random.pick([0, 0, 1, 1, 4])
+  return {
+    answer_late: weight(),
+    drop_request: weight(),
+    drop_answer: weight(),
+    complete_twice: weight(),
+    complete_after: weight(),
+    complete_unknown: weight(),
+    refuse: random.pick([0, 0, 0.5]),
+    refuse_since_first_won: weight() * 2,
+    refuse_indefinite: weight(),
+    in_flight: weight(),
+    other_hash: random.pick([0, 0, 0.5]),
+    other_bytes: random.pick([0, 0, 0.5]),
+    restart: weight(),
+    pass_maximum: weight(),
+    // What the ledger has forgotten only an operator can set right: few runs come to it.
+    prune: random.pick([0, 0, 0, 0, 0.2])
+  }
+}
+
+const funds = (random: SimRandom): Funds | undefined =>
+  random.chance(fundsShare)
+    ? {
+      owners: random.pick([1, 1, 2]),
+      calls: random.pick([90, 120, 160]),
+      meanPauseMs: random.pick([10, 30, 100]),
+      days: random.pick([0, 1, 2]),
+      bank: {
+        faultRate: random.pick([0, 0.05, 0.15, 0.3]),
+        weights: faultWeights(random),
+        maxDelayMs: random.pick([1, 5, 40]),
+        meanLeapMs: random.pick([0, 3_000, 10_000]),
+        perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_500_000])
+      }
+    }
+    : undefined
+
+/** Blocks and segments with room for what the ledger prepares. */
+const withPrepared = (bounds: Bounds): Bounds => {
+  const maxBlockBytes = bounds.maxBlockBytes + preparedBytes
+  return { ...bounds, maxBlockBytes, segmentBytes: Math.max(bounds.segmentBytes, Math.ceil((4 * maxBlockBytes) / 1024) * 1024) }
+}
+
 const sessions = (random: SimRandom): Sessions => {
   const present = random.chance(sessionsShare)
   return {
@@ -675,13 +739,16 @@ const few: ReadonlyArray<Limits> = [
 
 const limits = (random: SimRandom): Limits => random.chance(limitedShare) ? random.pick(few) : unlimited
 
+/** All but money on a ledger, which is drawn beside the rest. */
+type Drawn = Required<Omit<Options, "funds">>
+
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
   const drawnEdges = edges(random.split("edges"))
-  const drawn: Required<Options> = {
+  const drawn: Drawn = {
     network: {
       requestLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
       replyLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
@@ -745,10 +812,12 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     : sized
   // A table that is full finds room in what it forgets only where a day passes while it is.
   const passing = { meanFaultMs: 1_500, maxJumpMs: longJumpMs, freezeShare: 0 }
-  return ofProfile(profile, isPast ? { ...fitting, clock: passing } : fitting, random)
+  const options = ofProfile(profile, isPast ? { ...fitting, clock: passing } : fitting, random)
+  const money = profile === "calm" ? undefined : funds(random.split("funds"))
+  return money === undefined ? options : { ...options, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
 }
 
-const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom): Options => {
+const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options => {
   switch (profile) {
     case "swarm":
       return drawn

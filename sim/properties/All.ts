@@ -32,6 +32,7 @@ import { identityEqualsModel } from "./identityEqualsModel.js"
 import { identityIsAsAsked } from "./identityIsAsAsked.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
+import { ledgerBook } from "./ledgerBook.js"
 import { ledgerMoney } from "./ledgerMoney.js"
 import { liquidation } from "./liquidation.js"
 import { listings } from "./listings.js"
@@ -61,6 +62,7 @@ import { standings } from "./standings.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
 import { tables } from "./tables.js"
+import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
 import { zeroSum } from "./zeroSum.js"
 
@@ -74,6 +76,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(zeroSum),
   watch(ledgerMoney),
   watch(fundsEqualModel),
+  watch(ledgerBook),
   watch(book),
   watch(feedRebuildsBook),
   watch(band),
@@ -128,5 +131,6 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(failures),
   watch(everyCommandAnswered),
   watch(dueIsDone),
+  watch(transfersEnd),
   watch(readyAgain)
 ]

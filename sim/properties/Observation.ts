@@ -3,7 +3,7 @@
  * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
  */
 import type { Record } from "../../src/journal/Record.js"
-import type { PreviewView } from "../../src/engine/Reads.js"
+import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Scheduled } from "../../src/sessions/Sessions.js"
 import type { Decided } from "../../src/sequencer/Feed.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
@@ -84,6 +84,23 @@ export interface Settings {
 /** When a refusal without a record was decided: by the clock's time, which no record need have come to yet, or by the last record's. */
 export const refusedAtEpochMs = ({ text }: Answer, { atEpochMs }: NaiveVenue): number =>
   Math.max(Number(/"occurredAtEpochMs":([0-9]+)/.exec(text)?.[1] ?? 0), atEpochMs)
+
+/** What a ledger has done, told by itself. Hashes are in hex. */
+export interface LedgerBook {
+  /** What the treasury holds, money atoms. */
+  readonly treasuryAtoms: bigint
+  /** Completions up to this offset were forgotten. */
+  readonly prunedThrough: number
+  /** Every submission that it took; `prepared` is base64. */
+  readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
+  /** Every acceptance that it told, oldest first. */
+  readonly done: ReadonlyArray<{
+    readonly commandId: string
+    readonly hash: string
+    readonly offset: number
+    readonly submissionId: string
+  }>
+}
 
 export type Observation =
   /** A client sent a call, for the first time or again. */
@@ -220,6 +237,8 @@ export type Observation =
     readonly secrets: number
     readonly found: ReadonlyArray<{ readonly secret: string; readonly where: string }>
   }
+  /** Faults have stopped and time has passed: what the ledger has done, and what the venue says of it. */
+  | { readonly _tag: "Reconciled"; readonly book: LedgerBook; readonly reads: Pick<Reads, "funds" | "transfer"> }
   /** All faults have stopped. */
   | { readonly _tag: "Healed"; readonly atEpochMs: number }
   /** Nothing more is to come. */

@@ -9,6 +9,7 @@ import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { NaiveMemory, NaiveOutcome } from "../model/NaiveState.js"
 import { numberOf } from "../reading/Commands.js"
+import { isOfFunds } from "../reading/Funds.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -123,6 +124,19 @@ const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Ver
   return acceptedVerdict(what, info, outcome, compat ? "accepted" : "whole")
 }
 
+/** What has just been asked for on the ledger: the record's own, as it was asked, and nothing done yet. */
+const transferVerdict = (what: string, { body, endpoint }: Call, json: Json, sequence: number): Verdict => {
+  const number = (sequence * 64).toString(36)
+  if (endpoint === "changeLedgerParty") return expectMember(what, json, "partyChangeId", `pch_${number}`)
+  const isDeposit = endpoint === "createDeposit"
+  const { amountAtoms } = JSON.parse(body) as { readonly amountAtoms: string }
+  return firstOf([
+    () => expectMember(what, json, isDeposit ? "depositId" : "withdrawalId", `${isDeposit ? "dep" : "wdr"}_${number}`),
+    () => expectMember(what, json, "amountAtoms", amountAtoms),
+    () => expectMember(what, json, "status", isDeposit ? "bound" : "requested")
+  ])
+}
+
 /** Whether a 409 about an identity is a decision with a record: a refused fence, or an entry whose clientOrderId was fenced. */
 const isDecided = (text: string, memory: NaiveMemory | undefined): boolean =>
   text.includes("\"already_seen\"") || (text.includes("\"fenced\"") && memory?.outcomes[0]?.refusal === Refusal.fenceStands)
@@ -176,6 +190,7 @@ export const answersEqualModel: Property<null> = {
       return refusedVerdict(what, compat ? json["info"] as Json : json, outcome.refusal)
     }
     if (status !== 200) return broken(`${what} is answered ${status}, the model accepts it: ${text}`)
+    if (isOfFunds(call.target)) return transferVerdict(what, call, json, memory.sequence)
     if (ofVenue.has(call.endpoint)) return venueVerdict(what, call, json, outcome, memory.atEpochMs)
     const compat = isObject(json["info"])
     return acceptedVerdict(

@@ -3,6 +3,7 @@
  * name and advice, in its family's envelope, both halves of which say the same. Requests have ids that no other has.
  */
 import { isObject, type Json } from "../reading/Bodies.js"
+import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import * as Refusals from "../reading/Refusals.js"
 import type { Answer, Call } from "./Observation.js"
@@ -18,7 +19,7 @@ const known: ReadonlyMap<string, ReadonlySet<string>> = Refusals.all.reduce((all
 const waited: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
 
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
-  "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
+  "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "withdrawalFailure", "rejectionGuard", "limit", "actual", "nearest"])
 const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
 /** Whether it is about a favorite, or the affiliate, of an account that the credential is not of. */
@@ -69,12 +70,17 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if (actions.length !== 1 || !known.has(`${status} ${String(code)} ${String(rejectionGuard)} ${String(actions[0])}`)) {
     return "is none of the failures there are"
   }
-  if (retryable !== (status === 429 || status === 503 || waited.has(code)))
+  // What an operator has to set right first is not asked again.
+  const isOperators = status === 503 && actions[0] === "contact_operator"
+  if (retryable !== ((status === 429 || status === 503 || waited.has(code)) && !isOperators))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
   // Those who publish the keys of workloads are no part of the venue, and have no name.
   const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined
-  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable") && !mayBeNameless)
+  const dependsOn = Funds.isOfFunds(call.target) && info["dependency"] === "ledger" ? "ledger" : "journal"
+  if ((info["dependency"] === dependsOn) !== (code === "dependency_unavailable") && !mayBeNameless)
     return "names a dependency where none is at fault"
+  const isOfWithdrawal = code === "withdrawal_rejected" && ["requested", "approval"].includes(String(info["withdrawalFailure"]))
+  if (!isOfWithdrawal && (info["withdrawalFailure"] !== undefined || code === "withdrawal_rejected")) return "says wrongly how far a withdrawal came"
   const ticket = ticketFault(call, info)
   if (ticket !== undefined) return ticket
   const rejections = rejectionOf(call, code)

@@ -14,6 +14,7 @@ import type { Command } from "../../src/operations/Operations.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { isOfIdentity } from "../reading/Commands.js"
+import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -472,6 +473,8 @@ export const identityIsAsAsked: Property<State> = {
     switch (seen._tag) {
       case "Asked": {
         const { call } = seen
+        const approver = Funds.approverIn(call.target, call.body)
+        if (approver !== undefined) state.failures.set(approver, (state.failures.get(approver) ?? 0) + 2)
         const wish = Identity.read(call.method, call.target, call.body)?.wish
         if (wish === undefined) return holds
         state.asked.set(call.id, { call, wish, begun: state.asked.get(call.id)?.begun ?? state.begun })

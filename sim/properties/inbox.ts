@@ -28,7 +28,10 @@ interface State {
 /** So many that take risk away are taken in a row at most while placements wait. */
 const mostInARow = 15
 
-/** Placements but for those that can only reduce, changes of orders, and what is no trading at all, but for what takes authority away. */
+/**
+ * Placements but for those that can only reduce, changes of orders, and what is no trading at all, but for what takes authority away
+ * and for what the ledger has done.
+ */
 export const mayAddRisk = (command: Command): boolean => {
   switch (command.kind) {
     case "PlaceOrders":
@@ -48,6 +51,14 @@ export const mayAddRisk = (command: Command): boolean => {
     case "RotateTicket":
     case "SetFavorite":
     case "RegisterAffiliate":
+    case "RequestDeposit":
+    case "RequestWithdrawal":
+    case "RequestPartyChange":
+    case "ApproveStep":
+    case "BindParty":
+    case "PrepareStep":
+    case "BeginSubmission":
+    case "NoteLedgerOffset":
       return true
     default:
       return false

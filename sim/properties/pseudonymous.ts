@@ -6,6 +6,7 @@
  */
 import { accountId, insuranceFundId, parseOrderId } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isOfFunds } from "../reading/Funds.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -43,6 +44,9 @@ const idVerdict = (state: State, text: string, { account, client, credential, en
   return holds
 }
 
+/** Whom a withdrawal is for. */
+const payees = /"destinationPartyId":"[^"]*"/g
+
 export const pseudonymous: Property<State> = {
   name: "nobody-is-named-to-others",
   invariant: "contract",
@@ -54,7 +58,9 @@ export const pseudonymous: Property<State> = {
     const { answer, call, model } = seen
     const own = hasAccount(call.credential) ? model.accounts[call.account] : undefined
     const sent = `${decoded(call.target)} ${call.body} ${call.idempotencyKey ?? ""}`
-    for (const [id] of answer.text.matchAll(accounts)) {
+    // A party of another account is named by whoever pays it.
+    const told = isOfFunds(call.target) ? answer.text.replace(payees, "") : answer.text
+    for (const [id] of told.matchAll(accounts)) {
       const isOwn = own !== undefined && id === accountId(own.born)
       const isProved = answer.status === 200 && proving.has(call.endpoint)
       const isFund = id === insuranceFundId && call.endpoint === "getInsuranceFund"

@@ -12,6 +12,7 @@ import { idOf } from "../model/Shown.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { numberOf } from "../reading/Commands.js"
 import { Markets, type Meanings, type Moment } from "../reading/Markets.js"
+import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import * as Queries from "../reading/Queries.js"
 import { type Call, isLimited, type Observation } from "./Observation.js"
@@ -297,7 +298,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (before === undefined || answer.status === 503 || isLimited(answer)) return holds
   // What was issued and may have ended, and what only the owner reads, other properties look at.
   if (call.credential === "issued" && (answer.status === 401 || answer.status === 403)) return holds
-  if (Identity.read(call.method, call.target, call.body) !== undefined) return holds
+  if (Identity.read(call.method, call.target, call.body) !== undefined || Funds.isOfFunds(call.target)) return holds
   const reading = Queries.read(call.target)
   const query = reading._tag === "query" ? reading.query : undefined
   const meanings = query?.market === undefined ? [] : state.markets.meanings(query.market, query.family, before.markets)

@@ -143,6 +143,11 @@ const withoutCommand: ReadonlyArray<Told> = [
   // Workloads: a token that proves nothing, and keys that cannot be had to look at it.
   invalid("workload_token_rejected"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", again),
+  // The ledger: it prepares nothing for who has nothing, the signer knows the passkey not yet, and what only an operator can set right.
+  told(422, "deposit_rejected", "BadRequest", "refresh_state", "ledger_declines"),
+  told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "ledger_declines"),
+  told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey", "passkey_not_pinned"),
+  told(503, "dependency_unavailable", "ExchangeNotAvailable", "contact_operator"),
   told(400, "authorization_pending", "BadRequest", again),
   told(400, "slow_down", "BadRequest", again),
   told(400, "access_denied", "BadRequest", fix),

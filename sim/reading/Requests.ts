@@ -7,6 +7,7 @@ import { Operation } from "../../src/operations/Operations.js"
 import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Family, Reading, Wanted } from "./Asked.js"
 import * as Bodies from "./Bodies.js"
 import { fits, isObject, type Json, listFits, shape } from "./Bodies.js"
+import * as Funds from "./Funds.js"
 import * as Identity from "./Identity.js"
 import * as Queries from "./Queries.js"
 import { atomsOf, plainOf, shortest } from "./Numbers.js"
@@ -636,7 +637,7 @@ const isRoute = (path: ReadonlyArray<string>): boolean => [...routes, preview].s
 export const read = (sent: Sent): Reading => {
   if (sent.method === "GET") return { _tag: "other" }
   // Who may act is read by itself: its commands have no keys.
-  if (Identity.read(sent.method, sent.target, sent.body) !== undefined) return { _tag: "other" }
+  if (Identity.read(sent.method, sent.target, sent.body) !== undefined || Funds.isOfFunds(sent.target)) return { _tag: "other" }
   const [target = "", query] = sent.target.split("?")
   const path = segments(target)
   if (path === undefined) return { _tag: "nowhere", status: 400 }

@@ -21,12 +21,13 @@ import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.j
 import type { Limits, Settings } from "../properties/Observation.js"
 import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
+import * as SimBank from "../world/SimBank.js"
 import * as SimProcess from "../world/SimProcess.js"
 import type { FeedReader } from "./FeedReader.js"
 import type { CrashMark } from "./Script.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
-import { operatorToken, type World } from "./World.js"
+import { operatorToken, site, type World } from "./World.js"
 
 /** The bounds that the venue of a run is under. */
 export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
@@ -87,8 +88,8 @@ export const keptOf = (options: Options): Kept => {
   return rows === undefined ? venueKept : { ...venueKept, steps: rows, movements: rows }
 }
 
-/** Where the owner's pages of a simulated venue would be. */
-const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
+/** How often a venue that has a ledger compares its books with it. */
+const reconcileMs = 4_000
 
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
@@ -112,7 +113,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
-  ledger: Absent.setting
+  ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
+  ...(options.funds === undefined ? {} : { funds: { reconcileMs } })
 })
 
 /** An account that a workload is bound to, and that nobody ever opened. */
@@ -282,7 +284,7 @@ export class Host {
 
   /** Starts a process that tells of itself to somebody else; `set`: what it is set otherwise than the venue of the run. */
   startTelling(told: Pick<SimProcess.Parts, "ready" | "ended" | "beside">, set: Partial<Venue.Options> = {}): void {
-    const { disk, feed, markets, network, options, schedule, secure, time } = this.world
+    const { bank, disk, feed, markets, network, options, schedule, secure, time } = this.world
     this.process = SimProcess.start({
       time,
       disk,
@@ -294,6 +296,7 @@ export class Host {
       workloads: settingsOf(options).workloads ? { get: this.#bound } : undefined,
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
+      bank,
       log: (line) => this.witness.log(line),
       reached: this.witness.reached,
       ...told
@@ -311,7 +314,7 @@ export class Host {
 
   /** Lets so much time pass for this process and all after it, as after a while in which nobody called. */
   age(byMs: number): void {
-    this.#agedMs = byMs
+    this.#agedMs += byMs
     this.process?.clock.jump(byMs)
   }
 

@@ -208,6 +208,8 @@ const describe = (seen: Observation): string => {
       return `planted ${seen.what}: ${withoutPlaces(seen.came)} ${seen.digest}`
     case "Searched":
       return `searched for ${seen.secrets} secrets, found ${seen.found.length}`
+    case "Reconciled":
+      return `reconciled ${seen.book.done.length} acceptances, ${seen.book.treasuryAtoms} atoms`
     case "Healed":
       return "healed"
     case "Finished":

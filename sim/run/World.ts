@@ -6,6 +6,7 @@ import * as Options from "../faults/Options.js"
 import type { Step } from "./Script.js"
 import type { Request } from "./Request.js"
 import * as SimMarkets from "../workload/SimMarkets.js"
+import * as SimBank from "../world/SimBank.js"
 import * as SimDisk from "../world/SimDisk.js"
 import * as SimIndexFeed from "../world/SimIndexFeed.js"
 import * as SimNetwork from "../world/SimNetwork.js"
@@ -14,6 +15,9 @@ import * as SimTime from "../world/SimTime.js"
 
 /** Where the time of every run begins. */
 export const startEpochMs = 1_760_000_000_000
+
+/** Where the owner's pages of a simulated venue would be. */
+export const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
 
 /** The operator's credential in every run. */
 export const operatorToken = "operator-token-of-the-simulation"
@@ -35,6 +39,8 @@ export interface World {
   readonly markets: SimMarkets.SimMarkets | undefined
   /** Where the process hears index prices; undefined: only from the operator. */
   readonly feed: SimIndexFeed.SimIndexFeed | undefined
+  /** The ledger and the signer; undefined: the venue has none. */
+  readonly bank: SimBank.SimBank | undefined
   /** Simulated milliseconds since the run began. */
   readonly elapsedMs: () => number
   /** Writes down what a client did or which fault struck, if that is to be recorded. */
@@ -95,6 +101,9 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
     network: SimNetwork.make(time, root.split("network"), SimNetwork.noFaults),
     markets,
     feed: markets === undefined || options.feed === undefined ? undefined : feedOf(markets, options.feed, time, root.split("feed")),
+    bank: options.funds === undefined
+      ? undefined
+      : SimBank.make(time.withTies(root.split("bank/ties")), root.split("bank"), options.funds.bank, site),
     elapsedMs: () => time.nowEpochMs() - startEpochMs,
     record: (step) => {
       if (request.record === true) recorded.push(step)

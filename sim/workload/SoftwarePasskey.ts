@@ -73,7 +73,12 @@ const created = (proof: Proof, asked: Challenge, clientDataJSON: string): object
   return { clientDataJSON, attestationObject: encoded(attested), transports: ["internal", "hybrid"] }
 }
 
-const asserted = (proof: Proof, asked: Challenge, clientDataJSON: string): object => {
+const asserted = (proof: Proof, asked: Challenge, clientDataJSON: string): {
+  readonly clientDataJSON: string
+  readonly authenticatorData: string
+  readonly signature: string
+  readonly userHandle?: string
+} => {
   const { fault, passkey, signCount } = proof
   const said: Asserted = { signCount, rpId: fault === "another site" ? otherSite : asked.rpId }
   const authenticatorData = encoded(said)
@@ -85,6 +90,12 @@ const asserted = (proof: Proof, asked: Challenge, clientDataJSON: string): objec
     signature: signatureOf(signer, clientDataJSON, authenticatorData),
     ...(userHandle === undefined ? {} : { userHandle })
   }
+}
+
+/** An assertion as the second factor of an approval on the ledger. */
+export const approve = (proof: Proof, asked: Challenge): object => {
+  const { authenticatorData, clientDataJSON: said, signature } = asserted(proof, asked, clientData(proof, asked))
+  return { kind: "Fido2", credentialAssertion: { credId: credentialIdOf(proof.passkey), clientData: said, signature, authenticatorData } }
 }
 
 /** The response, as a browser sends it. */

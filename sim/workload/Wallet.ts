@@ -18,14 +18,20 @@ export const firstOfFavorites = 3_000_000
 export const firstOfStandings = 4_000_000
 /** And those of agents and bots who trade from here on. */
 export const firstOfAgents = 5_000_000
+/** And those of owners who bring money in and take it out from here on. */
+export const firstOfFunds = 6_000_000
 
 /** A part of the answer to a call, by its path, in a text of a draft. */
 export const of = (call: number, path: string): string => `{of ${call} ${path}}`
 /** A response of a passkey among a draft's, in its body. */
 export const proofAt = (index: number): string => `{proof ${index}}`
 
+/** The same, as the approval of a step on the ledger. */
+export const factorAt = (index: number): string => `{factor ${index}}`
+
 const symbols = /\{of ([0-9]+) ([A-Za-z.]+)\}/g
 const proofs = /"\{proof ([0-9]+)\}"/g
+const factors = /"\{factor ([0-9]+)\}"/g
 /** What stands for what was never told. */
 const nothing = "nothing"
 
@@ -98,6 +104,15 @@ export class Wallet {
     })
   }
 
+  #factor(proof: SoftwarePasskey.Proof): object {
+    const asked = at(this.#answers.get(proof.asked), "challenge")
+    return SoftwarePasskey.approve(proof, {
+      challenge: String(at(asked, "challenge") ?? nothing),
+      rpId: String(at(asked, "rpId") ?? nothing),
+      userHandle: undefined
+    })
+  }
+
   /** A draft as what it means now. */
   resolved(draft: Draft): Draft {
     if (draft.endpoint === "issueBotKey") this.#keepSent(draft.body)
@@ -108,6 +123,7 @@ export class Wallet {
     const token = this.#text(draft.token)
     const body = this.#text(draft.body)
       .replace(proofs, (_, index: string) => JSON.stringify(this.#response(responses[Number(index)]!)))
+      .replace(factors, (_, index: string) => JSON.stringify(this.#factor(responses[Number(index)]!)))
     this.#keepSent(body)
     const said = { ...rest, token, body, target: this.#text(draft.target) }
     return draft.credential === "issued" ? { ...said, ...this.#whose(said) } : said

@@ -19,6 +19,7 @@ import type { Feed } from "../../src/sequencer/Feed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
+import type { SimBank } from "./SimBank.js"
 import type { SimDisk } from "./SimDisk.js"
 import type { SimIndexFeed } from "./SimIndexFeed.js"
 import type { SimNetwork } from "./SimNetwork.js"
@@ -44,6 +45,8 @@ export interface Parts {
   readonly marketsFile: string | undefined
   /** Where index prices come from; undefined: only from the operator. */
   readonly feed: SimIndexFeed | undefined
+  /** The ledger and the signer that it deals with; undefined: none. */
+  readonly bank: SimBank | undefined
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads) => void
   /** What runs in the process beside the venue, from when it takes requests. */
@@ -69,7 +72,7 @@ export interface SimProcess {
 
 /** Starts a process. */
 export const start = (parts: Parts): SimProcess => {
-  const { feed, marketsFile, network, schedule, secure, time } = parts
+  const { bank, feed, marketsFile, network, schedule, secure, time } = parts
   const scheduler = SimScheduler.make(schedule, parts.preemption)
   const clock = SimClock.make(time, scheduler.ready)
   const station = { ready: scheduler.ready }
@@ -82,7 +85,7 @@ export const start = (parts: Parts): SimProcess => {
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
     SimPasskeyVerifier.layer,
     SimWorkloads.layer(parts.workloads),
-    Absent.layer,
+    bank === undefined ? Absent.layer : bank.layerFor(station),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
   const venue = marketsFile === undefined

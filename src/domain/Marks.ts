@@ -65,6 +65,13 @@ export const names = [
   "the table of orders was full",
   "a day-old order was forgotten",
   "an ended order was held for longer than others",
+  // Money on the ledger.
+  "a resubmission was refused as the first had won",
+  "a preparation became void",
+  "withdrawals were stopped",
+  "an offer was withdrawn",
+  "a deposit was done after its end",
+  "a completion was told again",
   // Sessions.
   "a market opened its session",
   "a session reached its cutoff by itself",

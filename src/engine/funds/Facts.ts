@@ -201,6 +201,7 @@ export const noteCompletion = (state: State, command: NoteCompletion): TransferS
   const { at, contradicts, step, transfer } = judged
   if (contradicts) {
     Moving.raise(state, transfer, at, "accepted_again")
+    state.capacity.reached?.("a completion was told again")
     return Moving.stands(Moving.countAlarm(state, transfer, at, command.offset))
   }
   if (command.outcome !== "accepted") return Moving.stands(Moving.moveStep(state, transfer, at, step, "refused"))
@@ -209,8 +210,11 @@ export const noteCompletion = (state: State, command: NoteCompletion): TransferS
 
 /** The step is done on the ledger: what follows from it follows whatever the venue had thought of the transfer. */
 const confirmStep = (state: State, { at, step, transfer }: Judged): Transfer => {
+  const { reached } = state.capacity
   const before = Steps.phaseOf(transfer.steps[at]!)
+  if (transfer.steps[at]!.submissions.some(({ outcome }) => outcome === "refused")) reached?.("a resubmission was refused as the first had won")
   const isOffersEnd = step.name === "treasury_offer_withdrawal"
+  if (isOffersEnd) reached?.("an offer was withdrawn")
   if (transfer.end !== null && !isOffersEnd) Moving.raise(state, transfer, at, "accepted_after_its_end")
   else if (before !== "executed" && before !== "refused") Moving.raise(state, transfer, at, "accepted_unasked")
   else if (transfer.end === null && at > currentOf(transfer)) Moving.raise(state, transfer, at, "accepted_out_of_order")
@@ -223,6 +227,7 @@ const confirmStep = (state: State, { at, step, transfer }: Judged): Transfer => 
 const confirmLate = (state: State, transfer: Transfer, { name }: Steps.Step): Transfer => {
   switch (name) {
     case "owner_offer_acceptance":
+      state.capacity.reached?.("a deposit was done after its end")
       // The amount is in the treasury: it is the account's, and there is no offer left to withdraw.
       return transfer.isSettled ? transfer : Moving.succeed(state, Moving.withoutOfferWithdrawal(transfer))
     case "treasury_offer":
@@ -269,6 +274,7 @@ export const noteScan = (state: State, command: NoteScan): TransferStands | Refu
   const judged = judgeScan(state, command)
   if (typeof judged === "number") return Moving.refusedBy(judged)
   const { at, step, transfer } = judged
+  if (step !== "refused") state.capacity.reached?.("a preparation became void")
   if (step !== "refused") return Moving.stands(Moving.moveStep(state, transfer, at, step, "voided"))
   const before = transfer.steps[at]!
   // The venue's own step is tried again: the offer still stands.

@@ -118,6 +118,7 @@ export const bind = (state: State, transfer: Transfer, partyId: string, keyId: s
 /** Stops withdrawals, unless they are stopped already. */
 export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<Stop, "sinceEpochMs">): void => {
   if (state.funds.stop !== null) return
+  state.capacity.reached?.("withdrawals were stopped")
   state.funds.stop = { reason, differenceAtoms, atOffset, sinceEpochMs: state.atEpochMs }
   state.events.event1(Event.WithdrawalsStopped, 1)
 }

@@ -1,0 +1,177 @@
+/**
+ * Safety (I10), held to the ledger's own book. What the ledger took is byte for byte what an owner approved, by a passkey that answered
+ * for exactly that transaction, and was journaled before; no step had its effect twice; a deposit is credited, and a withdrawal spent,
+ * just where the ledger has done its last step; and what the treasury holds is what the journal says that the venue owes.
+ *
+ * Where the ledger has forgotten what a step may have come to, the venue waits for an operator: of such a transfer the book alone says
+ * what is held. Without that nothing stops withdrawals.
+ */
+import { createHash } from "node:crypto"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Record } from "../../src/journal/Record.js"
+import type { StepName } from "../../src/operations/funds/Transfers.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { LedgerBook, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Kind = "deposit" | "withdrawal" | "party_change"
+
+interface Money {
+  readonly kind: Kind
+  readonly amount: bigint
+}
+
+interface Transaction {
+  readonly transfer: number
+  readonly step: StepName
+  readonly commandId: string
+  readonly preparedTransaction: string
+  isApproved: boolean
+}
+
+interface State {
+  readonly transfers: Map<number, Money>
+  /** By hash. */
+  readonly transactions: Map<string, Transaction>
+  /** The transaction that is current, by transfer and step. */
+  readonly current: Map<string, string>
+  /** The hash of each submission. */
+  readonly submissions: Map<string, string | undefined>
+  /** Acceptances that the journal tells. */
+  readonly told: Array<{ readonly sequence: number; readonly commandId: string; readonly offset: number }>
+  /** Ledger ends that steps are bound to, by transfer and step. */
+  readonly boundAt: Map<string, number>
+}
+
+const prefixes = { deposit: "dep_", withdrawal: "wdr_", party_change: "pch_" } as const
+const lastStep = { deposit: "owner_offer_acceptance", withdrawal: "treasury_withdrawal", party_change: "owner_account_acceptance" } as const
+
+const placeOf = ({ step, transfer }: { readonly step: StepName; readonly transfer: number }): string => `${transfer} ${step}`
+
+/** What a passkey has to have answered so that it approves a transaction. */
+const challengeOf = (kind: Kind, { transfer, step, commandId }: Transaction, hash: string, nonce: string): string => {
+  const id = prefixes[kind] + transfer.toString(36)
+  // The members of canonical JSON are in the order of their names.
+  const statement = { commandId, domain: "venue/ledger-approval/v1", hash, id, kind, nonce, step }
+  return createHash("sha256").update(JSON.stringify(statement)).digest("base64url")
+}
+
+const answeredIn = (clientData: string): unknown =>
+  (JSON.parse(Buffer.from(clientData, "base64url").toString("utf8")) as { readonly challenge?: unknown }).challenge
+
+const prepared = (state: State, command: CommandOfKind<"PrepareStep">): Verdict => {
+  const { commandId, hash, ledgerEndOffset, preparedTransaction, step, transfer } = command
+  const isVenues = step === "treasury_offer_withdrawal"
+  state.transactions.set(hash, { transfer, step, commandId, preparedTransaction, isApproved: isVenues })
+  state.current.set(placeOf(command), hash)
+  if (!state.boundAt.has(placeOf(command))) state.boundAt.set(placeOf(command), ledgerEndOffset)
+  return holds
+}
+
+const approved = (state: State, { clientData, hash, nonce, transfer }: CommandOfKind<"ApproveStep">): Verdict => {
+  const transaction = state.transactions.get(hash)
+  const money = state.transfers.get(transfer)
+  if (transaction?.transfer !== transfer || money === undefined) return broken("approves what was not prepared")
+  transaction.isApproved = true
+  return answeredIn(clientData) === challengeOf(money.kind, transaction, hash, nonce)
+    ? holds
+    : broken("approves by an answer to something else than its transaction")
+}
+
+const committed = (state: State, { command, sequence }: Record): Verdict => {
+  switch (command.kind) {
+    case "RequestDeposit":
+    case "RequestWithdrawal":
+      state.transfers.set(sequence * 64, { kind: command.kind === "RequestDeposit" ? "deposit" : "withdrawal", amount: BigInt(command.amountAtoms) })
+      return holds
+    case "RequestPartyChange":
+      state.transfers.set(sequence * 64, { kind: "party_change", amount: 0n })
+      return holds
+    case "PrepareStep":
+      return prepared(state, command)
+    case "ApproveStep":
+      return approved(state, command)
+    case "BeginSubmission":
+      state.submissions.set(command.submissionId, state.current.get(placeOf(command)))
+      return holds
+    case "NoteCompletion":
+      if (command.outcome === "accepted") state.told.push({ sequence, commandId: command.commandId, offset: command.offset })
+      return holds
+    default:
+      return holds
+  }
+}
+
+/** What the ledger took was prepared, approved and begun, each of it by the journal. */
+const takenVerdict = (state: State, { taken }: LedgerBook): Verdict => {
+  for (const { hash, prepared: bytes, submissionId } of taken) {
+    const transaction = state.transactions.get(hash)
+    if (transaction === undefined) return broken(`the ledger took ${hash}, which no record prepared`)
+    if (transaction.preparedTransaction !== bytes) return broken(`the ledger took other bytes for ${hash} than were prepared`)
+    if (!transaction.isApproved) return broken(`the ledger took ${hash}, which nobody approved`)
+    if (state.submissions.get(submissionId) !== hash) return broken(`the ledger took ${submissionId}, which no record began for ${hash}`)
+  }
+  return holds
+}
+
+type Reconciled = Observation & { readonly _tag: "Reconciled" }
+
+/** Transfers of which the ledger has forgotten what became of a step. */
+const isForgotten = ({ boundAt }: State, { book: { prunedThrough }, reads }: Reconciled, number: number): boolean => {
+  const step = reads.transfer(number)?.stepAtHand
+  const from = step === undefined ? undefined : boundAt.get(placeOf({ transfer: number, step: step.name }))
+  return from !== undefined && from < prunedThrough
+}
+
+const reconciled = (state: State, seen: Reconciled): Verdict => {
+  const { book, reads } = seen
+  const verdict = takenVerdict(state, book)
+  if (verdict !== undefined) return verdict
+  const done = new Set(book.done.map(({ commandId, offset }) => `${offset} ${commandId}`))
+  const invented = state.told.find(({ commandId, offset }) => !done.has(`${offset} ${commandId}`))
+  if (invented !== undefined) return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
+  const effects = new Map<string, string>()
+  for (const { hash } of book.done) {
+    const place = placeOf(state.transactions.get(hash)!)
+    const before = effects.get(place)
+    if (before !== undefined && before !== hash) return broken(`the ledger did step ${place} twice: by ${before} and by ${hash}`)
+    effects.set(place, hash)
+  }
+  let held = 0n
+  let unknown = 0n
+  let anyForgotten = false
+  for (const [number, { amount, kind }] of state.transfers) {
+    const view = reads.transfer(number)
+    const isDone = effects.has(placeOf({ transfer: number, step: lastStep[kind] }))
+    const signed = !isDone ? 0n : kind === "deposit" ? amount : kind === "withdrawal" ? -amount : 0n
+    held += signed
+    if (isForgotten(state, seen, number)) {
+      anyForgotten = true
+      unknown += signed
+    } else if (view !== undefined && isDone !== (view.status === "ledger_confirmed")) {
+      return broken(`${view.id} is ${view.status}, and the ledger has ${isDone ? "" : "not "}done it`)
+    }
+  }
+  const owed = reads.funds.depositedAtoms - reads.funds.withdrawnAtoms
+  if (book.treasuryAtoms !== held) return broken(`the treasury holds ${book.treasuryAtoms} atoms, and by what was done ${held}`)
+  if (book.treasuryAtoms !== owed + unknown) {
+    return broken(`the treasury holds ${book.treasuryAtoms} atoms, and the venue owes ${owed}, beside ${unknown} that the ledger has forgotten`)
+  }
+  const { stop } = reads.funds
+  return stop === undefined || anyForgotten || book.prunedThrough > 0
+    ? holds
+    : broken(`withdrawals are stopped (${stop.reason}), and the books agree`)
+}
+
+export const ledgerBook: Property<State> = {
+  name: "ledger-and-journal-agree-to-the-atom",
+  invariant: "I10",
+  kind: "safety",
+  initial: () => ({ transfers: new Map(), transactions: new Map(), current: new Map(), submissions: new Map(), told: [], boundAt: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Reconciled") return reconciled(state, seen)
+    if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
+    const verdict = committed(state, seen.record)
+    return verdict === undefined ? holds : broken(`record ${seen.record.sequence} ${verdict}`)
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Owners with a ledger: they bring money in and take it out, approve each step with a passkey, change their party, and look. They also
+ * do what they should not: repeat a request, answer twice, too late and with what is no answer, approve with a passkey of this
+ * morning, give up what is under way. Each draws from a generator of its own, and all of them together make so many calls and no more.
+ */
+import type { Funds as Options } from "../faults/Options.js"
+import type { Answer, Call } from "../properties/Observation.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { SimTime } from "../world/SimTime.js"
+import type { Draft } from "./Calls.js"
+import * as Calls from "./FundsCalls.js"
+import * as Owners from "./OwnerCalls.js"
+import { type Fault, type Proof } from "./SoftwarePasskey.js"
+import { of } from "./Wallet.js"
+
+export interface Desk {
+  readonly time: SimTime
+  readonly issue: (draft: Draft, settled: (answer: Answer | undefined) => void) => Call
+  readonly isOpen: () => boolean
+}
+
+/** Numbers of passkeys begin here, so that none is another owner's. */
+const firstPasskey = 500_000
+
+/** What may be wrong with an approval. */
+const faults: ReadonlyArray<Fault> = ["another challenge", "another ceremony", "another origin", "within another page", "another site",
+  "another signature"]
+
+interface Passkey {
+  readonly number: number
+  readonly owner: number
+  signCount: number
+  readonly counts: boolean
+}
+
+/** Something that is under way, by the request that was answered. */
+interface Open extends Calls.Asked {
+  readonly draft: Draft
+}
+
+type Then = (answer: Answer | undefined, call: number) => void
+
+const weights = {
+  deposit: 10,
+  "go on": 40,
+  withdraw: 16,
+  "give up": 1.5,
+  "change party": 2,
+  "add a passkey": 3,
+  "pin passkeys": 2,
+  "ask again": 3,
+  "answer again": 3,
+  look: 6,
+  "sign in": 2
+} as const
+type Act = keyof typeof weights
+
+const isOver = (status: unknown): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
+
+const member = (answer: Answer | undefined, name: string): unknown => (answer?.json as { readonly [name: string]: unknown } | undefined)?.[name]
+
+class Depositor {
+  readonly passkeys: Array<Passkey> = []
+  readonly client: string
+  /** Others of this run. */
+  others: ReadonlyArray<Depositor> = []
+  /** The call that told the session. */
+  session: number | undefined
+  /** The call that told the party. */
+  party: number | undefined
+  readonly #open: Array<Open> = []
+  /** Requests that were answered, and completions that were sent. */
+  readonly #asked: Array<Draft> = []
+  readonly #answered: Array<Draft> = []
+  #made = 0
+  #keys = 0
+
+  constructor(
+    readonly index: number,
+    readonly desk: Desk,
+    readonly random: SimRandom,
+    readonly meanPauseMs: number,
+    readonly spend: () => boolean
+  ) {
+    this.client = `depositor-${index}`
+  }
+
+  start(): void {
+    this.#later(() => this.#act())
+  }
+
+  #later(then: () => void): void {
+    this.desk.time.after(-Math.log(1 - this.random.next()) * this.meanPauseMs, then)
+  }
+
+  #say(draft: Draft, then: Then): void {
+    if (!this.desk.isOpen() || !this.spend()) return
+    const persistent = draft.idempotencyKey !== undefined && this.random.chance(0.5)
+    const { id } = this.desk.issue({ ...draft, persistent }, (answer) => {
+      if (answer?.status === 401) this.session = undefined
+      then(answer, id)
+    })
+  }
+
+  readonly #next = (): void => this.#later(() => this.#act())
+
+  get #who(): Owners.Bearer {
+    return Owners.holder(this.client, this.session!)
+  }
+
+  #key(): string {
+    return `${this.client}-${this.#keys++}`
+  }
+
+  #act(): void {
+    if (this.passkeys.length === 0) return this.#openAccount()
+    if (this.session === undefined) return this.#acts["sign in"]()
+    // A first deposit comes first: without it there is nothing to take out.
+    const act = this.#open.length === 0 && this.random.chance(0.5) ? "deposit" : this.random.weighted(weights)
+    this.#acts[act]()
+  }
+
+  // ---- who they are
+
+  #newPasskey(owner: number): Passkey {
+    const counts = this.random.chance(0.6)
+    return { number: firstPasskey + this.index * 1_000 + this.#made++, owner, signCount: counts ? 1 : 0, counts }
+  }
+
+  #sign(passkey: Passkey, asked: number): Proof {
+    if (passkey.counts) passkey.signCount++
+    return { kind: "get", passkey: passkey.number, asked, signCount: passkey.signCount }
+  }
+
+  #create(passkey: Passkey): Proof {
+    return { kind: "create", passkey: passkey.number, asked: passkey.owner, signCount: passkey.signCount }
+  }
+
+  #kept(passkey: Passkey): Then {
+    return (answer, call) => {
+      if (answer?.status === 200) {
+        this.passkeys.push(passkey)
+        this.session = call
+      }
+      this.#next()
+    }
+  }
+
+  #openAccount(): void {
+    const who = Owners.stranger(this.client)
+    this.#say(Owners.beginRegistration(who, undefined, undefined), (answer, asked) => {
+      if (answer?.status !== 200) return this.#next()
+      const passkey = this.#newPasskey(asked)
+      this.#say(Owners.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
+    })
+  }
+
+  #signIn(): void {
+    const who = Owners.stranger(this.client)
+    this.#say(Owners.beginAuthentication(who, undefined, undefined), (answer, asked) => {
+      if (answer?.status !== 200) return this.#next()
+      const passkey = this.random.pick(this.passkeys)
+      const proof = { ...this.#sign(passkey, asked), owner: passkey.owner }
+      this.#say(Owners.finishAuthentication(who, proof), (signedIn, call) => {
+        if (signedIn?.status === 200) this.session = call
+        this.#next()
+      })
+    })
+  }
+
+  #addPasskey(): void {
+    if (this.passkeys.length >= 3) return this.#look()
+    const who = this.#who
+    this.#say(Owners.beginAuthentication(Owners.stranger(this.client), who.accountId, "add_passkey"), (answer, asked) => {
+      if (answer?.status !== 200) return this.#next()
+      this.#say(Owners.beginRegistration(who, "new", this.#sign(this.passkeys[0]!, asked)), (begun, call) => {
+        if (begun?.status !== 200) return this.#next()
+        const passkey = this.#newPasskey(call)
+        this.#say(Owners.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
+      })
+    })
+  }
+
+  // ---- money
+
+  #requested(kind: Open["kind"], draft: Draft): Then {
+    return (answer, call) => {
+      if (answer !== undefined) this.#asked.push(draft)
+      if (answer?.status === 200) this.#open.push({ kind, call, draft })
+      this.#next()
+    }
+  }
+
+  #deposit(): void {
+    const asset = this.random.chance(0.04) ? "BTC" : "USDC"
+    const amount = this.random.pick(["1000000", "2500000", "7000001", "999999", "0", "5000000", "3000000"])
+    const draft = Calls.createDeposit(this.#who, this.#key(), asset, amount)
+    this.#say(draft, this.#requested("deposit", draft))
+  }
+
+  #withdraw(): void {
+    if (this.party === undefined) return this.#look()
+    const other = this.others.find(({ party }) => party !== undefined)?.party
+    const to = this.random.chance(0.07)
+      ? `nobody::1220${"0".repeat(64)}`
+      : of(other !== undefined && this.random.chance(0.3) ? other : this.party, "partyId")
+    const amount = this.random.pick(["1000000", "1000001", "2000000", "4000000", "999999", "50000000"])
+    const draft = Calls.createWithdrawal(this.#who, this.#key(), amount, to)
+    this.#say(draft, this.#requested("withdrawal", draft))
+  }
+
+  #changeParty(): void {
+    const draft = Calls.changeParty(this.#who, this.#key())
+    this.#say(draft, this.#requested("change", draft))
+  }
+
+  #forget(open: Open, answer: Answer | undefined): void {
+    const at = this.#open.indexOf(open)
+    if (at >= 0 && (isOver(member(answer, "status")) || answer?.status === 404)) this.#open.splice(at, 1)
+  }
+
+  #goOn(): void {
+    if (this.#open.length === 0) return this.#deposit()
+    const open = this.random.pick(this.#open)
+    this.#say(Calls.initiate(this.#who, open), (answer, call) => {
+      this.#forget(open, answer)
+      if (answer?.status !== 200 || member(answer, "status") !== "approval_required" || this.session === undefined) return this.#next()
+      const approve = (): void => {
+        if (this.session === undefined) return this.#next()
+        const passkey = this.random.chance(0.8) ? this.passkeys[0]! : this.random.pick(this.passkeys)
+        const proof: Proof = { ...this.#sign(passkey, call), ...this.random.chance(0.1) ? { fault: this.random.pick(faults) } : {} }
+        const draft = Calls.complete(this.#who, open, proof)
+        this.#answered.push(draft)
+        this.#say(draft, (completed) => {
+          this.#forget(open, completed)
+          this.#next()
+        })
+      }
+      if (this.random.chance(0.2)) this.desk.time.after(this.random.between(100, 6_000), approve)
+      else approve()
+    })
+  }
+
+  #giveUp(): void {
+    if (this.#open.length === 0) return this.#look()
+    const open = this.random.pick(this.#open)
+    this.#say(Calls.cancel(this.#who, open), (answer) => {
+      this.#forget(open, answer)
+      this.#next()
+    })
+  }
+
+  #pin(): void {
+    this.#say(Calls.beginPins(this.#who), (answer, call) => {
+      if (member(answer, "status") !== "approval_required" || this.session === undefined) return this.#next()
+      this.#say(Calls.finishPins(this.#who, this.#sign(this.passkeys[0]!, call)), this.#next)
+    })
+  }
+
+  #look(): void {
+    const who = this.#who
+    const open = this.#open.at(-1)
+    if (this.party === undefined) {
+      return this.#say(Calls.getParty(who), (answer, call) => {
+        if (typeof member(answer, "partyId") === "string") this.party = call
+        this.#next()
+      })
+    }
+    const ways = [
+      Calls.getParty(who),
+      Calls.list(who, "deposit"),
+      Calls.list(who, "withdrawal"),
+      Owners.readOwn(who, "getBalance", "balance"),
+      ...open === undefined ? [] : [Calls.look(who, open)]
+    ]
+    this.#say(this.random.pick(ways), this.#next)
+  }
+
+  /** What was said before, once more. */
+  #again(said: ReadonlyArray<Draft>): void {
+    if (said.length === 0) return this.#look()
+    const { accountId: _accountId, token: _token, ...draft } = this.random.pick(said)
+    this.#say({ ...draft, accountId: "", token: this.#who.token }, this.#next)
+  }
+
+  readonly #acts: Readonly<Record<Act, () => void>> = {
+    deposit: () => this.#deposit(),
+    "go on": () => this.#goOn(),
+    withdraw: () => this.#withdraw(),
+    "give up": () => this.#giveUp(),
+    "change party": () => this.#changeParty(),
+    "add a passkey": () => this.#addPasskey(),
+    "pin passkeys": () => this.#pin(),
+    "ask again": () => this.#again(this.#asked),
+    "answer again": () => this.#again(this.#answered),
+    look: () => this.#look(),
+    "sign in": () => this.#signIn()
+  }
+}
+
+/** Begins what the owners with a ledger do; tells whether they have made all their calls. */
+export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): () => boolean => {
+  let left = calls
+  const spend = (): boolean => left-- > 0
+  const owners = Array.from({ length: count }, (_, index) => new Depositor(index, desk, random.split(`depositor-${index}`), meanPauseMs, spend))
+  for (const owner of owners) {
+    owner.others = owners.filter((other) => other !== owner)
+    owner.start()
+  }
+  return () => left <= 0
+}

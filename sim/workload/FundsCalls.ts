@@ -1,0 +1,93 @@
+/** Calls about money on the ledger as drafts: one function per endpoint, from the numbers of the calls whose answers they go on from. */
+import { Operation } from "../../src/operations/Operations.js"
+import { scopeOf } from "../model/NaiveVenue.js"
+import type { Draft } from "./Calls.js"
+import type { Bearer } from "./OwnerCalls.js"
+import type { Proof } from "./SoftwarePasskey.js"
+import { factorAt, of } from "./Wallet.js"
+
+/** A deposit, a withdrawal or a change of party, by the call that asked for it. */
+export interface Asked {
+  readonly kind: "deposit" | "withdrawal" | "change"
+  readonly call: number
+}
+
+const call = ({ account: _account, accountId: _accountId, ...who }: Bearer, endpoint: string, method: string, target: string, body?: object): Draft => ({
+  ...who,
+  endpoint,
+  method,
+  target,
+  body: body === undefined ? "" : JSON.stringify(body),
+  account: -1,
+  accountId: "",
+  idempotencyKey: undefined,
+  scope: undefined,
+  intent: endpoint,
+  persistent: false
+})
+
+const keyed = (draft: Draft, operation: number, idempotencyKey: string): Draft => ({
+  ...draft,
+  idempotencyKey,
+  scope: scopeOf(-1, operation, idempotencyKey)
+})
+
+const pathOf = ({ accountId }: Bearer, { kind }: Pick<Asked, "kind">): string =>
+  `/v1/accounts/${accountId}/${kind === "change" ? "ledger-party" : `${kind}s`}`
+
+/** What names it in a body: a change of party is the latest. */
+const named = ({ call: asked, kind }: Asked): object => kind === "change" ? {} : { [`${kind}Id`]: of(asked, `${kind}Id`) }
+
+const endpoints = {
+  confirm: { deposit: "confirmDeposit", withdrawal: "confirmWithdrawal", change: "confirmLedgerPartyChange" },
+  cancel: { deposit: "cancelDeposit", withdrawal: "cancelWithdrawal", change: "cancelLedgerPartyChange" },
+  get: { deposit: "getDeposit", withdrawal: "getWithdrawal", change: "getLedgerParty" }
+} as const
+
+export const createDeposit = (who: Bearer, key: string, asset: string, amountAtoms: string): Draft =>
+  keyed(call(who, "createDeposit", "POST", pathOf(who, { kind: "deposit" }), { asset, amountAtoms }), Operation.requestDeposit, key)
+
+export const createWithdrawal = (who: Bearer, key: string, amountAtoms: string, destinationPartyId: string): Draft =>
+  keyed(
+    call(who, "createWithdrawal", "POST", pathOf(who, { kind: "withdrawal" }), { asset: "USDC", amountAtoms, destinationPartyId }),
+    Operation.requestWithdrawal,
+    key
+  )
+
+export const changeParty = (who: Bearer, key: string): Draft =>
+  keyed(call(who, "changeLedgerParty", "PUT", pathOf(who, { kind: "change" })), Operation.requestPartyChange, key)
+
+export const initiate = (who: Bearer, asked: Asked): Draft =>
+  call(who, endpoints.confirm[asked.kind], "POST", `${pathOf(who, asked)}/confirm`, { action: "initiate", ...named(asked) })
+
+/** Answers what a call that initiated was told to approve. */
+export const complete = (who: Bearer, asked: Asked, proof: Proof): Draft => ({
+  ...call(who, endpoints.confirm[asked.kind], "POST", `${pathOf(who, asked)}/confirm`, {
+    action: "complete",
+    ...named(asked),
+    signingStep: of(proof.asked, "signingStep"),
+    challengeIdentifier: of(proof.asked, "challenge.challengeIdentifier"),
+    firstFactor: factorAt(0)
+  }),
+  proofs: [proof]
+})
+
+export const cancel = (who: Bearer, asked: Asked): Draft =>
+  call(who, endpoints.cancel[asked.kind], "DELETE", `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
+
+export const look = (who: Bearer, asked: Asked): Draft =>
+  call(who, endpoints.get[asked.kind], "GET", `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
+
+export const getParty = (who: Bearer): Draft => call(who, "getLedgerParty", "GET", pathOf(who, { kind: "change" }))
+export const list = (who: Bearer, kind: "deposit" | "withdrawal"): Draft =>
+  call(who, kind === "deposit" ? "listDeposits" : "listWithdrawals", "GET", `${pathOf(who, { kind })}?limit=3`)
+/** The passkeys that the signer has pinned are to follow the account's. */
+export const beginPins = (who: Bearer): Draft => call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, { action: "initiate" })
+export const finishPins = (who: Bearer, proof: Proof): Draft => ({
+  ...call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, {
+    action: "complete",
+    challengeIdentifier: of(proof.asked, "challenge.challengeIdentifier"),
+    firstFactor: factorAt(0)
+  }),
+  proofs: [proof]
+})

@@ -1,0 +1,228 @@
+/**
+ * The ledger and the signer's keys of one run: processes of their own, which outlive every crash of the venue. The ledger reads the
+ * true time, or is ahead of it; every question to it and every answer takes its time on the way, so that the venue may die in between.
+ *
+ * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
+ * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
+ * again without losing anything, and its clock goes ahead by minutes. Whoever is made a party is given something to deposit.
+ */
+import { Effect, Layer } from "effect"
+import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
+import type { Fault, Script } from "../../src/ledger/development/Faults.js"
+import { createOf, Machine } from "../../src/ledger/development/Machine.js"
+import { setting } from "../../src/ledger/development/Setting.js"
+import { empty, type Input } from "../../src/ledger/development/State.js"
+import { inMemory } from "../../src/ledger/development/Store.js"
+import * as JsonLedger from "../../src/ledger/JsonLedger.js"
+import { Ledger } from "../../src/ledger/Ledger.js"
+import * as Shapes from "../../src/ledger/Shapes.js"
+import * as Templates from "../../src/ledger/Templates.js"
+import { Lost, type Question, type Reply, type Transport } from "../../src/ledger/Transport.js"
+import type { PartySigner } from "../../src/signer/PartySigner.js"
+import * as Signer from "../../src/signer/Signer.js"
+import type { Setting } from "../../src/funds/Parts.js"
+import type { LedgerBook } from "../properties/Observation.js"
+import { SimKeyStore } from "./SimKeyStore.js"
+import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
+import type { SimRandom } from "./SimRandom.js"
+import type { SimTime } from "./SimTime.js"
+
+/** How the ledger and the signer of a run behave. Probabilities are per question. */
+export interface Behaviour {
+  readonly faultRate: number
+  /** How often each fault is drawn where one is, by its name. */
+  readonly weights: Readonly<Record<Fault["name"], number>>
+  /** How long a question, and an answer, takes on its way at most. */
+  readonly maxDelayMs: number
+  /** Mean time between leaps of the ledger's clock; 0 for none. */
+  readonly meanLeapMs: number
+  /** The most that the treasury pays out at once, money atoms. */
+  readonly perWithdrawalAtoms: number
+}
+
+export interface SimBank {
+  /** For a process, by what makes its tasks ready. */
+  readonly layerFor: (process: { readonly ready: (task: () => void) => void }) => Layer.Layer<Ledger | PartySigner>
+  readonly begin: () => void
+  /** No fault strikes any more. */
+  readonly heal: () => void
+  /** The ledger's clock is so much further ahead from now on. */
+  readonly leap: (byMs: number) => void
+  /** What it has done so far, from all that it was ever told. */
+  readonly book: () => LedgerBook
+}
+
+/** Where and as whom the venue of a run deals on the ledger. */
+export const custody: Setting = {
+  environment: "development",
+  userId: "perpetuum",
+  synchronizerId: setting.synchronizerId,
+  custodyPackageId: setting.custodyPackageId,
+  token: setting.token
+}
+
+/** What an owner is given to deposit, money atoms. */
+const givenAtoms = 40_000_000
+/** When an answer is given up that never comes. */
+const lostMs = 700
+const longestLeapMs = 15 * 60_000
+
+type Route = Shapes.Route
+
+const routeOf = (path: string): Route | undefined => (Object.keys(Shapes.routes) as Array<Route>).find((name) => Shapes.routes[name][1] === path)
+
+/** What befalls executions, and what preparations, beside what befalls every question. */
+const everywhere: ReadonlyArray<Fault["name"]> = ["answer_late", "drop_request", "drop_answer", "refuse", "refuse_indefinite", "restart", "prune"]
+const ofRoute: Readonly<Partial<Record<Route, ReadonlyArray<Fault["name"]>>>> = {
+  execute: ["complete_twice", "complete_after", "complete_unknown", "refuse_since_first_won", "in_flight", "pass_maximum"],
+  prepare: ["other_hash", "other_bytes"]
+}
+
+const parts = ["party", "command", "synchronizer", "maximum", "template", "choice", "amount", "receiver", "second_root", "hidden_node",
+  "extra_input"] as const
+
+/** A fault by its name, with what else it says drawn. */
+const drawn = (name: Fault["name"], random: SimRandom): Fault => {
+  switch (name) {
+    case "answer_late":
+      return { name, afterMs: random.between(1, 12_000) }
+    case "complete_after":
+      return { name, afterMs: random.pick([1, 1_000, 10_000, 240_000]) }
+    case "refuse":
+      return { name, code: "INCONSISTENT", cause: "drawn" }
+    case "refuse_since_first_won":
+      return { name, by: random.pick(["answer", "completion"] as const) }
+    case "refuse_indefinite":
+      return { name, isDone: random.chance(0.5) }
+    case "other_bytes":
+      return { name, part: random.pick(parts) }
+    case "pass_maximum":
+      return { name, when: random.pick(["before", "at", "after"] as const) }
+    default:
+      return { name }
+  }
+}
+
+/** A bank of a run. `time` has its own ties. */
+export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, site: { readonly publicOrigin: string; readonly rpId: string }): SimBank => {
+  const inputs: Array<Input> = []
+  const kept = inMemory()
+  const ledger = new DevelopmentLedger(setting, {
+    ...kept,
+    append: (input) => {
+      inputs.push(input)
+      kept.append(input)
+    }
+  })
+  const keys = new SimKeyStore()
+  const chance = random.split("chance")
+  const faults = random.split("faults")
+  const delays = random.split("delays")
+  const leaps = random.split("leaps")
+  let aheadMs = 0
+  let striking = false
+  let seen = 0
+
+  const tell = (question: Question) => ledger.handle(question, { epochMs: Math.floor(time.nowEpochMs()) + aheadMs, bytes: (count) => chance.bytes(count) })
+
+  /** Whoever is a party now has something to deposit. */
+  const give = (): void => {
+    for (; seen < inputs.length; seen++) {
+      const input = inputs[seen]!
+      if (input._tag !== "Allocated" || input.partyId.startsWith("treasury::")) continue
+      tell({ method: "POST", path: controls.faucet, body: { party: input.partyId, amountAtoms: givenAtoms } })
+    }
+  }
+
+  /** Draws what befalls the question that comes now. */
+  const draw = (path: string): void => {
+    const route = routeOf(path)
+    if (!striking || route === undefined || !faults.chance(behaviour.faultRate)) return
+    const names = [...everywhere, ...ofRoute[route] ?? []].filter((name) => behaviour.weights[name] > 0)
+    if (names.length === 0) return
+    const name = faults.weighted(Object.fromEntries(names.map((each) => [each, behaviour.weights[each]])) as Record<Fault["name"], number>)
+    const script: Script = [{ on: route, skip: 0, times: 1, fault: drawn(name, faults) }]
+    tell({ method: "POST", path: controls.script, body: script })
+  }
+
+  const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
+  const delay = (): number => delays.next() * behaviour.maxDelayMs
+
+  const transportFor = (ready: (task: () => void) => void): Transport => (question) =>
+    Effect.async<Reply, Lost>((resume) => {
+      const answered = (answer: Effect.Effect<Reply, Lost>, afterMs: number): void => {
+        time.after(afterMs + delay(), () => ready(() => resume(answer)))
+      }
+      time.after(delay(), () => {
+        draw(question.path)
+        const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
+        give()
+        if (handled.reply === undefined) answered(Effect.fail(new Lost("the connection ended without an answer")), lostMs)
+        else answered(Effect.succeed({ status: handled.reply.status, body: throughJson(handled.reply.body) }), handled.afterMs)
+      })
+    })
+
+  const leapLater = (): void => {
+    if (behaviour.meanLeapMs === 0) return
+    time.after(-Math.log(1 - leaps.next()) * behaviour.meanLeapMs, () => {
+      if (!striking) return
+      aheadMs += leaps.between(1_000, longestLeapMs)
+      leapLater()
+    })
+  }
+
+  const signer = Signer.layer({
+    custody,
+    site,
+    limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
+  }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
+
+  return {
+    layerFor: ({ ready }) => Layer.merge(Layer.effect(Ledger, JsonLedger.make(transportFor(ready), setting)), signer),
+    begin: () => {
+      striking = true
+      leapLater()
+    },
+    heal: () => {
+      striking = false
+      tell({ method: "POST", path: controls.script, body: [] })
+    },
+    leap: (byMs) => {
+      aheadMs += byMs
+    },
+    book: () => bookOf(inputs)
+  }
+}
+
+/** What all inputs come to, had nothing ever been forgotten. */
+const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
+  const machine = new Machine(setting, empty())
+  let prunedThrough = 0
+  for (const input of inputs) {
+    if (input._tag !== "Pruned") {
+      machine.apply(input)
+      continue
+    }
+    machine.apply({ _tag: "Advanced", atMicros: input.atMicros })
+    prunedThrough = machine.state.offset
+  }
+  const { completions, contracts } = machine.state
+  let treasuryAtoms = 0n
+  for (const { create } of contracts.values()) {
+    const { argument, templateId } = createOf(create)
+    const held = templateId.entityName === "Holding" ? Templates.holding.read(argument) : undefined
+    if (held?.owner.startsWith("treasury::") === true) treasuryAtoms += held.amountAtoms
+  }
+  return {
+    treasuryAtoms,
+    prunedThrough,
+    taken: inputs.flatMap((input) =>
+      input._tag !== "Taken" ? [] : [{ hash: hex(input.hash), prepared: input.prepared, submissionId: input.submissionId }]
+    ),
+    done: completions.flatMap(({ commandId, hash, offset, statusCode, submissionId }) =>
+      statusCode === 0 && hash !== "" ? [{ commandId, hash: hex(hash), offset, submissionId }] : []
+    )
+  }
+}
+
+const hex = (base64: string): string => Buffer.from(base64, "base64").toString("hex")
