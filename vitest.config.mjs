@@ -1,4 +1,18 @@
 import { defineConfig } from "vitest/config"
+import { BaseSequencer } from "vitest/node"
+
+/** Suites that take longest, the longest first: begun last, one of them would keep one core busy while the other has nothing to do. */
+const dearest = ["regressions/UpgradeCrash", "sim/Simulation", "main", "sim/Shrink", "tape/Tape", "cli/venue", "cli/replay", "cli/bundle", "cli/tail"]
+
+class DearestFirst extends BaseSequencer {
+  async sort(files) {
+    const rank = ({ moduleId }) => {
+      const at = dearest.findIndex((name) => moduleId.endsWith(`/dist/test/${name}.test.js`))
+      return at < 0 ? dearest.length : at
+    }
+    return [...await super.sort(files)].sort((one, other) => rank(one) - rank(other))
+  }
+}
 
 // Tests run as compiled output: what is tested is what is served. Node itself loads all but the tests: vitest would read,
 // rewrite and evaluate each file of the venue anew for every suite, which costs more than most suites do.
@@ -6,8 +20,9 @@ export default defineConfig({
   test: {
     include: ["dist/test/**/*.test.js"],
     exclude: ["**/node_modules/**"],
-    setupFiles: ["dist/test/BetweenTests.js"],
+    setupFiles: ["dist/test/NodeBetweenTests.js"],
     server: { deps: { external: [/\/dist\/(?:src|sim|scripts)\//] } },
+    sequence: { sequencer: DearestFirst },
     pool: "forks",
     maxWorkers: 2,
     minWorkers: 1,

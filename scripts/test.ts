@@ -2,8 +2,10 @@
  * The whole test of a working copy, after the type check that compiled it: style and layering, the test suites,
  * simulator seeds (a fixed set, each in two processes whose digests must agree, and fresh ones from the commit),
  * the real server killed under load, and mutants of what the newest commit touched. Ends with `N passed, M failed`.
+ *
+ * It is made for two cores: what keeps only one busy runs beside something else that does.
  */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 
@@ -21,12 +23,34 @@ const run = (title: string, args: ReadonlyArray<string>): boolean => {
   return status === 0
 }
 
-/** A step that counts as one test. */
-const step = (title: string, args: ReadonlyArray<string>): void => {
-  if (run(title, args)) tally.passed++
+const count = (title: string, passed: boolean): void => {
+  if (passed) tally.passed++
   else {
     tally.failed++
     process.stdout.write(`FAILED: ${title}\n`)
+  }
+}
+
+/** A step that counts as one test. */
+const step = (title: string, args: ReadonlyArray<string>): void => count(title, run(title, args))
+
+/** Runs a program to its end; whether it was well, and all that it said. */
+const outputOf = (args: ReadonlyArray<string>): Promise<{ readonly passed: boolean; readonly text: string }> =>
+  new Promise((resolve, reject) => {
+    const spawned = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] })
+    const said: Array<Buffer> = []
+    for (const stream of [spawned.stdout, spawned.stderr]) stream.on("data", (bytes: Buffer) => said.push(bytes))
+    spawned.on("error", reject)
+    spawned.on("close", (code) => resolve({ passed: code === 0, text: Buffer.concat(said).toString("utf8") }))
+  })
+
+/** Steps of one process each, at once; each is told whole when it and those before it have ended. */
+const beside = async (steps: ReadonlyArray<readonly [title: string, args: ReadonlyArray<string>]>): Promise<void> => {
+  const outputs = steps.map(([, args]) => outputOf(args))
+  for (const [index, [title]] of steps.entries()) {
+    const { passed, text } = await outputs[index]!
+    process.stdout.write(`\n== ${title}\n${text}`)
+    count(title, passed)
   }
 }
 
@@ -65,12 +89,17 @@ const commit = (): string => {
   return status === 0 ? stdout.trim() : "0000000"
 }
 
-step("style and layering", ["dist/scripts/check.js"])
-step("format", ["dist/scripts/format.js"])
+await beside([["style and layering", ["dist/scripts/check.js"]], ["format", ["dist/scripts/format.js"]]])
 suites()
 step("simulator: fixed seeds, twice, reaching every mark of the kept list", ["dist/sim/main.js", "--seed", "21", "--seeds", "20", "--twice",
   "--kept-marks"])
-step(`simulator: fresh seeds of ${commit().slice(0, 12)}`, ["dist/sim/main.js", "--seed", commit(), "--seeds", "40"])
+const fresh = commit()
+await beside([fresh, `${fresh}b`].map((seed, index) =>
+  [
+    `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
+    ["dist/sim/main.js", "--seed", seed, "--seeds", "10"]
+  ] as const
+))
 step("the real server, killed under load", ["dist/scripts/crash.js", "--kills", "3", "--seconds", "1"])
 // Survivors are for whoever reads them, and the time ends it without a failure; what fails is a venue that breaks without any
 // mutant, and a list of equivalent mutants that has gone out of date.

@@ -22,6 +22,9 @@ export interface Reckoning {
 /** 1970-01-01 was a Thursday, three days behind Monday. */
 const firstWeekday = 3
 
+/** Moments that are remembered of a calendar: more than one look asks for, and the next look asks for most of them again. */
+const mostKnown = 64
+
 /** A zone's clocks. Local times are milliseconds, as if the wall clock were that of UTC. */
 const clocksOf = (timeZone: string) => {
   const zone = DateTime.zoneUnsafeMakeNamed(timeZone)
@@ -29,8 +32,7 @@ const clocksOf = (timeZone: string) => {
   const resolve = (localMs: number, disambiguation: "earlier" | "later"): number =>
     DateTime.unsafeMakeZoned(localMs, { timeZone: zone, adjustForTimeZone: true, disambiguation }).epochMillis
 
-  /** The first moment at which the clocks show a time or a later one. */
-  const momentOf = (localMs: number): number => {
+  const find = (localMs: number): number => {
     const earlier = resolve(localMs, "earlier")
     if (local(earlier) === localMs) return earlier
     // The clocks skip it, somewhere between the moments that it would have been by the offsets before and behind the skip.
@@ -42,6 +44,18 @@ const clocksOf = (timeZone: string) => {
       else behind = middle
     }
     return behind
+  }
+
+  const known = new Map<number, number>()
+
+  /** The first moment at which the clocks show a time or a later one. */
+  const momentOf = (localMs: number): number => {
+    const before = known.get(localMs)
+    if (before !== undefined) return before
+    if (known.size >= mostKnown) known.clear()
+    const moment = find(localMs)
+    known.set(localMs, moment)
+    return moment
   }
   return { local, momentOf }
 }

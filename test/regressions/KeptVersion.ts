@@ -54,16 +54,8 @@ export const directoryOf = (name: Name): string => path.join("fixtures/versions"
 export const exchangesOf = (name: Name): ReadonlyArray<Version.Exchange> =>
   JSON.parse(fs.readFileSync(path.join(directoryOf(name), "requests.json"), "utf8")) as Array<Version.Exchange>
 
-const unpacked = new Map<Name, ReadonlyMap<string, Uint8Array>>()
-
-/** The files of journal and snapshots, by their paths; each directory is unpacked once. */
+/** The files of journal and snapshots, by their paths. */
 export const filesOf = (name: Name): ReadonlyMap<string, Uint8Array> => {
-  const files = unpacked.get(name) ?? unpack(name)
-  unpacked.set(name, files)
-  return files
-}
-
-const unpack = (name: Name): ReadonlyMap<string, Uint8Array> => {
   const data = path.join(directoryOf(name), "data")
   const read = (directory: string) =>
     fs.readdirSync(path.join(data, directory)).map((file) =>

@@ -8,7 +8,7 @@ const run = (seed: string, profile: Options.Profile, steps = 200): Simulation.Re
 describe("a run", () => {
   for (const profile of Options.profiles) {
     test(`breaks no property under the profile ${profile}`, () => {
-      const report = run("2", profile)
+      const report = run("2", profile, 150)
       expect(report.failure).toBe(undefined)
       expect(report.records).toBeGreaterThan(100)
       expect(report.fills).toBeGreaterThan(0)
@@ -25,7 +25,7 @@ describe("a run", () => {
       let sequence = 0
       let ready = false
       const puts: Array<string> = []
-      const request = { seed: String(seed), profile: "crash", steps: 60, options: { ...options, listing } } as const
+      const request = { seed: String(seed), profile: "crash", steps: 10, options: { ...options, listing } } as const
       const report = Simulation.run({
         ...request,
         record: true,
@@ -55,9 +55,9 @@ describe("a run", () => {
     let fed = 0
     let set = 0
     const report = Simulation.run({
-      seed: "1",
+      seed: "5",
       profile: "swarm",
-      steps: 400,
+      steps: 150,
       listen: (_, seen) => {
         if (seen._tag !== "Committed" || seen.record.command.kind !== "SetIndexPrice") return
         if (seen.record.command.idempotencyKey === "") fed++
