@@ -616,7 +616,9 @@ const verifySolvency = Cli.make("verify-solvency", {
     const { holds, lines } = VerifySolvency.told(proof, published)
     yield* sayLines(lines)
     if (!holds) return yield* new Ended({ code: refusedCode, text: "not all of it holds" })
-  })).pipe(Cli.withDescription("Checks that an account's balance is counted in what the venue published of its solvency, and that it adds up"))
+  })).pipe(
+    Cli.withDescription("Checks that an account's balance is counted in what the venue published of its solvency, and that it adds up")
+  )
 
 const withdrawals = Cli.make("withdrawals").pipe(
   Cli.withDescription("Whether withdrawals are taken"),
