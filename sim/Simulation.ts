@@ -252,7 +252,8 @@ class Run {
 
   private beginFunds(options: NonNullable<World.World["options"]["funds"]>): () => boolean {
     const { clients, world: { ownersPlans, root } } = this
-    return Depositors.start({ time: ownersPlans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open }, root.split("depositors"), options)
+    return Depositors.start({ time: ownersPlans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open },
+      root.split("depositors"), options)
   }
 
   /** Days pass, so that what is new comes to be old enough. */
@@ -364,9 +365,10 @@ class Run {
   /** Whether something is under way that the venue can still bring to its end. */
   private moneyMoves(prunedThrough: number): boolean {
     const { host: { reads } } = this
-    return reads === undefined || [...reads.openTransfers(), ...reads.transfersToDrive()].some(({ kind, stepAtHand: step }) =>
-      (step?.binding?.ledgerEndOffset ?? prunedThrough) >= prunedThrough && (kind !== "withdrawal" || reads.funds.stop === undefined)
-    )
+    return reads === undefined
+      || [...reads.openTransfers(), ...reads.transfersToDrive()].some(({ kind, stepAtHand: step }) =>
+        (step?.binding?.ledgerEndOffset ?? prunedThrough) >= prunedThrough && (kind !== "withdrawal" || reads.funds.stop === undefined)
+      )
   }
 
   private pass(millis: number): void {

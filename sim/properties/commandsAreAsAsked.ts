@@ -85,7 +85,8 @@ type Committed = Observation & { readonly _tag: "Committed" }
 
 const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
   const { command, sequence } = record
-  const isKeyless = Commands.isOfIdentity(command) || Commands.isOfTickets(command) || Commands.isOfFunds(command) || command.kind === "SetFavorite"
+  const isKeyless = Commands.isOfIdentity(command) || Commands.isOfTickets(command) || Commands.isOfFunds(command)
+    || command.kind === "SetFavorite"
     || command.kind === "RegisterAffiliate"
   const isOutside = !isKeyless && (command.principal === Principal.key || command.principal === Principal.session)
     || (command.principal === Principal.operator && !isOfStart(command.idempotencyKey))

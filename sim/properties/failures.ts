@@ -19,7 +19,8 @@ const known: ReadonlyMap<string, ReadonlySet<string>> = Refusals.all.reduce((all
 const waited: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
 
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
-  "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "withdrawalFailure", "rejectionGuard", "limit", "actual", "nearest"])
+  "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "withdrawalFailure", "rejectionGuard", "limit", "actual",
+  "nearest"])
 const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
 /** Whether it is about a favorite, or the affiliate, of an account that the credential is not of. */
@@ -80,7 +81,8 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if ((info["dependency"] === dependsOn) !== (code === "dependency_unavailable") && !mayBeNameless)
     return "names a dependency where none is at fault"
   const isOfWithdrawal = code === "withdrawal_rejected" && ["requested", "approval"].includes(String(info["withdrawalFailure"]))
-  if (!isOfWithdrawal && (info["withdrawalFailure"] !== undefined || code === "withdrawal_rejected")) return "says wrongly how far a withdrawal came"
+  if (!isOfWithdrawal && (info["withdrawalFailure"] !== undefined || code === "withdrawal_rejected"))
+    return "says wrongly how far a withdrawal came"
   const ticket = ticketFault(call, info)
   if (ticket !== undefined) return ticket
   const rejections = rejectionOf(call, code)

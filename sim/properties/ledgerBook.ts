@@ -82,7 +82,10 @@ const committed = (state: State, { command, sequence }: Record): Verdict => {
   switch (command.kind) {
     case "RequestDeposit":
     case "RequestWithdrawal":
-      state.transfers.set(sequence * 64, { kind: command.kind === "RequestDeposit" ? "deposit" : "withdrawal", amount: BigInt(command.amountAtoms) })
+      state.transfers.set(sequence * 64, {
+        kind: command.kind === "RequestDeposit" ? "deposit" : "withdrawal",
+        amount: BigInt(command.amountAtoms)
+      })
       return holds
     case "RequestPartyChange":
       state.transfers.set(sequence * 64, { kind: "party_change", amount: 0n })
@@ -129,7 +132,8 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
   if (verdict !== undefined) return verdict
   const done = new Set(book.done.map(({ commandId, offset }) => `${offset} ${commandId}`))
   const invented = state.told.find(({ commandId, offset }) => !done.has(`${offset} ${commandId}`))
-  if (invented !== undefined) return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
+  if (invented !== undefined)
+    return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
   const effects = new Map<string, string>()
   for (const { hash } of book.done) {
     const place = placeOf(state.transactions.get(hash)!)
@@ -155,7 +159,9 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
   const owed = reads.funds.depositedAtoms - reads.funds.withdrawnAtoms
   if (book.treasuryAtoms !== held) return broken(`the treasury holds ${book.treasuryAtoms} atoms, and by what was done ${held}`)
   if (book.treasuryAtoms !== owed + unknown) {
-    return broken(`the treasury holds ${book.treasuryAtoms} atoms, and the venue owes ${owed}, beside ${unknown} that the ledger has forgotten`)
+    return broken(
+      `the treasury holds ${book.treasuryAtoms} atoms, and the venue owes ${owed}, beside ${unknown} that the ledger has forgotten`
+    )
   }
   const { stop } = reads.funds
   return stop === undefined || anyForgotten || book.prunedThrough > 0
@@ -167,7 +173,14 @@ export const ledgerBook: Property<State> = {
   name: "ledger-and-journal-agree-to-the-atom",
   invariant: "I10",
   kind: "safety",
-  initial: () => ({ transfers: new Map(), transactions: new Map(), current: new Map(), submissions: new Map(), told: [], boundAt: new Map() }),
+  initial: () => ({
+    transfers: new Map(),
+    transactions: new Map(),
+    current: new Map(),
+    submissions: new Map(),
+    told: [],
+    boundAt: new Map()
+  }),
   observe: (state, seen) => {
     if (seen._tag === "Reconciled") return reconciled(state, seen)
     if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds

@@ -57,7 +57,8 @@ type Act = keyof typeof weights
 
 const isOver = (status: unknown): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
 
-const member = (answer: Answer | undefined, name: string): unknown => (answer?.json as { readonly [name: string]: unknown } | undefined)?.[name]
+const member = (answer: Answer | undefined, name: string): unknown =>
+  (answer?.json as { readonly [name: string]: unknown } | undefined)?.[name]
 
 class Depositor {
   readonly passkeys: Array<Passkey> = []
@@ -302,7 +303,8 @@ class Depositor {
 export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): () => boolean => {
   let left = calls
   const spend = (): boolean => left-- > 0
-  const owners = Array.from({ length: count }, (_, index) => new Depositor(index, desk, random.split(`depositor-${index}`), meanPauseMs, spend))
+  const owners = Array.from({ length: count },
+    (_, index) => new Depositor(index, desk, random.split(`depositor-${index}`), meanPauseMs, spend))
   for (const owner of owners) {
     owner.others = owners.filter((other) => other !== owner)
     owner.start()

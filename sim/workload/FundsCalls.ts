@@ -12,7 +12,13 @@ export interface Asked {
   readonly call: number
 }
 
-const call = ({ account: _account, accountId: _accountId, ...who }: Bearer, endpoint: string, method: string, target: string, body?: object): Draft => ({
+const call = (
+  { account: _account, accountId: _accountId, ...who }: Bearer,
+  endpoint: string,
+  method: string,
+  target: string,
+  body?: object
+): Draft => ({
   ...who,
   endpoint,
   method,
@@ -73,16 +79,19 @@ export const complete = (who: Bearer, asked: Asked, proof: Proof): Draft => ({
 })
 
 export const cancel = (who: Bearer, asked: Asked): Draft =>
-  call(who, endpoints.cancel[asked.kind], "DELETE", `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
+  call(who, endpoints.cancel[asked.kind], "DELETE",
+    `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
 
 export const look = (who: Bearer, asked: Asked): Draft =>
-  call(who, endpoints.get[asked.kind], "GET", `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
+  call(who, endpoints.get[asked.kind], "GET",
+    `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
 
 export const getParty = (who: Bearer): Draft => call(who, "getLedgerParty", "GET", pathOf(who, { kind: "change" }))
 export const list = (who: Bearer, kind: "deposit" | "withdrawal"): Draft =>
   call(who, kind === "deposit" ? "listDeposits" : "listWithdrawals", "GET", `${pathOf(who, { kind })}?limit=3`)
 /** The passkeys that the signer has pinned are to follow the account's. */
-export const beginPins = (who: Bearer): Draft => call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, { action: "initiate" })
+export const beginPins = (who: Bearer): Draft =>
+  call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, { action: "initiate" })
 export const finishPins = (who: Bearer, proof: Proof): Draft => ({
   ...call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, {
     action: "complete",

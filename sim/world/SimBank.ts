@@ -69,10 +69,12 @@ const longestLeapMs = 15 * 60_000
 
 type Route = Shapes.Route
 
-const routeOf = (path: string): Route | undefined => (Object.keys(Shapes.routes) as Array<Route>).find((name) => Shapes.routes[name][1] === path)
+const routeOf = (path: string): Route | undefined =>
+  (Object.keys(Shapes.routes) as Array<Route>).find((name) => Shapes.routes[name][1] === path)
 
 /** What befalls executions, and what preparations, beside what befalls every question. */
-const everywhere: ReadonlyArray<Fault["name"]> = ["answer_late", "drop_request", "drop_answer", "refuse", "refuse_indefinite", "restart", "prune"]
+const everywhere: ReadonlyArray<Fault["name"]> = ["answer_late", "drop_request", "drop_answer", "refuse", "refuse_indefinite", "restart",
+  "prune"]
 const ofRoute: Readonly<Partial<Record<Route, ReadonlyArray<Fault["name"]>>>> = {
   execute: ["complete_twice", "complete_after", "complete_unknown", "refuse_since_first_won", "in_flight", "pass_maximum"],
   prepare: ["other_hash", "other_bytes"]
@@ -103,8 +105,51 @@ const drawn = (name: Fault["name"], random: SimRandom): Fault => {
   }
 }
 
+/** One fault that is drawn for the question that comes now; undefined where none of them can befall it. */
+const scriptFor = (route: keyof typeof ofRoute & Route, behaviour: Behaviour, random: SimRandom): Script | undefined => {
+  const names = [...everywhere, ...ofRoute[route] ?? []].filter((name) => behaviour.weights[name] > 0)
+  if (names.length === 0) return undefined
+  const name = random.weighted(Object.fromEntries(names.map((each) => [each, behaviour.weights[each]])) as Record<Fault["name"], number>)
+  return [{ on: route, skip: 0, times: 1, fault: drawn(name, random) }]
+}
+
+/** What a value is once it went over the wire. */
+const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
+
+/** The way to the ledger and back: questions come late, and so do answers, or never. */
+const transport = (
+  time: SimTime,
+  delay: () => number,
+  ready: (task: () => void) => void,
+  handle: (question: Question) => ReturnType<DevelopmentLedger["handle"]>
+): Transport =>
+(question) =>
+  Effect.async<Reply, Lost>((resume) => {
+    const answered = (answer: Effect.Effect<Reply, Lost>, afterMs: number): void => {
+      time.after(afterMs + delay(), () => ready(() => resume(answer)))
+    }
+    time.after(delay(), () => {
+      const handled = handle(question)
+      if (handled.reply === undefined) answered(Effect.fail(new Lost("the connection ended without an answer")), lostMs)
+      else answered(Effect.succeed({ status: handled.reply.status, body: throughJson(handled.reply.body) }), handled.afterMs)
+    })
+  })
+
+/** The signer over keys that outlive its process. */
+const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; readonly rpId: string }, behaviour: Behaviour) =>
+  Signer.layer({
+    custody,
+    site,
+    limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
+  }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
+
 /** A bank of a run. `time` has its own ties. */
-export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, site: { readonly publicOrigin: string; readonly rpId: string }): SimBank => {
+export const make = (
+  time: SimTime,
+  random: SimRandom,
+  behaviour: Behaviour,
+  site: { readonly publicOrigin: string; readonly rpId: string }
+): SimBank => {
   const inputs: Array<Input> = []
   const kept = inMemory()
   const ledger = new DevelopmentLedger(setting, {
@@ -123,7 +168,8 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, sit
   let striking = false
   let seen = 0
 
-  const tell = (question: Question) => ledger.handle(question, { epochMs: Math.floor(time.nowEpochMs()) + aheadMs, bytes: (count) => chance.bytes(count) })
+  const tell = (question: Question) =>
+    ledger.handle(question, { epochMs: Math.floor(time.nowEpochMs()) + aheadMs, bytes: (count) => chance.bytes(count) })
 
   /** Whoever is a party now has something to deposit. */
   const give = (): void => {
@@ -138,28 +184,17 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, sit
   const draw = (path: string): void => {
     const route = routeOf(path)
     if (!striking || route === undefined || !faults.chance(behaviour.faultRate)) return
-    const names = [...everywhere, ...ofRoute[route] ?? []].filter((name) => behaviour.weights[name] > 0)
-    if (names.length === 0) return
-    const name = faults.weighted(Object.fromEntries(names.map((each) => [each, behaviour.weights[each]])) as Record<Fault["name"], number>)
-    const script: Script = [{ on: route, skip: 0, times: 1, fault: drawn(name, faults) }]
+    const script = scriptFor(route, behaviour, faults)
+    if (script === undefined) return
     tell({ method: "POST", path: controls.script, body: script })
   }
 
-  const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
-  const delay = (): number => delays.next() * behaviour.maxDelayMs
-
-  const transportFor = (ready: (task: () => void) => void): Transport => (question) =>
-    Effect.async<Reply, Lost>((resume) => {
-      const answered = (answer: Effect.Effect<Reply, Lost>, afterMs: number): void => {
-        time.after(afterMs + delay(), () => ready(() => resume(answer)))
-      }
-      time.after(delay(), () => {
-        draw(question.path)
-        const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
-        give()
-        if (handled.reply === undefined) answered(Effect.fail(new Lost("the connection ended without an answer")), lostMs)
-        else answered(Effect.succeed({ status: handled.reply.status, body: throughJson(handled.reply.body) }), handled.afterMs)
-      })
+  const transportFor = (ready: (task: () => void) => void): Transport =>
+    transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
+      draw(question.path)
+      const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
+      give()
+      return handled
     })
 
   const leapLater = (): void => {
@@ -171,14 +206,9 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, sit
     })
   }
 
-  const signer = Signer.layer({
-    custody,
-    site,
-    limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
-  }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
-
   return {
-    layerFor: ({ ready }) => Layer.merge(Layer.effect(Ledger, JsonLedger.make(transportFor(ready), setting)), signer),
+    layerFor: ({ ready }) =>
+      Layer.merge(Layer.effect(Ledger, JsonLedger.make(transportFor(ready), setting)), signerOf(keys, site, behaviour)),
     begin: () => {
       striking = true
       leapLater()

@@ -35,7 +35,7 @@ export interface Report extends Owed {
 }
 
 /** What the state says now. */
-const owedBy = (reads: Pick<Reads, "funds" | "openTransfers">): Owed => {
+export const owedBy = (reads: Pick<Reads, "funds" | "openTransfers">): Owed => {
   const { depositedAtoms, withdrawnAtoms } = reads.funds
   let uncreditedAtoms = 0n
   for (const { amountAtoms, isSettled, kind, status } of reads.openTransfers()) {

@@ -212,7 +212,8 @@ export const noteCompletion = (state: State, command: NoteCompletion): TransferS
 const confirmStep = (state: State, { at, step, transfer }: Judged): Transfer => {
   const { reached } = state.capacity
   const before = Steps.phaseOf(transfer.steps[at]!)
-  if (transfer.steps[at]!.submissions.some(({ outcome }) => outcome === "refused")) reached?.("a resubmission was refused as the first had won")
+  if (transfer.steps[at]!.submissions.some(({ outcome }) => outcome === "refused"))
+    reached?.("a resubmission was refused as the first had won")
   const isOffersEnd = step.name === "treasury_offer_withdrawal"
   if (isOffersEnd) reached?.("an offer was withdrawn")
   if (transfer.end !== null && !isOffersEnd) Moving.raise(state, transfer, at, "accepted_after_its_end")
