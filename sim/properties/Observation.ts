@@ -97,7 +97,7 @@ export interface LedgerBook {
   readonly done: ReadonlyArray<{
     readonly commandId: string
     readonly hash: string
-    readonly offset: number
+    readonly updateId: string
     readonly submissionId: string
   }>
 }

@@ -38,7 +38,7 @@ interface State {
   /** The hash of each submission. */
   readonly submissions: Map<string, string | undefined>
   /** Acceptances that the journal tells. */
-  readonly told: Array<{ readonly sequence: number; readonly commandId: string; readonly offset: number }>
+  readonly told: Array<{ readonly sequence: number; readonly commandId: string; readonly updateId: string }>
   /** Ledger ends that steps are bound to, by transfer and step. */
   readonly boundAt: Map<string, number>
 }
@@ -98,7 +98,7 @@ const committed = (state: State, { command, sequence }: Record): Verdict => {
       state.submissions.set(command.submissionId, state.current.get(placeOf(command)))
       return holds
     case "NoteCompletion":
-      if (command.outcome === "accepted") state.told.push({ sequence, commandId: command.commandId, offset: command.offset })
+      if (command.outcome === "accepted") state.told.push({ sequence, commandId: command.commandId, updateId: command.updateId })
       return holds
     default:
       return holds
@@ -130,10 +130,9 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
   const { book, reads } = seen
   const verdict = takenVerdict(state, book)
   if (verdict !== undefined) return verdict
-  const done = new Set(book.done.map(({ commandId, offset }) => `${offset} ${commandId}`))
-  const invented = state.told.find(({ commandId, offset }) => !done.has(`${offset} ${commandId}`))
-  if (invented !== undefined)
-    return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
+  const done = new Set(book.done.map(({ commandId, updateId }) => `${updateId} ${commandId}`))
+  const invented = state.told.find(({ commandId, updateId }) => !done.has(`${updateId} ${commandId}`))
+  if (invented !== undefined) return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
   const effects = new Map<string, string>()
   for (const { hash } of book.done) {
     const place = placeOf(state.transactions.get(hash)!)

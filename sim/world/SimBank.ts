@@ -249,8 +249,8 @@ const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
     taken: inputs.flatMap((input) =>
       input._tag !== "Taken" ? [] : [{ hash: hex(input.hash), prepared: input.prepared, submissionId: input.submissionId }]
     ),
-    done: completions.flatMap(({ commandId, hash, offset, statusCode, submissionId }) =>
-      statusCode === 0 && hash !== "" ? [{ commandId, hash: hex(hash), offset, submissionId }] : []
+    done: completions.flatMap(({ commandId, hash, statusCode, submissionId, updateId }) =>
+      statusCode === 0 && hash !== "" ? [{ commandId, hash: hex(hash), updateId, submissionId }] : []
     )
   }
 }
