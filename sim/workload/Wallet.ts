@@ -40,6 +40,15 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
 const at = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((found, name) => isObject(found) ? found[name] : undefined, value)
 
+/** What a body says; undefined of one that is no JSON, as what is sent on purpose may be. */
+const parsed = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
 /** Members of answers and of bodies that nobody but their holder may know. */
 const secretMembers = ["accessToken", "apiKey", "deviceCode", "codeVerifier", "ticket", "token"] as const
 
@@ -84,7 +93,7 @@ export class Wallet {
   }
 
   #keepSent(body: string): void {
-    const sent: unknown = body.startsWith("{") ? JSON.parse(body) : undefined
+    const sent = parsed(body)
     if (isObject(sent)) this.#keep(sent)
   }
 
