@@ -138,6 +138,7 @@ export const asBefore = (body: string): string =>
     .replaceAll(risk, "")
     .replaceAll(/,"stale":(?:true|false)/g, "")
     .replaceAll(/,"staleMarkets":\d+|,"markets":\[\{"marketId":"[^"]*","status":"[^"]*",[^\]]*"indexHeld":(?:true|false)\}\]/g, "")
+    .replaceAll(/,"ledger":"[^"]*","ledgerOffset":[^}]*"reconciliation":"[^"]*"/g, "")
     .replaceAll(/"predictedFundingRateBps":"1"/g, "\"predictedFundingRateBps\":\"0\"")
     .replaceAll(/"nextFundingRate":0\.0000125/g, "\"nextFundingRate\":0")
 
