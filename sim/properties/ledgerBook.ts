@@ -132,7 +132,8 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
   if (verdict !== undefined) return verdict
   const done = new Set(book.done.map(({ commandId, updateId }) => `${updateId} ${commandId}`))
   const invented = state.told.find(({ commandId, updateId }) => !done.has(`${updateId} ${commandId}`))
-  if (invented !== undefined) return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
+  if (invented !== undefined)
+    return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
   const effects = new Map<string, string>()
   for (const { hash } of book.done) {
     const place = placeOf(state.transactions.get(hash)!)
