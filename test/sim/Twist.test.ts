@@ -19,7 +19,7 @@ import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
-  "cancelByOperator", "addToFund", "setLimits", "delistMarket", "withdrawDelisting"] as const
+  "cancelByOperator", "addToFund", "setLimits", "delistMarket", "withdrawDelisting", "creditAccount", "setAccountFlags"] as const
 /** What an account cancels without a body. */
 const bodylessNames = ["cancelAutoClose", "cancelTriggers"] as const
 const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...bodylessNames, ...operatorNames]
@@ -138,6 +138,9 @@ const isFixed = (endpoint: string, place: string): boolean =>
   // An empty one means what none means.
   || place === "params" || place === "[].params"
 
+/** What an operator asks of an account that the request names. */
+const ofAccounts: ReadonlySet<string> = new Set(["cancelByOperator", "creditAccount", "setAccountFlags"])
+
 describe.each(names)("%s", (name) => {
   test("is a request by the contract, and its answer is about it", async () => {
     const venue = LiveVenue.make()
@@ -163,7 +166,7 @@ describe.each(names)("%s", (name) => {
         const { code } = Fake.json(refused)
         if (refused.status === 409 && code === "idempotency_key_conflict") conflicts++
         // What the market's grid or rules refuse is none of its requests; nor is an operator's for an account or a market that is none.
-        else if (name === "cancelByOperator" && refused.status === 404) expect(code).toMatch(/^(account|market)_not_found$/)
+        else if (ofAccounts.has(name) && refused.status === 404) expect(code).toMatch(/^(account|market)_not_found$/)
         else expect([other.body, refused.status, code]).toEqual([other.body, 400, "invalid_request"])
       }
       if (conflicts === 0 && !isFixed(name, place)) unvaried.push(place)
@@ -225,8 +228,11 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
 /** What the venue itself makes of a key that it issues: which requests may not choose. */
 const ofVenue: ReadonlySet<string> = new Set(["keys.scopes", "keys.expiresAtEpochMs"])
 
-/** What requests ask for under a key; what is proved by a credential alone is read elsewhere. */
-const asked = all.filter(({ kind }) => isAskedFor({ kind } as Command))
+/**
+ * What requests ask for under a key; what is proved by a credential alone is read elsewhere, and so are bots' keys, which are asked
+ * for by a token that only a workload's platform can make.
+ */
+const asked = all.filter(({ kind }) => kind !== "IssueBotKey" && isAskedFor({ kind } as Command))
 const requests = asked.flatMap(({ fields, kind, requests }) => Object.keys(requests).map((request) => [kind, request, fields] as const))
 
 test("every request that an operation declares is one of the contract's", () => {
@@ -245,7 +251,7 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
       if (reading._tag !== "asked" || reading.asked.wanted.kind !== kind) continue
       const made = async (draft: Draft): Promise<Command | undefined> => {
         const venue = LiveVenue.make()
-        const [alice] = await venue.traders(1)
+        const [alice] = await venue.traders(2)
         venue.market(parameters("BTC"))
         let last: Command | undefined
         const run = venue.run.bind(venue)
@@ -257,7 +263,7 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
         await ask(venue, { ...draft, token: draft.credential === "operator" ? draft.token : alice!.key }, draft.idempotencyKey ?? "")
         return last
       }
-      const [alice] = await LiveVenue.make().traders(1)
+      const [alice, bob] = await LiveVenue.make().traders(2)
       const base = doubled(example(name, alice!))
       const expected = await made(base)
       const random = SimRandom.make(name)
@@ -265,6 +271,9 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
         ...Variations.members(name).flatMap((member) => othersOf(base, member).slice(0, 9)),
         ...pathsOf(base, random),
         { ...base, idempotencyKey: "another" },
+        // Who is credited is said by the body, and whose flags are set by the path; it has to be somebody.
+        ...(name === "creditAccount" ? [{ ...base, body: base.body.replace(alice!.accountId, bob!.accountId) }] : []),
+        ...(name === "setAccountFlags" ? [{ ...base, target: base.target.replace(alice!.accountId, bob!.accountId) }] : []),
         // One order is asked for instead of an account's or a market's, which is two members away from those.
         ...(name === "cancelByOperator" ? [{ ...base, body: `{"orderId":"ord_1s"}` }] : []),
         // A withdrawal is another method of the same place.
