@@ -32,10 +32,10 @@ interface Answer {
   readonly json: any
 }
 
-const turns = Effect.runSync(Effect.provide(Turns, NodeTurns.layer))
-
 /** Until everything that is ready has been done once. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => turns.schedule(resolve))
+const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))).pipe(
+  Effect.provide(NodeTurns.layer)
+)
 
 interface Outside {
   readonly money?: Layer.Layer<Ledger | PartySigner>
@@ -108,18 +108,15 @@ export class VenueOver {
     return this.nowMs
   }
 
-  /** Lets time pass: whoever sleeps wakes at its moment. Where nobody woke there is nothing new to be done. */
+  /** Lets time pass: whoever sleeps wakes at its moment. */
   async pass(millis: number): Promise<void> {
-    await this.settle()
     for (const end = this.nowMs + millis; this.nowMs < end;) {
       this.nowMs = Math.min(end, this.nowMs + 100)
-      let woken = 0
       for (const sleeper of [...this.sleepers]) {
         if (sleeper.untilMs > this.nowMs || !this.sleepers.delete(sleeper)) continue
-        woken++
         sleeper.wake()
       }
-      await (woken > 0 ? this.settle() : nextTurn())
+      await this.settle()
     }
   }
 
@@ -136,9 +133,20 @@ export class VenueOver {
     }
   }
 
+  /**
+   * Lets time pass until it is so, for some minutes of the venue's at most. What the system itself works on, as proofs of passkeys,
+   * is given its turns before each second.
+   */
+  async wait(isSo: () => boolean): Promise<void> {
+    for (let waited = 0; !isSo() && waited < 4_000; waited++) {
+      await this.settle(10)
+      if (waited % 20 === 19 && !isSo()) await this.leap(1_000)
+    }
+  }
+
   /** Lets everything that need not wait be done. */
   async settle(turns = 50): Promise<void> {
-    for (let turn = 0; turn < turns; turn++) await nextTurn()
+    for (let turn = 0; turn < turns; turn++) await Effect.runPromise(nextTurn)
   }
 
   /** Sends a request; its answer, once there is one. */

@@ -98,10 +98,7 @@ export class Bank {
     void this.venue.ask("POST", "/v1/operator/reconciliation").then(({ json }) => {
       told.json = json
     })
-    for (let waited = 0; told.json === undefined && waited < 30; waited++) {
-      await this.venue.settle()
-      if (told.json === undefined) await this.venue.leap(1_000)
-    }
+    await this.venue.wait(() => told.json !== undefined)
     return told.json
   }
 
@@ -128,13 +125,9 @@ export class Owner {
     void answer.then((got) => {
       told.answer = got
     })
-    // What is asked of the ledger may take its time.
-    for (let waited = 0; waited < 60; waited++) {
-      await venue.settle()
-      if (told.answer !== undefined) return told.answer
-      await venue.leap(1_000)
-    }
-    throw new Error(`${method} ${target} has no answer`)
+    await venue.wait(() => told.answer !== undefined)
+    if (told.answer === undefined) throw new Error(`${method} ${target} has no answer`)
+    return told.answer
   }
 
   async must(method: string, target: string, body?: unknown): Promise<any> {

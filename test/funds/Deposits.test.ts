@@ -14,7 +14,7 @@ interface Row {
   readonly why: string
   readonly script: (step: Step) => Script
   /** What the deposit comes to. */
-  readonly ends: "ledger_confirmed" | "rejected" | "submitted_unknown"
+  readonly ends: "ledger_confirmed" | "rejected"
   /** How much later what was on its way arrives. */
   readonly afterMs?: number
 }
@@ -67,15 +67,6 @@ const rows: ReadonlyArray<Row> = [
     ],
     ends: "ledger_confirmed"
   },
-  {
-    why: "completions are forgotten behind an answer that was lost, and none is found by its hash",
-    script: (step) => [
-      on("execute", { name: "drop_answer" }, { step }),
-      on("completion_by_hash", { name: "drop_answer" }, { times: 500 }),
-      on("completions", { name: "prune" }, { times: 500, skip: step === "owner_account_acceptance" ? 1 : 4 })
-    ],
-    ends: "submitted_unknown"
-  },
   prepare("another hash", { name: "other_hash" }, "rejected"),
   prepare("other bytes", { name: "other_bytes", part: "second_root" }, "rejected"),
   prepare("no answer to its preparation", { name: "drop_answer" }, "ledger_confirmed"),
@@ -111,6 +102,97 @@ describe.each(steps)("%s", (step) => {
     const credited = ends === "ledger_confirmed" ? amountAtoms : 0
     expect(await owner.collateralAtoms).toBe(credited)
     expect(await bank.reconcile()).toMatchObject({ heldAtoms: String(credited), owedAtoms: String(credited), unattributedAtoms: "0" })
+    await bank.venue.stop()
+  })
+})
+
+describe("the venue", () => {
+  const deposited = async (bank: Bank): Promise<readonly [Owner, string]> => {
+    const owner = await Owner.open(bank)
+    const id = await owner.request("deposit", amountAtoms)
+    await bank.venue.leap(30_000)
+    await bank.give(await owner.party, amountAtoms)
+    return [owner, id]
+  }
+
+  test("starts again behind every answer, and goes on by what the journal says", async () => {
+    const bank = await Bank.open()
+    await bank.script(steps.map((step) => on("execute", { name: "drop_answer" }, { step })))
+    const [owner, id] = await deposited(bank)
+    const approvals: Array<string> = []
+    for (let turn = 0, status = ""; status !== "ledger_confirmed" && turn < 60; turn++) {
+      await bank.restart()
+      status = await owner.turn("deposit", id, approvals)
+      await bank.restart()
+      await bank.venue.leap(5_000)
+    }
+    expect(approvals).toEqual(steps)
+    expect(await owner.collateralAtoms).toBe(amountAtoms)
+    expect(await bank.reconcile()).toMatchObject({ heldAtoms: String(amountAtoms), unattributedAtoms: "0" })
+    await bank.venue.stop()
+  })
+
+  test("counts completions of commands that are none of its own, and alarms that the ledger gives", async () => {
+    const bank = await Bank.open()
+    const [owner, id] = await deposited(bank)
+    await bank.script([
+      on("execute", { name: "complete_unknown" }, { step: "treasury_offer" }),
+      on("execute", { name: "complete_twice" }, { step: "owner_offer_acceptance" })
+    ])
+    expect(await owner.confirm("deposit", id)).toBe("ledger_confirmed")
+    await bank.venue.leap(60_000)
+    const metrics = (await bank.venue.ask("GET", "/metrics")).json
+    expect(metrics).toContain("venue_unknown_completions_total 1\n")
+    expect(metrics).toContain("venue_ledger_alarms_total{alarm=\"accepted_again\"} 1\n")
+    expect(await owner.collateralAtoms).toBe(amountAtoms)
+    await bank.venue.stop()
+  })
+
+  test("goes on behind completions that the ledger has forgotten, where none could be of an open transfer", async () => {
+    const bank = await Bank.open()
+    const [owner, id] = await deposited(bank)
+    expect(await owner.confirm("deposit", id)).toBe("ledger_confirmed")
+    await bank.give(await owner.party, amountAtoms)
+    await bank.script([on("completions", { name: "prune" })])
+    await bank.venue.leap(60_000)
+    expect(await owner.confirm("deposit", await owner.request("deposit", amountAtoms))).toBe("ledger_confirmed")
+    expect((await bank.venue.ask("GET", "/readyz")).json.details).toMatchObject({ ledger: "live", transfersForTheOperator: "" })
+    await bank.venue.stop()
+  })
+
+  test("calls the operator where it cannot be told what became of a step, and touches it no more", async () => {
+    const bank = await Bank.open()
+    const [owner, id] = await deposited(bank)
+    await bank.script([
+      on("execute", { name: "drop_answer" }),
+      on("completion_by_hash", { name: "drop_answer" }, { times: 500 }),
+      on("completions", { name: "prune" }, { times: 500 })
+    ])
+    expect(await owner.confirm("deposit", id, [], 5)).toBe("submitted_unknown")
+    const { details } = (await bank.venue.ask("GET", "/readyz")).json
+    expect(details.transfersForTheOperator).toBe(`${id}: completions_pruned`)
+    const metrics = (await bank.venue.ask("GET", "/metrics")).json
+    expect(metrics).toContain("venue_stopped_transfers 1\n")
+    expect(metrics).toContain("venue_unknown_submissions 1\n")
+    expect(await owner.collateralAtoms).toBe(0)
+    await bank.venue.stop()
+  })
+
+  test("takes the offer back of a deposit that is given up", async () => {
+    const bank = await Bank.open()
+    const [owner, id] = await deposited(bank)
+    const approvals: Array<string> = []
+    for (let turn = 0; approvals.length < 2 && turn < 30; turn++) {
+      await owner.turn("deposit", id, approvals)
+      await bank.venue.leap(10_000)
+    }
+    const target = `/v1/accounts/{account}/deposits/${id}`
+    expect(await owner.must("DELETE", target)).toMatchObject({ status: "rejected", ledgerOutcome: { guard: "given_up" } })
+    await bank.venue.leap(60_000)
+    expect((await bank.venue.ask("GET", "/readyz")).json.details.openTransfers).toBe(0)
+    // Nobody can take it any more, and the next one has an offer of its own.
+    expect(await owner.confirm("deposit", await owner.request("deposit", amountAtoms))).toBe("ledger_confirmed")
+    expect(await owner.collateralAtoms).toBe(amountAtoms)
     await bank.venue.stop()
   })
 })

@@ -24,7 +24,7 @@ const restart = async (owner: ProcessOwner): Promise<void> => {
   owner.venue = await start()
 }
 
-/** Confirms a transfer, with a kill behind every answer. */
+/** Confirms a transfer, with a kill before its first approval and behind each. */
 const confirm = async (owner: ProcessOwner, kind: "deposit" | "withdrawal", id: string): Promise<ReadonlyArray<string>> => {
   const target = `/v1/accounts/{account}/${kind}s/confirm`
   const named = { [`${kind}Id`]: id }
@@ -34,8 +34,8 @@ const confirm = async (owner: ProcessOwner, kind: "deposit" | "withdrawal", id: 
     told.push(JSON.stringify(begun))
     if (begun.status === "ledger_confirmed") return approvals
     if (begun.status !== "approval_required") continue
-    await restart(owner)
     // What was asked is over with the process; the same transaction is asked about anew.
+    if (approvals.length === 0) await restart(owner)
     const { challenge, signingStep } = await owner.must("POST", target, { action: "initiate", ...named })
     const completion = {
       action: "complete",
