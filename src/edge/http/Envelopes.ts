@@ -76,7 +76,10 @@ const guards = [
   "party_missing",
   "passkey_too_new",
   "passkey_not_pinned",
-  "ledger_declines"
+  "ledger_declines",
+  "fact_known",
+  "fact_conflict",
+  "fact_out_of_bounds"
 ] as const
 export const Guard = Schema.Literal(...guards)
 
