@@ -101,6 +101,9 @@ const byNativeCode: Readonly<Record<string, Constructor>> = {
   index_stream_conflict: BadRequest,
   client_order_id_in_use: DuplicateOrderId,
   last_passkey: BadRequest,
+  deposit_rejected: BadRequest,
+  withdrawal_rejected: BadRequest,
+  deposit_step_conflict: BadRequest,
   authorization_pending: BadRequest,
   slow_down: BadRequest,
   access_denied: BadRequest,
@@ -120,6 +123,7 @@ const byNativeCode: Readonly<Record<string, Constructor>> = {
 
 const byGuard: Readonly<Record<string, Constructor>> = {
   margin_insufficient: InsufficientFunds,
+  withdrawable_insufficient: InsufficientFunds,
   market_not_accepting: OnMaintenance,
   session_cutoff: OnMaintenance,
   leverage_out_of_bounds: BadRequest
@@ -134,7 +138,8 @@ const text = (value: unknown): string | undefined => typeof value === "string" ?
 
 /** The class for a native code and its guard. A code of a later release is an `ExchangeError`. */
 const nativeClass = (code: string, guard: string | undefined): Constructor =>
-  (code === "order_rejected" && guard !== undefined ? byGuard[guard] : undefined) ?? byNativeCode[code] ?? ExchangeError
+  ((code === "order_rejected" || code === "withdrawal_rejected") && guard !== undefined ? byGuard[guard] : undefined) ?? byNativeCode[code]
+    ?? ExchangeError
 
 /** Seconds of a Retry-After header, bounded by the minute that the venue promises, in milliseconds. */
 const retryAfterMs = (headers: Json): number | undefined => {
