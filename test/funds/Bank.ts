@@ -67,8 +67,13 @@ export class Bank {
     return new VenueOver(this.disk.layer, options, nowMs, undefined, { money, random: this.random })
   }
 
+  /** A venue that has been told to start, and no more. */
+  static begin(): Bank {
+    return new Bank()
+  }
+
   static async open(): Promise<Bank> {
-    const bank = new Bank()
+    const bank = Bank.begin()
     await bank.started()
     return bank
   }

@@ -195,4 +195,27 @@ describe("the venue", () => {
     expect(await owner.collateralAtoms).toBe(amountAtoms)
     await bank.venue.stop()
   })
+
+  test("that stops while a request waits for the ledger calls that no defect", async () => {
+    const bank = await Bank.open()
+    const owner = await Owner.open(bank)
+    const depositId = await owner.request("deposit", amountAtoms)
+    await bank.venue.leap(30_000)
+    await bank.script([on("prepare", { name: "answer_late", afterMs: 3_600_000 }, { times: 50 })])
+    const asked = bank.venue.ask("POST", `/v1/accounts/${owner.accountId}/deposits/confirm`, {
+      key: owner.token,
+      body: { action: "initiate", depositId }
+    })
+    await bank.venue.settle()
+    await bank.venue.stop()
+    expect(await asked).toMatchObject({ status: 503, json: { code: "dependency_unavailable" } })
+  })
+
+  test("that is stopped at any of its first turns ends", async () => {
+    for (let turns = 0; turns < 12; turns++) {
+      const bank = Bank.begin()
+      await bank.venue.settle(turns)
+      expect(await bank.venue.stop()).toMatchObject({ _tag: "Success" })
+    }
+  })
 })

@@ -139,11 +139,11 @@ export const complete = (
     if (about.transfer !== number || about.step !== body.signingStep || step?.hash !== about.hash) return yield* fail(conflict)
     const { passkey: { approvesFromEpochMs, credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor,
       challenge, remoteAddress)
+    const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
+    if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
     if (transfer.kind !== "deposit" && approvesFromEpochMs > now()) {
       return yield* fail(Errors.refused(Refusal.passkeyTooNew, { limit: String(approvesFromEpochMs), actual: String(now()) }))
     }
-    const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
-    if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
     const { authenticatorData, clientData, signature } = body.firstFactor.credentialAssertion
     const approval = owned("ApproveStep", trader, Operation.approveStep, {
       transfer: number,
