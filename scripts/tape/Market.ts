@@ -26,7 +26,9 @@ const parameters = {
   maxLeverageX: 20,
   makerFeeBps: 2,
   takerFeeBps: 5,
-  priceBandBps: 500
+  priceBandBps: 500,
+  // The index moves in the tape's time, which is not the venue's: how long a machine takes for a step, or to start again, makes it no older.
+  indexStaleMs: 3_600_000
 }
 
 /**

@@ -12,7 +12,7 @@ import * as Block from "../../src/journal/Block.js"
 import * as Options from "../faults/Options.js"
 import type { Script } from "../run/Script.js"
 import type * as Shrink from "../shrink/Shrink.js"
-import { boundsOf } from "../run/Host.js"
+import { capacityOf } from "../run/Host.js"
 import type { Request } from "../run/Request.js"
 import * as Failures from "../shrink/Failures.js"
 
@@ -108,7 +108,6 @@ export const names = (folder: string): ReadonlyArray<string> =>
     : []
 
 const bundleOf = (file: BugFile, blocks: ReadonlyArray<Uint8Array>): Buffer => {
-  const { idempotencyKeys, orders } = boundsOf(file.options)
   const sealed = blocks.map((block): Bundle.Sealed => {
     const bytes = Buffer.from(block)
     const header = Block.readHeader(bytes, 0)
@@ -119,8 +118,7 @@ const bundleOf = (file: BugFile, blocks: ReadonlyArray<Uint8Array>): Buffer => {
   return Bundle.write(Collect.describe({
     base: undefined,
     blocks: sealed,
-    // What replays a bundle keeps as many fills as a venue does: they are read, and decide nothing.
-    capacity: { orders, idempotencyKeys },
+    capacity: capacityOf(file.options),
     asked: { from: 1, to: sealed.at(-1)!.header.lastSequence },
     notes: { property: file.property, seed: file.seed, profile: file.profile, message: file.message }
   }))

@@ -211,9 +211,11 @@ describe("the venue", () => {
     expect(await asked).toMatchObject({ status: 503, json: { code: "dependency_unavailable" } })
   })
 
+  // Loops that were joined to one effect did not end where they were interrupted between two steps of their joining.
   test("that is stopped at any of its first turns ends", async () => {
     for (let turns = 0; turns < 12; turns++) {
       const bank = Bank.begin()
+      await bank.venue.started
       await bank.venue.settle(turns)
       expect(await bank.venue.stop()).toMatchObject({ _tag: "Success" })
     }

@@ -43,6 +43,7 @@ export class Damaged extends Error {
 const Digest = Schema.String.pipe(Schema.pattern(Ids.sha256Pattern))
 const Whole = Schema.Int.pipe(Schema.nonNegative())
 const Positive = Schema.Int.pipe(Schema.positive())
+const Bound = Schema.Union(Whole, Schema.Record({ key: Schema.String, value: Whole }))
 
 /** What the file says of itself. Digests in lowercase hex; sequences inclusive. */
 export const Manifest = Schema.Struct({
@@ -55,6 +56,8 @@ export const Manifest = Schema.Struct({
   codec: Whole,
   /** The settings of the venue that decide with the commands, by the names of their variables. */
   settings: Schema.Struct({ ORDER_CAPACITY: Positive, IDEMPOTENCY_CAPACITY: Positive }),
+  /** Bounds that decide too and are not a venue's own, as simulated ones have them, by their names in `Capacity`. */
+  bounds: Schema.optional(Schema.Record({ key: Schema.String, value: Bound })),
   /** What was asked for. The blocks are whole, and begin where the state at hand did. */
   asked: Schema.Struct({ from: Positive, to: Positive }),
   firstSequence: Positive,
@@ -134,6 +137,10 @@ const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
   return hash.digest("hex")
 }
 
+/** The bounds of a capacity beside its tables, if it has any. What scatters tables and who counts branches decide nothing. */
+const boundsOf = ({ hashKey: _, idempotencyKeys: __, orders: ___, reached: ____, ...bounds }: Capacity): Pick<Manifest, "bounds"> =>
+  Object.keys(bounds).length === 0 ? {} : { bounds: Schema.decodeUnknownSync(Schema.Record({ key: Schema.String, value: Bound }))(bounds) }
+
 /** The file. The same contents give the same bytes under one version of zlib. */
 export const write = (contents: Contents): Buffer => {
   const { base } = contents
@@ -154,6 +161,7 @@ export const write = (contents: Contents): Buffer => {
     rules: contents.rules,
     codec: Block.codecVersion,
     settings: { ORDER_CAPACITY: contents.capacity.orders, IDEMPOTENCY_CAPACITY: contents.capacity.idempotencyKeys },
+    ...boundsOf(contents.capacity),
     asked: { from: contents.asked.from, to: contents.asked.to },
     firstSequence: first.header.firstSequence,
     lastSequence: last.header.lastSequence,
@@ -187,8 +195,9 @@ export const read = (bytes: Uint8Array): Bundle => {
   const blocks = blocksOf(sections.get(blocksName) ?? Buffer.alloc(0))
   const base = readBase(manifest, sections)
   checkEnds(manifest, blocks)
-  const { settings } = manifest
-  return { manifest, capacity: { orders: settings.ORDER_CAPACITY, idempotencyKeys: settings.IDEMPOTENCY_CAPACITY }, base, blocks }
+  const { bounds, settings } = manifest
+  const capacity = { ...bounds, orders: settings.ORDER_CAPACITY, idempotencyKeys: settings.IDEMPOTENCY_CAPACITY }
+  return { manifest, capacity, base, blocks }
 }
 
 /** Blocks that lie one behind the other, oldest first, as views of the bytes. Throws `Damaged` unless they are a chain. */
