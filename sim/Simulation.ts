@@ -121,9 +121,10 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
-    const { countedAtOnce, endedAtOnce, forgottenAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(
-      world.options
-    )
+    const { countedAtOnce, endedAtOnce, forgottenAtOnce, liquidatedAtOnce, marketsInOne, metAtOnce, noticeMs, triggeredAtOnce } =
+      capacityOf(
+        world.options
+      )
     this.model = new NaiveVenue(
       world.options.edges?.fillsKept,
       endedAtOnce,
@@ -134,7 +135,8 @@ class Run {
       keptOf(world.options),
       forgottenAtOnce,
       countedAtOnce,
-      boundsOf(world.options).identity
+      boundsOf(world.options).identity,
+      marketsInOne
     )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))

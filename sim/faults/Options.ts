@@ -210,6 +210,8 @@ export interface Bounds {
   /** Most orders that one record ends, and most that its incoming orders meet. Absent from what was kept before: a venue's own. */
   readonly endedAtOnce?: number
   readonly metAtOnce?: number
+  /** Markets in which an account counts once where a record does so much. Absent from what was kept before: a venue's own. */
+  readonly marketsInOne?: number
   /** Most accounts of which one record counts whom an announcement would touch. Absent from what was kept before: a venue's own. */
   readonly countedAtOnce?: number
   /** Most keys, and ended orders, that one record forgets. Absent from what was kept before: a venue's own. */
@@ -710,6 +712,7 @@ const bounds = (random: SimRandom): Bounds => {
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
     endedAtOnce: random.split("ended").pick([3, 8, 256, 256]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
+    marketsInOne: random.split("breadth").pick([1, 2, 8, 8]),
     countedAtOnce: random.split("counted").pick([1, 3, 256, 256]),
     forgottenAtOnce: random.split("forgotten").pick([1, 3, 64, 64]),
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),

@@ -68,6 +68,8 @@ export interface Ground {
   readonly touch: (account: NaiveAccount) => void
   /** Resting orders that the venue's own orders have met in this record. */
   readonly met: () => number
+  /** How often an account counts beyond once, where the record first comes to it. */
+  readonly beyondOne: (account: NaiveAccount) => number
   /** What everybody is told of it. */
   readonly published: NaivePublished
 }
@@ -426,8 +428,8 @@ export class NaiveLiquidations {
       if (held === 0 || held > 0 === isLong) continue
       const closed = Math.min(left, closable(held, this.#margin(other).equity, market, price))
       if (closed === 0) continue
-      if (this.#deleveraged === this.bounds.deleveraged) return { size: size - left, isLeft: true }
-      this.#deleveraged++
+      if (this.#deleveraged >= this.bounds.deleveraged) return { size: size - left, isLeft: true }
+      this.#deleveraged += 1 + this.ground.beyondOne(other)
       const before = this.#before(account, market)
       const told = { counterparty: other.index, rank: place + 1, rankingSequence: sequence, size: closed, filled: closed, price }
       this.ground.published.steps.push({ ...before, step: "deleveraging", ...told })

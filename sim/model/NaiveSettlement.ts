@@ -18,6 +18,8 @@ export interface Ground {
   /** A position changes at a price, without a trade and without a fee. */
   readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
   readonly show: (market: NaiveMarket) => void
+  /** How often an account counts beyond once, where the record first comes to it. */
+  readonly beyondOne: (account: NaiveAccount) => number
 }
 
 /** What a look at an account found: no deficit, one that is gone, one that the record has no room for, one that nobody is left for. */
@@ -87,7 +89,7 @@ export class NaiveSettlements {
       const next = this.#holders(market).find(({ index }) => !done.has(index))
       if (next === undefined) return true
       if (this.#looked >= this.bounds.settled) return false
-      this.#looked++
+      this.#looked += 1 + this.ground.beyondOne(next)
       if (this.#look(next, market) === "unfinished") return false
       done.add(next.index)
     }
@@ -123,7 +125,7 @@ export class NaiveSettlements {
       const short = left.find((account) => held(account) < 0)
       if (long === undefined || short === undefined) return true
       if (this.#looked >= this.bounds.settled) return false
-      this.#looked++
+      this.#looked += 1 + this.ground.beyondOne(long) + this.ground.beyondOne(short)
       const found = this.#foundOf(market, [long, short], done)
       if (found === "unfinished") return false
       if (found !== "healthy") continue

@@ -225,6 +225,8 @@ export class NaiveVenue {
   #isLate = false
   /** Resting orders that the record at hand has met. */
   #met = 0
+  /** Accounts that it has counted already for all their markets. */
+  readonly #weighed = new Set<NaiveAccount>()
   #ticked = 0
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
@@ -248,7 +250,8 @@ export class NaiveVenue {
    * `identityBounds`: how much there may be of each account's passkeys, sessions and keys.
    * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
    * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
-   * most accounts that came to a market for one record to count whom an announcement would touch.
+   * most accounts that came to a market for one record to count whom an announcement would touch. `marketsInOne`: for so many markets
+   * that it came to an account counts once where a record does so much.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -260,7 +263,8 @@ export class NaiveVenue {
     kept: Kept = venueKept,
     readonly forgottenAtOnce = 64,
     readonly countedAtOnce = 256,
-    identityBounds: Partial<Identities.Bounds> = Identities.venueBounds
+    identityBounds: Partial<Identities.Bounds> = Identities.venueBounds,
+    readonly marketsInOne = 8
   ) {
     this.published = new NaivePublished(kept)
     this.identity = new Identities.NaiveIdentity({
@@ -279,6 +283,7 @@ export class NaiveVenue {
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
       met: () => this.#met,
+      beyondOne: (account) => this.#beyondOne(account),
       published: this.published,
       cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
       send: (account, market, change, limit) =>
@@ -302,6 +307,7 @@ export class NaiveVenue {
         now: () => this.atEpochMs,
         cancelNext: (market) => this.#cancelDelisted(market),
         change: (account, market, change, price) => this.#exchange(account, market, change, price),
+        beyondOne: (account) => this.#beyondOne(account),
         show: (market) => this.#show(market)
       },
       this.#liquidations,
@@ -359,12 +365,14 @@ export class NaiveVenue {
     this.#forget()
     this.identity.forgetKeys()
     this.#met = 0
+    this.#weighed.clear()
     this.#isLate = false
     this.#liquidations.beginRecord()
     this.#settlements.beginRecord()
     this.#doWhatIsDue(command.account)
     // What the venue's own orders met is nothing to the command's.
     this.#met = 0
+    this.#weighed.clear()
     const outcomes = this.#decide(command)
     this.#liquidations.begin()
     for (const market of new Set(this.#fills.map(({ market }) => market))) this.brackets.look(this.markets[market]!, 1)
@@ -1182,8 +1190,9 @@ export class NaiveVenue {
     if (effectiveAtEpochMs < this.atEpochMs + this.noticeMs) return this.#tooEarly(effectiveAtEpochMs)
     market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
     this.#show(market)
-    const cameTo = [...market.came].filter((index) => index !== this.#liquidations.fund?.index).length
-    const touched = cameTo > this.countedAtOnce ? {} : this.touched(market, next)
+    const came = [...market.came].filter((index) => index !== this.#liquidations.fund?.index)
+    const weight = sum(came.map((index) => this.#weight(this.accounts[index]!)))
+    const touched = weight > this.countedAtOnce ? {} : this.touched(market, next)
     return { ...done(-1), announced: { effectiveAtEpochMs, ...touched } }
   }
 
@@ -1653,6 +1662,7 @@ export class NaiveVenue {
         this.#cancel(maker, CancelReason.marketReduceOnly)
         continue
       }
+      this.#met += this.#beyondOne(makerAccount)
       if (!this.#accepts(makerAccount, market, maker, undefined, maker.price, size, market.parameters.makerFeeBps)) {
         this.#cancel(maker, CancelReason.marginUnbacked)
         continue
@@ -1669,6 +1679,18 @@ export class NaiveVenue {
     market.resting.push(taker)
     market.bookSequence = this.sequence
     account.open.push(taker)
+  }
+
+  /** How often an account counts: once for every so many markets that it came to. */
+  #weight({ cameTo }: NaiveAccount): number {
+    return Math.max(1, Math.ceil(cameTo.size / this.marketsInOne))
+  }
+
+  /** The same beyond once, where the record, or its command, first comes to the account; later 0. */
+  #beyondOne(account: NaiveAccount): number {
+    if (this.#weighed.has(account)) return 0
+    this.#weighed.add(account)
+    return this.#weight(account) - 1
   }
 
   /** The accept rule for one side of one fill, after its fee. `asOpen`: the taker, whose rest counts as if it rested. */
@@ -1836,7 +1858,11 @@ export class NaiveVenue {
 
   #hold(account: NaiveAccount, market: NaiveMarket, position: NaivePosition): void {
     if (position.quantity === 0) account.positions.delete(market.index)
-    else account.positions.set(market.index, position)
+    else {
+      account.positions.set(market.index, position)
+      // The insurance fund comes to a market without an order of its own.
+      account.cameTo.add(market.index)
+    }
   }
 
   /** Holds an account's resting reduce-only orders to what there is to reduce, newest first. */

@@ -33,6 +33,7 @@ export const names = [
   "the insurance fund took a part of a position over",
   "a position was deleveraged",
   "a ranking went on in the next record",
+  "an account of many markets counted for several",
   "a deleveraging went on in the next record",
   "a deleveraging found nobody",
   "the insurance fund unwound",

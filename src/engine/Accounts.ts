@@ -35,6 +35,8 @@ const rememberedWords = 2
 const dumped = { evicted: 18, newestOrder: 19 } as const
 /** Where a row's sums over the account's positions begin and end. */
 const sums = { from: 2, to: 8 }
+/** The word of a row that counts the account's markets. */
+const marketsWord = 21
 
 export class Accounts {
   count = 0
@@ -161,6 +163,16 @@ export class Accounts {
   setFirstPosition(account: number, value: number): void {
     this.words[account << 5 | 20] = value
     if (account < this.copied) this.longer!.words[account << 5 | 20] = value
+  }
+
+  /** How many markets the account came to: positions in its chain. It is in no dump, but counted anew. */
+  markets(account: number): number {
+    return this.words[account << 5 | marketsWord]!
+  }
+
+  setMarkets(account: number, value: number): void {
+    this.words[account << 5 | marketsWord] = value
+    if (account < this.copied) this.longer!.words[account << 5 | marketsWord] = value
   }
 
   /** Reads both lines of a row and what is kept beside it, ahead of use. The answer means nothing. */
@@ -310,6 +322,7 @@ export class Accounts {
     for (let account = 0; account < this.count; account++) {
       words[account << 5 | dumped.evicted] = this.evicted(account)
       words[account << 5 | dumped.newestOrder] = this.newestOrder(account)
+      words[account << 5 | marketsWord] = 0
     }
     return { rows: new Uint8Array(rows.buffer) }
   }

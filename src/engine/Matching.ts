@@ -9,6 +9,7 @@ import * as Order from "../domain/Order.js"
 import { mulDivCeil } from "../domain/Units.js"
 import * as Bracketing from "./accounts/Bracketing.js"
 import type { Book } from "./Book.js"
+import * as Breadth from "./Breadth.js"
 import { Event } from "./EventLog.js"
 import * as Margin from "./Margin.js"
 import * as Funding from "./markets/Funding.js"
@@ -24,7 +25,8 @@ const { CancelReason } = Order
 /**
  * Most resting orders that the incoming orders of one record meet, all entries of a batch together: less than a
  * millisecond's work. Whoever wants more asks again, and others have their turn in between. What a fill trims away of the
- * reduce-only orders of whoever it is of counts as well: each account may have hundreds of them.
+ * reduce-only orders of whoever it is of counts as well: each account may have hundreds of them. So do the markets of whoever
+ * is met, see `Breadth`.
  */
 export const metAtOnce = 1_024
 
@@ -446,6 +448,7 @@ export const matchTaker = (
       cancelResting(state, maker, CancelReason.marketReduceOnly)
       continue
     }
+    state.met += Breadth.beyondOneTrade(state, makerAccount)
     const notional = priceAtoms * sizeAtoms * market.factor
     const makerFee = Margin.bpsCeil(notional, makerFeeBps)
     const takerFee = Margin.bpsCeil(notional, takerFeeBps)

@@ -105,6 +105,7 @@ export class Positions {
     this.setRiskEpoch(slot, -1)
     this.setNextOfAccount(slot, accounts.firstPosition(account))
     accounts.setFirstPosition(account, slot)
+    accounts.setMarkets(account, accounts.markets(account) + 1)
     index(this.table, slot, placeOf(account, market))
     this.hold(slot)
     return slot
@@ -115,6 +116,7 @@ export class Positions {
     assert(slot === this.count - 1 && accounts.firstPosition(this.account(slot)) === slot, "only the newest slot is taken back")
     assert(slot >= this.copied, "the newest slot is not copied yet")
     accounts.setFirstPosition(this.account(slot), this.nextOfAccount(slot))
+    accounts.setMarkets(this.account(slot), accounts.markets(this.account(slot)) - 1)
     // Nothing was put in behind it, so nothing is looked for past its place.
     const mask = this.table.length - 1
     let place = placeOf(this.account(slot), this.market(slot)) & mask
@@ -503,6 +505,12 @@ export class Positions {
       rows[row + placesNumber] = 0
     }
     return { rows: new Uint8Array(rows.buffer), pastRows: new Uint8Array(this.pastNumbers.slice(0, this.count * pastRowNumbers).buffer) }
+  }
+
+  /** Counts the markets of each account anew. */
+  countMarkets(accounts: Accounts): void {
+    for (let account = 0; account < accounts.count; account++) accounts.setMarkets(account, 0)
+    for (let slot = 0; slot < this.count; slot++) accounts.setMarkets(this.account(slot), accounts.markets(this.account(slot)) + 1)
   }
 
   static restore(dump: PositionsDump): Positions {

@@ -113,6 +113,8 @@ export interface Capacity {
   readonly endedAtOnce?: number
   /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given: likewise. */
   readonly metAtOnce?: number
+  /** Markets in which an account counts once where a record does so much, `marketsInOne` of `Breadth.ts` unless given: likewise. */
+  readonly marketsInOne?: number
   /** Keys, and ended orders, that one record forgets at most, `forgottenAtOnce` of `Idempotency.ts` unless given: likewise. */
   readonly forgottenAtOnce?: number
   /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
@@ -256,6 +258,8 @@ export class State extends Values {
 
   /** Resting orders that the incoming orders of the record at hand have met, or trimmed away. */
   met = 0
+  /** Accounts of many markets that the record at hand has counted for several already. */
+  readonly weighed = new Set<number>()
 
   /** Whether what is decided is only tried out, and what takers have paid in it, money atoms. */
   isTrial = false

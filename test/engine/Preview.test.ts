@@ -79,8 +79,8 @@ const isDue = ({ atEpochMs, engine }: Driver): boolean =>
 test("equals the decision at the same sequence and leaves the state as it was, whatever happened before", () => {
   const seen = { filled: 0, rested: 0, refused: new Set<number>(), reasons: new Set<number>() }
   fc.assert(
-    fc.property(fc.integer(), fc.constantFrom(3, 1_024), (seed, metAtOnce) => {
-      const driver = new RandomDriver(seed, Engine.make({ orders: 10_000, idempotencyKeys: 10_000, metAtOnce }))
+    fc.property(fc.integer(), fc.constantFrom(3, 1_024), fc.constantFrom(1, 8), (seed, metAtOnce, marketsInOne) => {
+      const driver = new RandomDriver(seed, Engine.make({ orders: 10_000, idempotencyKeys: 10_000, marketsInOne, metAtOnce }))
       for (let step = 0; step < 160; step++) {
         driver.step()
         if (step < 20 || isDue(driver)) continue

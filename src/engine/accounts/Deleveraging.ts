@@ -5,6 +5,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
+import * as Breadth from "../Breadth.js"
 import { Event } from "../EventLog.js"
 import { Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
@@ -102,11 +103,13 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
   if (ranking.madeAt !== 0) return true
   const { liquidating, positions } = state
   const count = positions.heldCount(market.index)
-  for (; ranking.cursor < count && liquidating.ranked < rankedAtOnce; ranking.cursor++, liquidating.ranked++) {
+  for (; ranking.cursor < count && liquidating.ranked < rankedAtOnce; ranking.cursor++) {
     const slot = positions.heldSlot(market.index, ranking.cursor)
     const quantity = positions.quantity(slot)
+    liquidating.ranked++
     if (quantity === 0 || directionOf(quantity) !== ranking.direction) continue
     ranking.ranked++
+    liquidating.ranked += Breadth.weightOf(state, positions.account(slot)) - 1
     look(state, market, slot)
     if (ranking.entries.length < entriesKept || compare(looked, ranking.entries[0]!) <= 0) keep(ranking.entries, { ...looked })
   }
@@ -222,7 +225,8 @@ const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: R
       state.capacity.reached?.("a deleveraging went on in the next record")
       return "unfinished"
     }
-    liquidating.deleveraged++
+    // Counted behind the look at what is left, so that each record closes one at least.
+    liquidating.deleveraged += 1 + Breadth.beyondOneTrade(state, entry.account)
     state.capacity.reached?.("a position was deleveraged")
     note(state, slot, priceAtoms, ranking, entry.account, at + 1, sizeAtoms)
     state.events.event6(Event.Deleveraged, positions.account(slot), entry.account, market.index, sizeAtoms, priceAtoms, at + 1)

@@ -83,6 +83,7 @@ export const part: Part = {
       numbers: from.has(keyNumbersSection) ? from.floats(keyNumbersSection) : undefined
     })
     state.positions = Positions.restore({ rows: from.bytes("positions.rows"), pastRows: from.bytes("positions.pastRows") })
+    state.positions.countMarkets(state.accounts)
     for (const [account, atEpochMs, parts] of from.json("accounts.liquidations") as ReadonlyArray<LiquidationDump>) {
       state.liquidations.set(account, atEpochMs)
       if (parts !== null) state.parts.set(account, parts)

@@ -7,6 +7,7 @@ import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
+import * as Breadth from "../Breadth.js"
 import { Event } from "../EventLog.js"
 import { Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
@@ -113,7 +114,7 @@ const coverDeficits = (state: State, market: MarketState, delisting: Progress): 
       state.capacity.reached?.("a settlement went on in the next record")
       return false
     }
-    liquidating.settled++
+    liquidating.settled += 1 + Breadth.beyondOneLook(state, state.positions.account(slot))
     if (cover(state, slot) === "unfinished") return false
   }
 }
@@ -157,7 +158,8 @@ const close = (state: State, market: MarketState, delisting: Progress): boolean 
       state.capacity.reached?.("a settlement went on in the next record")
       return false
     }
-    liquidating.settled++
+    liquidating.settled += 1 + Breadth.beyondOneLook(state, state.positions.account(longSlot))
+      + Breadth.beyondOneLook(state, state.positions.account(shortSlot))
     const ofLong = cover(state, longSlot)
     if (ofLong === "unfinished") return false
     if (ofLong === "nobody") delisting.at++

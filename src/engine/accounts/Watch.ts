@@ -9,6 +9,7 @@
  */
 import { none } from "../../domain/None.js"
 import { bpsOne } from "../../domain/Units.js"
+import * as Breadth from "../Breadth.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
@@ -48,19 +49,23 @@ export const run = (state: State): void => {
 const examineSome = (state: State): void => {
   const { accounts, crossing, markets, positions, triggers } = state
   let left = examinedAtOnce
-  for (; state.examining > 0 && left > 0; left--) {
+  while (state.examining > 0 && left > 0) {
     state.examining--
-    if (state.examining < accounts.count) examine(state, state.examining, setTriggers)
+    left--
+    if (state.examining >= accounts.count) continue
+    left -= Breadth.beyondOneLook(state, state.examining)
+    examine(state, state.examining, setTriggers)
   }
   while (crossing.length > 0) {
     const market = markets[crossing[0]!]!
     for (;;) {
       const slot = triggers.crossed(market.index, market.mark)
       if (slot === none) break
-      if (left-- === 0) {
+      if (left <= 0) {
         state.capacity.reached?.("accounts were left to be looked at with the next record")
         return
       }
+      left -= 1 + Breadth.beyondOneLook(state, positions.account(slot))
       examine(state, positions.account(slot), setTriggers)
     }
     crossing.shift()

@@ -8,6 +8,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import * as InsuranceFund from "../accounts/InsuranceFund.js"
+import * as Breadth from "../Breadth.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import { MarketState } from "../Markets.js"
@@ -59,9 +60,22 @@ const cameTo = (state: State, market: MarketState): number => {
   return state.positions.heldCount(market.index) - (fundCame ? 1 : 0)
 }
 
+/** How often the accounts that came to a market count together, the insurance fund left out. */
+const weightOfAll = (state: State, market: MarketState): number => {
+  const { positions } = state
+  const fund = InsuranceFund.find(state)
+  let weight = 0
+  for (let at = 0; at < positions.heldCount(market.index); at++) {
+    const account = positions.account(positions.heldSlot(market.index, at))
+    if (account !== fund) weight += Breadth.weightOf(state, account)
+  }
+  return weight
+}
+
 /** Whom parameters would touch at present marks, if that is few enough to be counted with a record. */
 const touchedAtOnce = (state: State, market: MarketState, next: Market.Parameters): Touched => {
-  if (cameTo(state, market) > (state.capacity.countedAtOnce ?? countedAtOnce)) return uncounted
+  const most = state.capacity.countedAtOnce ?? countedAtOnce
+  if (cameTo(state, market) > most || weightOfAll(state, market) > most) return uncounted
   const { underInitialMargin, underMaintenanceMargin } = touched(state, market, next, 0, Number.POSITIVE_INFINITY)
   return { underInitialMargin, underMaintenanceMargin }
 }
@@ -76,15 +90,16 @@ export const touched = (
 ): TouchedPart => {
   const { accounts, positions } = state
   const held = positions.heldCount(market.index)
-  const end = Math.min(held, from + most)
   const then = new MarketState(market.index, next)
   then.setMark(market.mark)
   const fund = InsuranceFund.find(state)
   let underInitialMargin = 0
   let underMaintenanceMargin = 0
-  for (let at = from; at < end; at++) {
+  let at = from
+  for (let left = most; at < held && left > 0; at++) {
     const slot = positions.heldSlot(market.index, at)
     const account = positions.account(slot)
+    left -= Breadth.weightOf(state, account)
     if (positions.quantity(slot) === 0 || account === fund) continue
     Margin.refreshAccount(state, account)
     requireAfter(state, then, slot)
@@ -95,7 +110,7 @@ export const touched = (
     if (backing < initialMargin) underInitialMargin++
     if (collateral + accounts.sumUnrealizedPnl(account) < maintenanceMargin) underMaintenanceMargin++
   }
-  return { underInitialMargin, underMaintenanceMargin, next: end < held ? end : undefined }
+  return { underInitialMargin, underMaintenanceMargin, next: at < held ? at : undefined }
 }
 
 /** What a position and its orders would need in a market. */

@@ -13,6 +13,7 @@
 import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
 import { Cause } from "../BalanceLog.js"
+import * as Breadth from "../Breadth.js"
 import { Event } from "../EventLog.js"
 import * as InsuranceFund from "../accounts/InsuranceFund.js"
 import { Movement } from "../LiquidationLog.js"
@@ -236,9 +237,13 @@ export const begin = (state: State): void => {
 export const settleSome = (state: State): void => {
   const { payments, positions } = state
   for (let payment = payments[0]; payment !== undefined; payment = payments[0]) {
-    for (; payment.left > 0 && state.settleLeft > 0; state.settleLeft--) {
+    while (payment.left > 0 && state.settleLeft > 0) {
       payment.left--
-      if (payment.left < positions.heldCount(payment.market)) settle(state, positions.heldSlot(payment.market, payment.left))
+      state.settleLeft--
+      if (payment.left >= positions.heldCount(payment.market)) continue
+      const slot = positions.heldSlot(payment.market, payment.left)
+      state.settleLeft -= Breadth.beyondOneLook(state, positions.account(slot))
+      settle(state, slot)
     }
     state.settling = payment.left
     if (payment.left > 0) {

@@ -16,6 +16,7 @@ import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrder
 import { Accounts } from "../Accounts.js"
 import { liquidationPrice } from "../accounts/LiquidationPrice.js"
 import { Book } from "../Book.js"
+import * as Breadth from "../Breadth.js"
 import * as FundingLog from "../FundingLog.js"
 import * as MarkLog from "../MarkLog.js"
 import * as Margin from "../Margin.js"
@@ -119,8 +120,13 @@ class Copy {
     const trimmed: Array<number> = []
     for (const slot of parties.values()) this.addTrimmable(slot, trimmed)
     const orders = met.slots.length + trimmed.length + 1
-    const { metAtOnce } = original.capacity
-    this.state = new State({ orders, idempotencyKeys: 1, ...(metAtOnce === undefined ? undefined : { metAtOnce }) })
+    const { marketsInOne, metAtOnce } = original.capacity
+    this.state = new State({
+      orders,
+      idempotencyKeys: 1,
+      ...(metAtOnce === undefined ? undefined : { metAtOnce }),
+      ...(marketsInOne === undefined ? undefined : { marketsInOne })
+    })
     this.state.accounts = new Accounts(parties.size)
     this.state.positions = new Positions(parties.size)
     // Nobody is told what a copy comes to.
@@ -213,6 +219,8 @@ class Copy {
     if (slot === none) return
     const held = original.positions
     const pair = state.touchPosition(copy, here)
+    // It counts as often where it is met, although a copy has but one of its markets, and nothing to settle.
+    accounts.setMarkets(copy, Breadth.marketsOf(original, Breadth.weightOfTrade(original, account)))
     this.pairs.set(account, pair)
     positions.setQuantity(pair, held.quantity(slot))
     positions.setEntryNotional(pair, held.entryNotional(slot))
