@@ -27,7 +27,8 @@ const parameters = {
   makerFeeBps: 2,
   takerFeeBps: 5,
   priceBandBps: 500,
-  // The index moves in the tape's time, which is not the venue's: how long a machine takes for a step, or to start again, makes it no older.
+  // The index moves in the tape's time, which is not the venue's: however long a machine takes for a step, or to start again, it is
+  // no older for that.
   indexStaleMs: 3_600_000
 }
 
