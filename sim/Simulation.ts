@@ -57,8 +57,12 @@ const mostMovingMs = 15_000
 const settlingMs = 4_000
 const mostSettlings = 30
 const ledgerLeapMs = 20 * 60_000
-/** Behind so many of them the venue's clock goes on to where nobody may approve any more what waits for him. */
+/**
+ * Behind so many of them the venue's clock goes on to where nobody may approve any more what waits for him; and again behind so many
+ * more, as what the day that passed has made void is to be approved anew.
+ */
 const settlingsUntilExpiry = 4
+const settlingsBetweenExpiries = 10
 
 /** Simulated milliseconds for which nobody sends anything after that. */
 const quietMs = 5_000
@@ -350,7 +354,7 @@ class Run {
     const { host, model, world: { bank, time } } = this
     if (bank === undefined) return
     for (let settlings = 0; settlings < mostSettlings && this.moneyMoves(bank.book().prunedThrough); settlings++) {
-      if (settlings === settlingsUntilExpiry) {
+      if (settlings % settlingsBetweenExpiries === settlingsUntilExpiry) {
         const clock = host.process?.clock.unsafeCurrentTimeMillis() ?? time.nowEpochMs()
         host.age(Math.max(0, model.atEpochMs - clock) + 25 * hourMs)
       }
