@@ -61,8 +61,8 @@ export class Bank {
       ledger: custody,
       // Seldom enough that a quarter of an hour passes in no time.
       funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
-      // What is prepared is larger than the blocks of other tests.
-      journal: {}
+      // What is prepared is larger than the blocks of other tests; a disk in memory writes all of a segment that it is to keep free.
+      journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 }
     }
     return new VenueOver(this.disk.layer, options, nowMs, undefined, { money, random: this.random })
   }
