@@ -46,7 +46,7 @@ const textOf = (message: unknown): string =>
   Arr.ensure(message).map((part) => typeof part === "string" ? part : Inspectable.toStringUnknown(part, 0)).join(" ")
 
 /** An event as a line of JSON: `time`, `level` and `message`, what the event is annotated with (`requestId`), and `cause`. */
-const json: Logger.Logger<unknown, string> = Logger.make(({ annotations, cause, date, logLevel, message }) => {
+export const json: Logger.Logger<unknown, string> = Logger.make(({ annotations, cause, date, logLevel, message }) => {
   const noted = Object.fromEntries(Array.from(HashMap.toEntries(annotations), ([name, value]) => [name, said(textOf(value))]))
   return JSON.stringify({
     ...noted,

@@ -1,5 +1,7 @@
-/** What an operator may do to a journal by hand: look at it, and cut a damaged one. */
+/** What an operator may do to a journal by hand: look at it, copy it, and cut a damaged one. */
 import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import { copyTo } from "../../journal/Copy.js"
 import { cutAt } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
 import { Journal, type Unreadable } from "../../journal/Journal.js"
@@ -29,6 +31,18 @@ export const info: Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, 
     ]
   }
 )
+
+/** Copies a data directory's journal and snapshots to another disk, and says how far they go. */
+export const copy = (
+  to: Layer.Layer<Disk, DiskError>
+): Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, Disk> =>
+  Effect.gen(function*() {
+    const { digest, segments, sequence, snapshots } = yield* Effect.flatMap(Effect.provide(Disk, to), copyTo)
+    return [
+      `copied     ${Format.count(sequence)} records in ${segments} segments, ${snapshots} snapshots`,
+      `head       ${Buffer.from(digest).toString("hex")}`
+    ]
+  })
 
 /** Fails while a venue runs on the data directory. */
 export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.scoped(
