@@ -128,7 +128,19 @@ test("its log is a line of JSON for each event, and has no credential in it", as
   }
 })
 
-test("a copy made while it takes orders replays to the copied head, and a venue goes on from it", async () => {
+/** A folder with what the image's last stage has, and nothing else. */
+const image = (): string => {
+  const folder = path.join(directory, "image")
+  const copies = [...fs.readFileSync("Dockerfile", "utf8").matchAll(/^COPY --from=build \/build\/(\S+) (\S+)$/gm)]
+  for (const [, from, to] of copies) fs.cpSync(from!, path.join(folder, to!), { recursive: true })
+  fs.symlinkSync(path.resolve("node_modules"), path.join(folder, "node_modules"))
+  return folder
+}
+
+/** A number as the tools print it, with its thousands apart. */
+const numberIn = (pattern: RegExp, text: string): number => Number(pattern.exec(text)![1]!.replaceAll(/\D/g, ""))
+
+test("a copy made while it takes orders replays to the copied head, and a venue as its image has it goes on from it", async () => {
   const { accounts } = await running
   let isOver = false
   let serial = 1_000
@@ -139,16 +151,16 @@ test("a copy made while it takes orders replays to the copied head, and a venue 
   isOver = true
   await Promise.all(busy)
   expect([copied.code, copied.stderr]).toEqual([0, ""])
-  const records = Number(/copied +([0-9,]+) records/.exec(copied.stdout)![1]!.replaceAll(",", ""))
+  const records = numberIn(/^copied +(.*) records/m, copied.stdout)
   expect(copied.stdout).toMatch(/^head +[0-9a-f]{64}$/m)
   // Orders went on behind what was copied.
   expect(serial).toBeGreaterThan(1_002)
   const replayed = await Tool.run("dist/src/cli/replay.js", ["--data", copyDir, "--verify"])
   expect([replayed.code, replayed.stderr]).toEqual([0, ""])
-  expect(Number(/^records +([0-9,]+)$/m.exec(replayed.stdout)![1]!.replaceAll(",", ""))).toBe(records)
+  expect(numberIn(/^records +(.*)$/m, replayed.stdout)).toBe(records)
   const again = await Tool.run("dist/src/cli/venue.js", ["journal", "copy", "--data", dataDir, "--out", copyDir])
   expect([again.code, again.stderr]).toEqual([3, `${copyDir} is not empty: a copy is made into a directory of its own\n`])
-  const restored = await VenueProcess.start(copyDir, { SEGMENT_MIB: "2" })
+  const restored = await VenueProcess.start(copyDir, { SEGMENT_MIB: "2" }, image())
   expect(await restored.stop()).toBe(0)
   expect(restored.output).toContain(`${records} records replayed`)
 }, 60_000)

@@ -21,7 +21,7 @@ export const getMetrics = Route.effect({
   endpoint: HttpApiEndpoint.get("getMetrics", "/metrics")
     .addSuccess(PrometheusText)
     .addError(Failures.native(Failures.limitedSystem))
-    .annotate(OpenApi.Summary, "Prometheus metrics"),
+    .annotate(OpenApi.Summary, "Prometheus metrics: by route, stage, market and source; made anew five times a second at most"),
   example: { target: "/metrics" },
   handler: ({ metrics, now }) => {
     let made = { text: "", atEpochMs: Number.NEGATIVE_INFINITY }
