@@ -24,7 +24,9 @@ const unitSays = (name: string): ReadonlyArray<string> =>
   unit.flatMap((line) => line.startsWith(`${name}=`) ? [line.slice(name.length + 1)] : [])
 
 /** The settings of the README's table. */
-const documented = new Set([...text("README.md").matchAll(/^\| (`[A-Z_`, ]+`) \|/gm)].flatMap(([, names]) => names!.match(/[A-Z_]+/g)!))
+const documented: ReadonlySet<string> = new Set(
+  [...text("README.md").matchAll(/^\| (`[A-Z_`, ]+`) \|/gm)].flatMap(([, names]) => names!.match(/[A-Z_]+/g)!)
+)
 
 test("the image runs what `npm start` runs", () => {
   const entry = docker.find((line) => line.startsWith("ENTRYPOINT"))!
