@@ -144,12 +144,12 @@ test("a copy made while it takes orders replays to the copied head, and a venue 
   const { accounts } = await running
   let isOver = false
   let serial = 1_000
-  const busy = accounts.map(async (account) => {
-    while (!isOver) await place(account, serial++)
-  })
+  const busy = (async () => {
+    while (!isOver) await place(accounts[serial % 2]!, serial++)
+  })()
   const copied = await Tool.run("dist/src/cli/venue.js", ["journal", "copy", "--data", dataDir, "--out", copyDir])
   isOver = true
-  await Promise.all(busy)
+  await busy
   expect([copied.code, copied.stderr]).toEqual([0, ""])
   const records = numberIn(/^copied +(.*) records/m, copied.stdout)
   expect(copied.stdout).toMatch(/^head +[0-9a-f]{64}$/m)
@@ -158,8 +158,6 @@ test("a copy made while it takes orders replays to the copied head, and a venue 
   const replayed = await Tool.run("dist/src/cli/replay.js", ["--data", copyDir, "--verify"])
   expect([replayed.code, replayed.stderr]).toEqual([0, ""])
   expect(numberIn(/^records +(.*)$/m, replayed.stdout)).toBe(records)
-  const again = await Tool.run("dist/src/cli/venue.js", ["journal", "copy", "--data", dataDir, "--out", copyDir])
-  expect([again.code, again.stderr]).toEqual([3, `${copyDir} is not empty: a copy is made into a directory of its own\n`])
   const restored = await VenueProcess.start(copyDir, { SEGMENT_MIB: "2" }, image())
   expect(await restored.stop()).toBe(0)
   expect(restored.output).toContain(`${records} records replayed`)
