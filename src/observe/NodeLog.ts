@@ -57,8 +57,15 @@ export const json: Logger.Logger<unknown, string> = Logger.make(({ annotations, 
   })
 })
 
-/** For people; what is said to them is told without credentials, too. */
-const pretty: Logger.Logger<unknown, void> = Logger.mapInput(Logger.prettyLoggerDefault, (message: unknown) => said(textOf(message)))
+/** The same for people. */
+const pretty: Logger.Logger<unknown, void> = Logger.mapInputOptions(
+  Logger.prettyLoggerDefault,
+  (options: Logger.Logger.Options<unknown>) => ({
+    ...options,
+    message: said(textOf(options.message)),
+    cause: Cause.isEmpty(options.cause) ? options.cause : Cause.die(said(Cause.pretty(options.cause, { renderErrorCause: true })))
+  })
+)
 
 const isJson = (format: string | undefined, stream: { readonly isTTY?: boolean }): boolean =>
   format === "json" || (format !== "pretty" && stream.isTTY !== true)
