@@ -20,10 +20,12 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
+import type * as Stages from "./domain/Stages.js"
 import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener, type Serving } from "./edge/http/Listener.js"
 import * as Metrics from "./edge/http/Metrics.js"
 import * as Readiness from "./edge/http/Readiness.js"
+import { registerMarkets } from "./edge/system/MarketActivity.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
@@ -43,6 +45,7 @@ import * as SnapshotStore from "./journal/SnapshotStore.js"
 import type { Versions } from "./operations/Versions.js"
 import { Faucet } from "./ledger/development/Faucet.js"
 import { Ledger } from "./ledger/Ledger.js"
+import { EventLoop, type Measured } from "./observe/EventLoop.js"
 import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
 import { Feed } from "./sequencer/Feed.js"
@@ -145,8 +148,9 @@ const startingApplication = (
 }
 
 /** Journal, snapshots and writer, over the disk. */
-const writerLayer = (options: Options) =>
+const writerLayer = (options: Options, stages: Stages.Stages) =>
   Writer.layer({
+    stages,
     capacity: options.capacity,
     sequencer: options.sequencer,
     snapshotEveryRecords: options.snapshotEveryRecords,
@@ -158,12 +162,27 @@ const writerLayer = (options: Options) =>
     Layer.provideMerge(SnapshotStore.layer)
   )
 
+/** What `/metrics` tells of the process's event loop, where somebody measures it. */
+const registerEventLoop = (metrics: Context.Tag.Service<typeof Metrics.Metrics>, measured: Measured | undefined): void => {
+  if (measured === undefined) return
+  metrics.gauges(
+    "venue_event_loop_delay_seconds",
+    "How late the event loop came to what was due, over the last ten seconds; the quantile 1 is the worst.",
+    ["quantile"],
+    () => measured.delays().map(({ quantile, seconds }) => ({ labels: { quantile: String(quantile) }, value: seconds }))
+  )
+}
+
 /** What `/metrics` tells of the venue's parts, beside what the edge counts itself. */
 const register = (
   metrics: Context.Tag.Service<typeof Metrics.Metrics>,
   writer: Context.Tag.Service<typeof Writer.Writer>,
-  connections: Serving["connections"]
+  reads: Reads,
+  connections: Serving["connections"],
+  eventLoop: Measured | undefined
 ): void => {
+  registerEventLoop(metrics, eventLoop)
+  registerMarkets(metrics, reads, writer.activity)
   if (connections !== undefined) {
     metrics.gauge("venue_open_sockets", "Connections that are open.", () => connections().open)
     metrics.counter(
@@ -266,7 +285,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
   }
   const { address, connections, cut, port } = yield* Scope.extend(listener.serve(gate), listening)
 
-  const writing = yield* Layer.buildWithScope(writerLayer(options), scope)
+  const metrics = Metrics.make()
+  const writing = yield* Layer.buildWithScope(writerLayer(options, metrics.stages), scope)
   const writer = Context.get(writing, Writer.Writer)
   const state = Context.get(writing, EngineReads)
   const indexWatch = IndexWatch.make()
@@ -305,8 +325,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       readiness.note("writer", "stopped")
       cut()
     })))
-  const metrics = Metrics.make()
-  register(metrics, writer, connections)
+  register(metrics, writer, state, connections, yield* EventLoop)
   const keyUses = KeyUses.make(state, submit)
   const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier))
   application = yield* Edge.makeApplication.pipe(

@@ -29,6 +29,8 @@ import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedg
 import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
 import * as HttpLedger from "./ledger/HttpLedger.js"
 import type { Ledger } from "./ledger/Ledger.js"
+import * as NodeEventLoop from "./observe/NodeEventLoop.js"
+import * as NodeLog from "./observe/NodeLog.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import * as NodeCcxt from "./oracle/NodeCcxt.js"
 import * as IndexSources from "./oracle/IndexSources.js"
@@ -207,6 +209,7 @@ const launch = Effect.gen(function*() {
       tls
     }),
     NodeTurns.layer,
+    NodeEventLoop.layer,
     NodeSecureRandom.layer,
     NodePasskeyVerifier.layer,
     NodeAssets.layer(builtPages),
@@ -251,7 +254,7 @@ const launch = Effect.gen(function*() {
       )
       yield* Effect.log(`the owner's pages at ${siteAt(settings.site, running.port).publicOrigin}`)
       if (development && Option.isNone(settings.operatorToken)) {
-        yield* Effect.log(`operator token: ${operatorToken} (kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)})`)
+        yield* Effect.log(`the operator token is kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)}`)
       }
       const failure = yield* running.failure
       return yield* Effect.die(new Venue.WriterStopped(failure))
@@ -287,7 +290,7 @@ const stopMs = 9_500
 /** How long it waits, when all is done, for operations on files that have not returned. */
 const fileMs = 500
 
-const tell = (message: string): void => void process.stderr.write(`venue: ${message}\n`)
+const tell = (message: string): void => NodeLog.lastWord("venue", message)
 
 /** Whether the system still works on an operation on a file. */
 const worksOnFiles = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback")
@@ -311,8 +314,10 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   })
 }
 
-NodeRuntime.runMain(Effect.provide(launch, NodeSecureRandom.layer), {
+NodeRuntime.runMain(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer)), {
   disableErrorReporting: true,
+  // What is logged, and how, is the layer's to say.
+  disablePrettyLogger: true,
   teardown: (exit, onExit) => {
     if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return leave(onExit, 0)
     tell(explain(exit.cause))

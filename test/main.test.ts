@@ -137,7 +137,9 @@ describe("a data directory of another version ends with 65 and says which", () =
     const DATA_DIR = kept("rules-1-crashed")
     const before = filesIn(DATA_DIR)
     const { status, stderr } = start({ DATA_DIR })
-    expect(stderr).toMatch(/^venue: the records 41 to 48 were written by version 0\.1\.0 \(rules 1\)/m)
+    expect(stderr).toMatch(
+      /^\{"time":"[^"]+","level":"fatal","message":"venue: the records 41 to 48 were written by version 0\.1\.0 \(rules 1\)/m
+    )
     expect(stderr).toContain("start that version on this directory, stop it gracefully, then start this one")
     expect(stderr).not.toMatch(/ {4}at |cut/)
     expect(status).toBe(65)

@@ -27,8 +27,7 @@ export const granted: Exceptions = {
     "Options.intents",
     "Orders.Flags",
     "Scan.genesis",
-    "SegmentJournal.defaultOptions",
-    "SnapshotStore.directory"
+    "SegmentJournal.defaultOptions"
   ]
 }
 

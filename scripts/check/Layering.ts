@@ -48,6 +48,8 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
     "src/ledger/",
     "src/signer/"
   ],
+  // What watches the process, and is no part of what it decides.
+  observe: [],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/"],

@@ -20,11 +20,12 @@ export class VenueProcess {
     this.exited = exitOf(child)
   }
 
-  /** Starts a venue over `dataDir` on a free port and waits until it takes requests. */
-  static async start(dataDir: string, settings: Readonly<Record<string, string>> = {}): Promise<VenueProcess> {
+  /** Starts a venue over `dataDir` on a free port and waits until it takes requests; the program is in `folder`. */
+  static async start(dataDir: string, settings: Readonly<Record<string, string>> = {}, folder = "."): Promise<VenueProcess> {
     // As `npm start` does.
     const flags = ["--max-semi-space-size=64", "--max-inlined-bytecode-size-cumulative=3000"]
     const child = spawn(process.execPath, [...flags, "dist/src/main.js"], {
+      cwd: folder,
       env: { ...process.env, GLIBC_TUNABLES: "glibc.malloc.hugetlb=1", PORT: "0", DATA_DIR: dataDir, ...withoutLimits, ...settings },
       stdio: ["ignore", "pipe", "pipe"]
     })

@@ -18,6 +18,7 @@ import * as NodeListener from "../edge/http/NodeListener.js"
 import * as NodeTls from "../edge/http/NodeTls.js"
 import * as NodePasskeyVerifier from "../identity/NodePasskeyVerifier.js"
 import * as NodeKeyStore from "../signer/NodeKeyStore.js"
+import * as NodeLog from "../observe/NodeLog.js"
 import { PartySigner } from "../signer/PartySigner.js"
 import { mostBodyBytes } from "../signer/Protocol.js"
 import * as Signer from "../signer/Signer.js"
@@ -82,6 +83,7 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
       return yield* Effect.never
     })).pipe(Effect.provide(Layer.merge(keys, listener)))
   }).pipe(
+    Effect.provide(NodeLog.layer),
     Effect.catchTags({
       StoreRefused: ({ message }) => new Ended({ code: unreadableCode, text: message }),
       ListenError: ({ message }) => new Ended({ code: cannotListenCode, text: message })
@@ -94,5 +96,5 @@ const run = Cli.run(command, { name: "signer", version: programVersion })
 run(process.argv).pipe(
   settle,
   Effect.provide(NodeContext.layer),
-  NodeRuntime.runMain({ teardown: teardownOfFollowing, disableErrorReporting: true })
+  NodeRuntime.runMain({ teardown: teardownOfFollowing, disableErrorReporting: true, disablePrettyLogger: true })
 )

@@ -478,6 +478,22 @@ const journalCut = Cli.make("cut", {
     Cli.withDescription("Gives up everything from a sequence on: the way on from a damaged journal")
   )
 
+const journalCopy = Cli.make("copy", {
+  data,
+  out: CliOptions.text("out").pipe(CliOptions.withDescription("The directory to copy to; it must be empty or not there yet"))
+}, ({ data: from, out }) =>
+  Effect.gen(function*() {
+    if (fs.existsSync(out) && fs.readdirSync(out).length > 0)
+      return yield* usage(
+        `${out} is not empty: a copy is made into a directory of its own`
+      )
+    yield* sayLines(yield* onDisk(from, JournalTasks.copy(NodeDisk.layer(out))))
+  }).pipe(Effect.catchTags(endedUnreadable))).pipe(
+    Cli.withDescription(
+      "Copies the journal and the snapshots as they are now, also beside a running venue; the copy is checked and started from"
+    )
+  )
+
 /** How what follows a journal ends that it cannot read on. */
 const endedFollowing = {
   ...endedUnreadable,
@@ -545,7 +561,7 @@ const audit = Cli.make("audit", {
 
 const journal = Cli.make("journal").pipe(
   Cli.withDescription("A data directory's journal"),
-  Cli.withSubcommands([journalInfo, journalTail, journalCut])
+  Cli.withSubcommands([journalInfo, journalTail, journalCopy, journalCut])
 )
 
 const bundle = Cli.make("bundle", {

@@ -8,6 +8,7 @@ import * as Runtime from "effect/Runtime"
 import type { Environment } from "../domain/Environment.js"
 import { assert } from "../domain/Assert.js"
 import { Marks } from "../domain/Marks.js"
+import * as Stages from "../domain/Stages.js"
 import { EngineReads } from "../sequencer/EngineReads.js"
 import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
@@ -222,6 +223,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     }),
     keyUses: yield* KeyUses,
     now,
+    monotonicNanos: Stages.nanosOf(clock),
     nextRequestId: requestIds(random),
     nextSlice,
     environment: settings.environment,
@@ -234,7 +236,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     reference: makeReference(),
     assets: yield* Assets,
     shared: makeShared(state),
-    defect: (cause) => Executor.report(runtime, cause)
+    defect: (call, cause) => Executor.report(runtime, call, cause)
   }
   registerGauges(services)
   registerLimits(services)

@@ -31,6 +31,8 @@ export const firstInARow = 15
 export interface Waiting {
   readonly command: Command
   readonly answer: Answer
+  /** When it came, by the clock that its turn is told by. */
+  readonly offeredAtNanos: number
 }
 
 /** First in, first out, in a ring of fixed size. */

@@ -9,11 +9,13 @@
 import { assert } from "../domain/Assert.js"
 import type { Reached } from "../domain/Marks.js"
 import { Refusal } from "../domain/Refusal.js"
+import type { Stages } from "../domain/Stages.js"
 import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
 import * as Block from "../journal/Block.js"
 import type { Fenced, Full, Journal, Room, Unknown } from "../journal/Journal.js"
 import type * as Context from "effect/Context"
+import { Activity } from "./Activity.js"
 import { type Bounds, defaultBounds, Inbox } from "./Inbox.js"
 import type { Answer } from "./Submit.js"
 import type { Turns } from "./Turns.js"
@@ -54,7 +56,9 @@ export interface Leaves {
   readonly turns: Context.Tag.Service<typeof Turns>
   readonly now: () => number
   /** A clock that nobody sets: how long things take is told by it. */
-  readonly monotonicNanos: () => bigint
+  readonly monotonicNanos: () => number
+  /** Where it counts how long commands wait and blocks take. */
+  readonly stages: Stages
   /** Called once, when the writer has stopped for good. */
   readonly failed: (failure: Failure) => void
   /**
@@ -73,7 +77,9 @@ export interface Leaves {
 interface InFlight {
   lastSequence: number
   readonly waiting: Array<() => void>
-  readonly begunAtNanos: bigint
+  readonly begunAtNanos: number
+  /** When it was handed to the journal. */
+  handedAtNanos: number
 }
 
 type Phase = "running" | "draining" | "failed"
@@ -90,6 +96,8 @@ const hasRoom = (room: Room, command: Command): boolean => {
 }
 
 export class Sequencer {
+  /** What came of commands, by market. */
+  readonly activity = new Activity()
   private readonly inbox: Inbox
   private readonly builder = new Block.Builder()
   private readonly inFlight: Array<InFlight> = []
@@ -130,21 +138,23 @@ export class Sequencer {
   /** For how long the oldest block in flight has been on its way to the disk, milliseconds; 0 where none is. */
   get pendingMs(): number {
     const [oldest] = this.inFlight
-    return oldest === undefined ? 0 : Number((this.leaves.monotonicNanos() - oldest.begunAtNanos) / 1_000_000n)
+    return oldest === undefined ? 0 : Math.floor((this.leaves.monotonicNanos() - oldest.begunAtNanos) / 1e6)
   }
 
   /** See `Submit`. */
   submit(command: Command, answer: Answer): void {
     if (this.state === "failed") return
     if (this.state === "draining" || !this.offer(command, answer)) {
-      answer(refuse(Refusal.inboxFull, this.durable, this.now()))
+      const refused = refuse(Refusal.inboxFull, this.durable, this.now())
+      this.activity.answered(command, refused)
+      answer(refused)
       return
     }
     this.askForTurn()
   }
 
   private offer(command: Command, answer: Answer): boolean {
-    const taken = this.inbox.offer({ command, answer })
+    const taken = this.inbox.offer({ command, answer, offeredAtNanos: this.leaves.monotonicNanos() })
     this.leaves.watch?.offered(command, taken)
     return taken
   }
@@ -211,10 +221,11 @@ export class Sequencer {
 
   /** One turn: decides what waits, as far as a block holds, and sends the block off. */
   private decide(): void {
-    const { engine, journal } = this.leaves
+    const { engine, journal, stages } = this.leaves
     const atEpochMs = this.now()
     const room = journal.room()
-    const block: InFlight = { lastSequence: engine.sequence, waiting: [], begunAtNanos: this.leaves.monotonicNanos() }
+    const begunAtNanos = this.leaves.monotonicNanos()
+    const block: InFlight = { lastSequence: engine.sequence, waiting: [], begunAtNanos, handedAtNanos: begunAtNanos }
     this.building = block
     this.builder.begin({
       epoch: journal.opened.epoch,
@@ -226,21 +237,22 @@ export class Sequencer {
     while (entries < maxEntries && this.builder.count < maxRecords && this.builder.byteLength < fullBytes) {
       const next = this.inbox.take()
       if (next === undefined) break
-      const { answer, command } = next
+      const { answer, command, offeredAtNanos } = next
+      stages.inbox.record(begunAtNanos - offeredAtNanos)
       entries += entriesOf(command)
       const admitted = engine.admit(command, atEpochMs)
       this.leaves.watch?.taken(command, engine.sequence, atEpochMs, admitted)
-      if (admitted !== undefined) {
-        this.release(admitted, answer)
-        continue
-      }
-      if (room !== "all" && !hasRoom(room, command)) {
-        this.release(refuse(Refusal.journalFull, engine.sequence, atEpochMs), answer)
+      const answered = admitted
+        ?? (room === "all" || hasRoom(room, command) ? undefined : refuse(Refusal.journalFull, engine.sequence, atEpochMs))
+      if (answered !== undefined) {
+        this.activity.answered(command, answered)
+        this.release(answered, answer)
         continue
       }
       const sequence = engine.sequence + 1
       this.builder.add(sequence, atEpochMs, command)
       const outcome = engine.apply(command, sequence, atEpochMs)
+      this.activity.answered(command, outcome)
       block.lastSequence = sequence
       block.waiting.push(() => answer(outcome))
     }
@@ -248,15 +260,19 @@ export class Sequencer {
     if (this.leaves.reached !== undefined && this.inbox.depth > 0) this.markFull(this.leaves.reached)
     if (this.builder.count === 0) return
     const { events } = engine.state
+    const said = events.words.subarray(0, events.length)
+    this.activity.built(said)
     const encoded = this.builder.finish(Block.sha256(events.bytes()))
     const fence = { epoch: journal.opened.epoch, previousDigest: this.previousDigest }
     this.previousDigest = encoded.digest
+    block.handedAtNanos = this.leaves.monotonicNanos()
+    stages.engine.record(block.handedAtNanos - begunAtNanos)
     this.inFlight.push(block)
     journal.begin(encoded, fence, (failure) => {
       if (failure === undefined) this.committed(block)
       else this.fail(failure)
     })
-    this.leaves.built(encoded, events.words.subarray(0, events.length))
+    this.leaves.built(encoded, said)
     events.clear()
   }
 
@@ -277,6 +293,7 @@ export class Sequencer {
       const first = this.inFlight.shift()
       assert(first === block, "blocks become durable in the order they were written")
       this.durable = block.lastSequence
+      this.leaves.stages.disk.record(this.leaves.monotonicNanos() - block.handedAtNanos)
       for (const waiting of block.waiting) waiting()
       this.leaves.committed(block.lastSequence)
     } catch (cause) {

@@ -8,11 +8,13 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Marks } from "../domain/Marks.js"
+import * as Stages from "../domain/Stages.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Capacity, State } from "../engine/State.js"
 import { Journal, type Space } from "../journal/Journal.js"
 import type { Versions } from "../operations/Versions.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
+import type { Activity } from "./Activity.js"
 import * as Feed from "./Feed.js"
 import * as Recent from "./Recent.js"
 import { recover, type RecoveryError, type Step, StepNotKept } from "./Recovery.js"
@@ -35,6 +37,8 @@ export interface Options {
   readonly feed?: Partial<Recent.Bounds>
   /** Told of every command that comes and is taken: nobody, but where a test watches. */
   readonly watch?: Sequencer.Watch
+  /** Where it counts how long commands take; nobody reads it unless told. */
+  readonly stages?: Stages.Stages
 }
 
 /** What else may refuse to go on from a recovered state: asked before anything on the disk is changed. */
@@ -64,6 +68,8 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   readonly recovered: { readonly fromSequence: number; readonly records: number }
   /** Set where the journal was written under other rules so far: its next record must be the step to this version's. */
   readonly step: Step | undefined
+  /** What came of commands, by market. */
+  readonly activity: Activity
   readonly inboxDepth: () => number
   readonly inboxCapacity: number
   readonly blocksInFlight: () => number
@@ -164,8 +170,9 @@ const readersOf = (
   journal: Context.Tag.Service<typeof Journal>
 ): Pick<
   Context.Tag.Service<typeof Writer>,
-  "inboxDepth" | "blocksInFlight" | "durableSequence" | "trouble" | "journalSpace"
+  "activity" | "inboxDepth" | "blocksInFlight" | "durableSequence" | "trouble" | "journalSpace"
 > => ({
+  activity: sequencer.activity,
   inboxDepth: () => sequencer.inboxDepth,
   blocksInFlight: () => sequencer.blocksInFlight,
   durableSequence: () => sequencer.durableSequence,
@@ -203,7 +210,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     journal,
     turns,
     now: () => clock.unsafeCurrentTimeMillis(),
-    monotonicNanos: () => clock.unsafeCurrentTimeNanos(),
+    monotonicNanos: Stages.nanosOf(clock),
+    stages: options.stages ?? Stages.make(),
     failed: (why) => {
       failed = true
       Deferred.unsafeDone(failure, Effect.succeed(why))

@@ -120,7 +120,7 @@ test("one whose settlement waits is told to the operator, by metrics and by the 
   const look = SettlementWatch.make(venue.engine)
   // A text of metrics is told again for a moment.
   const gauge = async () => {
-    venue.atEpochMs += 100
+    venue.atEpochMs += 200
     return gaugeIn((await venue.ask({ target: "/metrics" })).body as string)
   }
   const gaugeIn = (text: string) => /^venue_settlement_waiting.*$/m.exec(text)?.[0]

@@ -78,8 +78,7 @@ test("1,100 idle connections under a limit of 1,024 files leave a venue that ans
       expect(value("venue_connections_closed_for_room_total")).toBe(205)
       expect(fs.readdirSync(`/proc/${child.pid}/fd`).length).toBeLessThan(1_000)
       await expect.poll(() => output).toContain("no room for")
-      const operatorToken = /operator token: (\S+)/.exec(output)?.[1]
-      await intoNextSegment(port, operatorToken ?? "", directory)
+      await intoNextSegment(port, fs.readFileSync(path.join(directory, "operator-token"), "utf8").trim(), directory)
       expect(child.exitCode).toBeNull()
     } finally {
       for (const socket of sockets) socket.destroy()

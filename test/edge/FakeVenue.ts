@@ -14,6 +14,7 @@ import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
 import * as SessionTokens from "../../src/identity/SessionTokens.js"
+import * as NodeLog from "../../src/observe/NodeLog.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
@@ -103,6 +104,8 @@ interface Options {
   readonly trustedProxies?: number
   readonly corsOrigins?: ReadonlyArray<string>
   readonly now?: () => number
+  /** Told of each line of the log. */
+  readonly logged?: (line: string) => void
 }
 
 /** Keys of account 0, account 1 and such as may not act, as the engine knows them after this. */
@@ -174,7 +177,7 @@ const applicationOf = (
     Layer.succeed(Readiness.Readiness, readiness),
     Metrics.layer,
     IndexWatch.layer,
-    Logger.remove(Logger.defaultLogger),
+    Logger.replace(Logger.defaultLogger, Logger.map(NodeLog.json, (line) => options.logged?.(line))),
     Layer.succeed(Edge.Settings, {
       environment: options.environment ?? "development",
       operatorToken: options.hidden === true ? undefined : operatorToken,

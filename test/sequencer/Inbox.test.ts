@@ -29,18 +29,18 @@ test.each<[string, Command, boolean]>([
   ["an index price", complete({ kind: "SetIndexPrice", market: 0, priceAtoms: 1, sourceEpochMs: 0 }), true]
 ])("%s, when only the reserved share is left: %j, taken %s", (_, command, taken) => {
   const inbox = new Inbox({ capacity: 5, reserved: 2 })
-  for (let count = 0; count < 3; count++) expect(inbox.offer({ command: placement(false), answer })).toBe(true)
-  expect(inbox.offer({ command, answer })).toBe(taken)
+  for (let count = 0; count < 3; count++) expect(inbox.offer({ command: placement(false), answer, offeredAtNanos: 0 })).toBe(true)
+  expect(inbox.offer({ command, answer, offeredAtNanos: 0 })).toBe(taken)
   expect(inbox.depth).toBe(taken ? 4 : 3)
 })
 
 test("is full at its capacity for everyone, and has room again when one is taken", () => {
   const inbox = new Inbox({ capacity: 3, reserved: 1 })
-  for (let count = 0; count < 3; count++) expect(inbox.offer({ command: cancel, answer })).toBe(true)
-  expect(inbox.offer({ command: cancel, answer })).toBe(false)
+  for (let count = 0; count < 3; count++) expect(inbox.offer({ command: cancel, answer, offeredAtNanos: 0 })).toBe(true)
+  expect(inbox.offer({ command: cancel, answer, offeredAtNanos: 0 })).toBe(false)
   inbox.take()
-  expect(inbox.offer({ command: placement(false), answer })).toBe(false)
-  expect(inbox.offer({ command: cancel, answer })).toBe(true)
+  expect(inbox.offer({ command: placement(false), answer, offeredAtNanos: 0 })).toBe(false)
+  expect(inbox.offer({ command: cancel, answer, offeredAtNanos: 0 })).toBe(true)
 })
 
 const place = (account: number): Command => complete({ kind: "PlaceOrders", account, idempotencyKey: "k", entries: [plain] })
@@ -55,18 +55,18 @@ const taken = (inbox: Inbox): Array<Command> => {
 test("a cancel is taken before the placements of others that came before it, and behind those of its own account", () => {
   const inbox = new Inbox({ capacity: 10, reserved: 2 })
   const [flood, more, own, cancel, ownCancel] = [place(1), place(1), place(2), cancelOf(3), cancelOf(2)]
-  for (const command of [flood, more, own, cancel, ownCancel]) expect(inbox.offer({ command, answer })).toBe(true)
+  for (const command of [flood, more, own, cancel, ownCancel]) expect(inbox.offer({ command, answer, offeredAtNanos: 0 })).toBe(true)
   expect(taken(inbox)).toEqual([cancel, flood, more, own, ownCancel])
   // Its placements are gone, and with them what held its cancels back.
-  for (const command of [flood, ownCancel]) inbox.offer({ command, answer })
+  for (const command of [flood, ownCancel]) inbox.offer({ command, answer, offeredAtNanos: 0 })
   expect(taken(inbox)).toEqual([ownCancel, flood])
 })
 
 test("many cancels hold placements up and do not stop them", () => {
   const inbox = new Inbox({ capacity: 100, reserved: 2 })
   const placement = place(1)
-  for (let count = 0; count < 2; count++) inbox.offer({ command: placement, answer })
-  for (let count = 0; count < 3 * firstInARow; count++) inbox.offer({ command: cancelOf(2), answer })
+  for (let count = 0; count < 2; count++) inbox.offer({ command: placement, answer, offeredAtNanos: 0 })
+  for (let count = 0; count < 3 * firstInARow; count++) inbox.offer({ command: cancelOf(2), answer, offeredAtNanos: 0 })
   const places = taken(inbox).flatMap((command, at) => command === placement ? [at] : [])
   expect(places).toEqual([firstInARow, 2 * firstInARow + 1])
 })
@@ -76,17 +76,17 @@ const revokeOf = (account: number): Command => complete({ kind: "RevokeApiKey", 
 test("a revocation is taken before its own account's placements, and behind the cancels that came before it", () => {
   const inbox = new Inbox({ capacity: 10, reserved: 2 })
   const [own, ownCancel, cancel, revoke, late] = [place(2), cancelOf(2), cancelOf(3), revokeOf(2), place(2)]
-  for (const command of [own, ownCancel, cancel, revoke, late]) expect(inbox.offer({ command, answer })).toBe(true)
+  for (const command of [own, ownCancel, cancel, revoke, late]) expect(inbox.offer({ command, answer, offeredAtNanos: 0 })).toBe(true)
   expect(taken(inbox)).toEqual([cancel, revoke, own, ownCancel, late])
 })
 
 test("no placement is taken while a revocation waits, however many cancels are before it", () => {
   const inbox = new Inbox({ capacity: 100, reserved: 2 })
   const revoke = revokeOf(1)
-  inbox.offer({ command: place(1), answer })
-  for (let count = 0; count < 2 * firstInARow; count++) inbox.offer({ command: cancelOf(2), answer })
-  inbox.offer({ command: revoke, answer })
-  for (let count = 0; count < 3; count++) inbox.offer({ command: cancelOf(2), answer })
+  inbox.offer({ command: place(1), answer, offeredAtNanos: 0 })
+  for (let count = 0; count < 2 * firstInARow; count++) inbox.offer({ command: cancelOf(2), answer, offeredAtNanos: 0 })
+  inbox.offer({ command: revoke, answer, offeredAtNanos: 0 })
+  for (let count = 0; count < 3; count++) inbox.offer({ command: cancelOf(2), answer, offeredAtNanos: 0 })
   const kinds = taken(inbox).map(({ kind }) => kind)
   expect(kinds.indexOf("RevokeApiKey")).toBe(2 * firstInARow)
   // Behind it the placement has its turn, which was long due.
@@ -126,7 +126,7 @@ test("takes as a naive model does, each account in its own order", () => {
         if (given !== "take") {
           const command = given.places ? place(given.account) : cancelOf(given.account)
           const held = given.places || waiting.some((other) => other.held && other.command.account === given.account)
-          if (inbox.offer({ command, answer })) waiting.push({ command, ordinal, held })
+          if (inbox.offer({ command, answer, offeredAtNanos: 0 })) waiting.push({ command, ordinal, held })
           return
         }
         const first = waiting.find(({ held }) => !held)
@@ -154,7 +154,7 @@ test("gives back what it took, in order, round and round", () => {
         if (takes) expect(inbox.take()?.command).toBe(expected.shift())
         else {
           const command = complete({ kind: "HaltEngine", idempotencyKey: String(count++) })
-          if (inbox.offer({ command, answer })) expected.push(command)
+          if (inbox.offer({ command, answer, offeredAtNanos: 0 })) expected.push(command)
         }
         expect(inbox.depth).toBe(expected.length)
         expect(inbox.depth).toBeLessThanOrEqual(7)

@@ -1,6 +1,7 @@
 /** The writer over a journal that a test holds in its hands: what is decided when, and who hears of it when. */
 import { describe, expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
+import * as Stages from "../../src/domain/Stages.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { Unknown } from "../../src/journal/Journal.js"
 import { defaultOptions, type Failure, type Options, Sequencer } from "../../src/sequencer/Sequencer.js"
@@ -17,6 +18,7 @@ class Bench {
   readonly heard: Array<string> = []
   readonly committed: Array<number> = []
   clockMs = 1_700_000_000_000
+  readonly stages = Stages.make()
   readonly sequencer: Sequencer
   private turns: Array<() => void> = []
   private keys = 0
@@ -27,7 +29,8 @@ class Bench {
       journal: this.journal.service,
       turns: { schedule: (turn) => void this.turns.push(turn) },
       now: () => this.clockMs,
-      monotonicNanos: () => BigInt(this.clockMs) * 1_000_000n,
+      monotonicNanos: () => this.clockMs * 1e6,
+      stages: this.stages,
       failed: (failure) => void this.failures.push(failure),
       built: (block) => expect(this.engine.sequence).toBe(block.lastSequence),
       committed: (lastSequence) => void this.committed.push(lastSequence)
@@ -461,4 +464,39 @@ test("records of one turn have one time", () => {
   for (let count = 0; count < 5; count++) bench.submit(`${count}`, bench.place())
   bench.turn()
   expect(new Set(bench.journal.begun[0]!.records.map((record) => record.atEpochMs)).size).toBe(1)
+})
+
+describe("what is told of the writer", () => {
+  test("how long commands waited, and how long blocks were decided and on their way, by the clock that nobody sets", () => {
+    const bench = new Bench().open()
+    const count = (): ReadonlyArray<number> => Stages.stageNames.map((name) => bench.stages[name].count)
+    const sum = (name: Stages.Stage): number => bench.stages[name].sumSeconds
+    const [edge, inbox, engine, disk] = count()
+    const before = [sum("inbox"), sum("disk")]
+    bench.submit("a", bench.place())
+    bench.submit("b", bench.place())
+    bench.clockMs += 20
+    bench.turn()
+    bench.clockMs += 30
+    bench.journal.settle()
+    // Both waited, one block was decided and written; what the edge does is not the writer's.
+    expect(count()).toEqual([edge, inbox! + 2, engine! + 1, disk! + 1])
+    expect([sum("inbox") - before[0]!, sum("disk") - before[1]!].map((seconds) => Math.round(seconds * 1_000))).toEqual([40, 30])
+  })
+
+  test("orders, trades and refusals of each market, once each, and none of a market that there is not", () => {
+    const bench = new Bench({ inbox: { capacity: 8, reserved: 5 } }).open()
+    const place = (idempotencyKey: string, more: Partial<typeof plain>): Command =>
+      complete({ kind: "PlaceOrders", operation: Operation.placeBatchV1, account: 0, idempotencyKey, entries: [{ ...plain, ...more }] })
+    const sent = [place("rests", { quantityAtoms: 10 }), place("too little", { quantityAtoms: 0 }), place("nowhere", { market: -1 })]
+    for (const [index, command] of sent.entries()) bench.submit(`${index}`, command)
+    bench.submit("no room", place("no room", {}))
+    bench.finish()
+    bench.submit("again", sent[1]!)
+    bench.finish()
+    const { activity } = bench.sequencer
+    expect([activity.orders(0), activity.trades(0), activity.orders(7)]).toEqual([1, 0, 0])
+    expect(activity.refusals(0)).toEqual([{ refusal: Refusal.inboxFull, count: 1 }, { refusal: Refusal.quantityOutOfBounds, count: 1 }])
+    expect([activity.refusals(-1), activity.refusals(7)]).toEqual([[], []])
+  })
 })

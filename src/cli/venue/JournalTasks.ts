@@ -1,8 +1,10 @@
-/** What an operator may do to a journal by hand: look at it, and cut a damaged one. */
+/** What an operator may do to a journal by hand: look at it, copy it, and cut a damaged one. */
 import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import { copyTo } from "../../journal/Copy.js"
 import { cutAt } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
-import { Journal, type Unreadable } from "../../journal/Journal.js"
+import type { Unreadable } from "../../journal/Journal.js"
 import * as Scan from "../../journal/Scan.js"
 import * as Segment from "../../journal/Segment.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
@@ -14,21 +16,39 @@ export const info: Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, 
   function*() {
     const segments = yield* Scan.segments
     const snapshots = yield* Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.list)
-    const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
+    const { chain, offset, segment, tornEndOffset } = yield* Scan.readAllBeside(segments)
+    const records = chain.nextSequence - 1
+    const bytes = (yield* Effect.forEach(segments.slice(0, -1), sizeOf)).reduce((sum, size) => sum + size, offset)
     return [
-      `records    ${Format.count(opened.nextSequence - 1)}, last at ${Format.time(opened.atEpochMs)}`,
-      `epoch      ${opened.epoch - 1}`,
-      `head       ${Buffer.from(opened.digest).toString("hex")}`,
+      `records    ${Format.count(records)}, last at ${Format.time(chain.atEpochMs)}`,
+      `size       ${Format.count(bytes)} bytes${records === 0 ? "" : `, ${Format.count(Math.round(bytes / records))} a record`}`,
+      `epoch      ${chain.epoch}`,
+      `head       ${Buffer.from(chain.digest).toString("hex")}`,
       ...segments.map((first, index) =>
-        `segment    ${Segment.pathOf(first)}: sequences ${first} to ${(segments[index + 1] ?? opened.nextSequence) - 1}`
+        `segment    ${Segment.pathOf(first)}: sequences ${first} to ${(segments[index + 1] ?? chain.nextSequence) - 1}`
       ),
-      ...(opened.torn === undefined
+      ...(tornEndOffset === offset
         ? []
-        : [`torn       ${opened.torn.bytes} bytes of an unfinished write at ${opened.torn.segment}:${opened.torn.offset}`]),
+        : [`torn       ${tornEndOffset - offset} bytes of an unfinished write at ${Segment.pathOf(segment.firstSequence)}:${offset}`]),
       ...(snapshots.length === 0 ? ["snapshots  none"] : [`snapshots  ${snapshots.join(", ")}`])
     ]
   }
 )
+
+const sizeOf = (segment: number): Effect.Effect<number, DiskError, Disk> =>
+  Effect.scoped(Effect.flatMap(Disk, (disk) => Effect.flatMap(disk.open(Segment.pathOf(segment), "read"), ({ size }) => size)))
+
+/** Copies a data directory's journal and snapshots to another disk, and says how far they go. */
+export const copy = (
+  to: Layer.Layer<Disk, DiskError>
+): Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, Disk> =>
+  Effect.gen(function*() {
+    const { digest, segments, sequence, snapshots } = yield* Effect.flatMap(Effect.provide(Disk, to), copyTo)
+    return [
+      `copied     ${Format.count(sequence)} records in ${segments} segments, ${snapshots} snapshots`,
+      `head       ${Buffer.from(digest).toString("hex")}`
+    ]
+  })
 
 /** Fails while a venue runs on the data directory. */
 export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.scoped(

@@ -9,7 +9,7 @@ export interface Row {
 
 const samplePattern = /^([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)(?: -?\d+)?$/
 
-const perMarket = /^venue_index_(?:age_ms|stale|held)$/
+const perMarket = /^venue_(?:index_(?:age_ms|stale|held)|market_\w+)$/
 
 interface Sample {
   readonly name: string

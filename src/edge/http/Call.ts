@@ -40,6 +40,8 @@ export interface Services {
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
+  /** A clock that nobody sets, in nanoseconds: how long requests take is told by it. */
+  readonly monotonicNanos: () => number
   readonly nextRequestId: () => string
   readonly nextSlice: NextSlice
   readonly environment: string
@@ -57,14 +59,16 @@ export interface Services {
   readonly assets: Built | undefined
   /** What several routes of one venue share: made when first asked for, once for each maker. */
   readonly shared: <A>(make: (state: Reads) => A) => A
-  /** Logs a defect. */
-  readonly defect: (cause: unknown) => void
+  /** Logs a defect that a request met. */
+  readonly defect: (call: Call, cause: unknown) => void
 }
 
 export type Params = Readonly<Record<string, string | undefined>>
 
 export class Call {
   answered = false
+  /** When it was framed. */
+  readonly begunAtNanos: number
   /** What the request drew on, as its answer tells it; 0: it is not limited. */
   private limit = 0
   private remaining = 0
@@ -80,7 +84,9 @@ export class Call {
     readonly query: string,
     readonly requestId: string,
     private readonly reply: Reply
-  ) {}
+  ) {
+    this.begunAtNanos = services.monotonicNanos()
+  }
 
   /** Where the request comes from, behind the venue's own proxies: an address, or the network of one of version 6. */
   get remoteAddress(): string {
@@ -112,8 +118,9 @@ export class Call {
   send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>): void {
     if (this.answered) return
     this.answered = true
-    const { byStatus } = this.counts
+    const { byStatus, durations } = this.counts
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+    durations.record(this.services.monotonicNanos() - this.begunAtNanos)
     const headers = this.headers(contentType)
     this.reply({ status, headers: more === undefined ? headers : { ...headers, ...more }, body })
   }
@@ -149,7 +156,7 @@ export class Call {
 
   /** Answers a defect: the client learns nothing of it. */
   crash(cause: unknown): void {
-    this.services.defect(cause)
+    this.services.defect(this, cause)
     this.fail(Errors.internal)
   }
 }

@@ -183,8 +183,12 @@ export const serve = (
   }
 }
 
-/** Logs a defect on the venue's runtime. */
-export const report = (runtime: Runtime.Runtime<never>, cause: unknown): void => {
+/** Logs a defect on the venue's runtime, under the id that its request's answer has. */
+export const report = (
+  runtime: Runtime.Runtime<never>,
+  { endpoint: { name: route }, requestId }: Pick<Call, "endpoint" | "requestId">,
+  cause: unknown
+): void => {
   const logged = Cause.isCause(cause) ? cause : Cause.die(cause)
-  Runtime.runCallback(runtime)(Effect.logError("A request met a defect", logged))
+  Runtime.runCallback(runtime)(Effect.annotateLogs(Effect.logError("A request met a defect", logged), { requestId, route }))
 }

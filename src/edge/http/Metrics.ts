@@ -1,17 +1,20 @@
 /**
  * What the venue counts about itself, as Prometheus text. Hot paths add to plain numbers; the registry
  * reads them when it is asked. Label values come from the contract, the refusal table, the markets and the sources that are set only, so
- * their number is bounded.
+ * their number is bounded. Histograms are written here, since their numbers are kept where they are recorded.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Counter, Gauge, Registry } from "prom-client"
+import { boundsSeconds, Histogram } from "../../domain/Histogram.js"
+import * as Stages from "../../domain/Stages.js"
 
-/** Requests of one route, by status. */
+/** Requests of one route, by status, and how long they took. */
 export interface RouteCounts {
   readonly route: string
   readonly byStatus: Map<number, number>
+  readonly durations: Histogram
 }
 
 /** One value of a metric with labels. */
@@ -23,6 +26,8 @@ export interface Labelled {
 export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   /** The counts of one route; the same object for the same name. */
   readonly route: (route: string) => RouteCounts
+  /** How long the stages of a command's way take. */
+  readonly stages: Stages.Stages
   /** Counts one refusal or failure by its name. */
   readonly refused: (name: string) => void
   /** Registers a gauge that is read when asked for. A name may be registered once. */
@@ -37,8 +42,40 @@ export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   readonly render: Effect.Effect<string>
 }>() {}
 
+/** One histogram of a family, by the value of the family's label. */
+type Series = readonly [value: string, histogram: Histogram]
+
+/** A family of histograms as text, without those that nothing was recorded in: of a route that nobody asked there is nothing to say. */
+const family = (name: string, help: string, label: string, each: Iterable<Series>): string => {
+  let text = `\n# HELP ${name} ${help}\n# TYPE ${name} histogram\n`
+  for (const [value, histogram] of each) {
+    if (histogram.count === 0) continue
+    const labels = `${label}="${value}"`
+    const below = histogram.cumulative()
+    for (const [bucket, bound] of boundsSeconds.entries()) text += `${name}_bucket{${labels},le="${bound}"} ${below[bucket]}\n`
+    text += `${name}_bucket{${labels},le="+Inf"} ${histogram.count}\n`
+      + `${name}_sum{${labels}} ${histogram.sumSeconds}\n${name}_count{${labels}} ${histogram.count}\n`
+  }
+  return text
+}
+
+/** How long what is counted took. */
+const durations = (routes: Iterable<RouteCounts>, stages: Stages.Stages): string =>
+  family(
+    "venue_http_request_duration_seconds",
+    "From a request that was framed to its answer, by route of the contract.",
+    "route",
+    Array.from(routes, ({ durations, route }): Series => [route, durations])
+  ) + family(
+    "venue_stage_duration_seconds",
+    "The stages of a command's way: edge and inbox of each command, engine and disk of each block.",
+    "stage",
+    Stages.stageNames.map((stage): Series => [stage, stages[stage]])
+  )
+
 /** A registry of its own, without the process-wide defaults: those read clocks. */
 export const make = (): Context.Tag.Service<Metrics> => {
+  const stages = Stages.make()
   const registry = new Registry()
   const routes = new Map<string, RouteCounts>()
   const refusals = new Map<string, number>()
@@ -65,10 +102,11 @@ export const make = (): Context.Tag.Service<Metrics> => {
     }
   })
   return {
+    stages,
     route: (route) => {
       const known = routes.get(route)
       if (known !== undefined) return known
-      const counts: RouteCounts = { route, byStatus: new Map() }
+      const counts: RouteCounts = { route, byStatus: new Map(), durations: new Histogram() }
       routes.set(route, counts)
       return counts
     },
@@ -113,7 +151,7 @@ export const make = (): Context.Tag.Service<Metrics> => {
         }
       })
     },
-    render: Effect.promise(() => registry.metrics())
+    render: Effect.map(Effect.promise(() => registry.metrics()), (text) => text + durations(routes.values(), stages))
   }
 }
 

@@ -37,6 +37,8 @@ export const submit = (
     idempotencyKey,
     fingerprint
   } as Command
+  const { metrics, monotonicNanos } = call.services
+  metrics.stages.edge.record(monotonicNanos() - call.begunAtNanos)
   call.services.submit(sent, (outcome) => {
     try {
       if (!call.failedWhole(outcome)) answer(outcome)

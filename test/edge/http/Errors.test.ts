@@ -129,10 +129,11 @@ test("failures of the edge decode in both envelopes", () => {
   }
 })
 
-test("a defect is answered 500, counted, and tells nothing", async () => {
-  const fake = Fake.make()
+test("a defect is answered 500, counted, and tells nothing; the log has it under the answer's id, without the key", async () => {
+  const lines: Array<string> = []
+  const fake = Fake.make({ logged: (line) => void lines.push(line) })
   fake.next = () => {
-    throw new Error("a secret of the engine room")
+    throw new Error(`a secret of the engine room, asked for with ${fake.keys.alice}`)
   }
   const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
   expect(response.status).toBe(500)
@@ -140,6 +141,16 @@ test("a defect is answered 500, counted, and tells nothing", async () => {
   expect(Fake.json(response).code).toBe("internal_error")
   const metrics = await fake.ask({ target: "/metrics" })
   expect(metrics.body).toContain("venue_refusals_total{name=\"InternalError\"} 1")
+  const [line] = lines
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(line!)).toEqual({
+    requestId: response.headers["x-request-id"],
+    route: "placeOrder",
+    time: expect.any(String),
+    level: "error",
+    message: "A request met a defect",
+    cause: expect.stringContaining("a secret of the engine room, asked for with [hidden]")
+  })
 })
 
 test("an outcome without its entry is a defect of the venue, not of the writer", async () => {

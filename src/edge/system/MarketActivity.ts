@@ -1,0 +1,70 @@
+/** What `/metrics` tells of each listed market: what was decided in it since the start, and how its book stands. */
+import type * as Context from "effect/Context"
+import * as Refusal from "../../domain/Refusal.js"
+import type { MarketView, Reads } from "../../engine/Reads.js"
+import type { Activity } from "../../sequencer/Activity.js"
+import type { Labelled, Metrics } from "../http/Metrics.js"
+import { listedMarkets } from "../markets/Listed.js"
+
+/** Best prices of a side that its depth is counted over. */
+const depthLevels = 10
+
+/** What a refusal is called where several look alike from outside: its guard, or its code where that alone tells. */
+const guardOf = (refusal: Refusal.Refusal): string => {
+  const { code, guard } = Refusal.describe(refusal)
+  return guard ?? code
+}
+
+/** A market's refusals by guard: several of the table may have one. */
+const byGuard = (activity: Activity, { index, parameters: { marketId: market } }: MarketView): ReadonlyArray<Labelled> => {
+  const counts = new Map<string, number>()
+  for (const { count, refusal } of activity.refusals(index)) {
+    const guard = guardOf(refusal)
+    counts.set(guard, (counts.get(guard) ?? 0) + count)
+  }
+  return Array.from(counts, ([guard, value]) => ({ labels: { market, guard }, value }))
+}
+
+/** The base units of a side's best prices. */
+const depthOf = (levels: ReadonlyArray<readonly [price: number, size: number]>, { parameters: { quantityScale } }: MarketView): number =>
+  levels.reduce((sum, [, size]) => sum + size, 0) / 10 ** quantityScale
+
+/** How far the best offer is above the best bid, of the middle between them; none where a side is empty. */
+const spreadOf = (state: Reads, { index, parameters: { marketId: market } }: MarketView): ReadonlyArray<Labelled> => {
+  const { asks: [ask], bids: [bid] } = state.book(index, 1)
+  return ask === undefined || bid === undefined ? [] : [{ labels: { market }, value: (2 * (ask[0] - bid[0])) / (ask[0] + bid[0]) }]
+}
+
+export const registerMarkets = (metrics: Context.Tag.Service<typeof Metrics>, state: Reads, activity: Activity): void => {
+  const each = (read: (view: MarketView) => ReadonlyArray<Labelled>) => () => listedMarkets(state).flatMap(read)
+  const counted = (name: string, help: string, read: (market: number) => number): void =>
+    metrics.counters(name, help, ["market"],
+      each(({ index, parameters: { marketId: market } }) => [{ labels: { market }, value: read(index) }]))
+  counted("venue_market_orders_total", "Orders that were accepted in a listed market since the start.", (market) => activity.orders(market))
+  counted("venue_market_trades_total", "Trades in a listed market since the start.", (market) => activity.trades(market))
+  metrics.counters(
+    "venue_market_refusals_total",
+    "Placements and amendments that were refused in a listed market since the start, by guard.",
+    ["market", "guard"],
+    each((view) => byGuard(activity, view))
+  )
+  metrics.gauges(
+    "venue_market_book_depth",
+    "Base units that rest at the ten best prices of a side.",
+    ["market", "side"],
+    each((view) => {
+      const { asks, bids } = state.book(view.index, depthLevels)
+      const { parameters: { marketId: market } } = view
+      return [
+        { labels: { market, side: "buy" }, value: depthOf(bids, view) },
+        { labels: { market, side: "sell" }, value: depthOf(asks, view) }
+      ]
+    })
+  )
+  metrics.gauges(
+    "venue_market_spread_ratio",
+    "The best offer less the best bid, of the middle between them; absent where a side is empty.",
+    ["market"],
+    each((view) => spreadOf(state, view))
+  )
+}

@@ -1,0 +1,87 @@
+/**
+ * Copies a data directory's journal and snapshots beside the venue that writes to it. Snapshots first: each belongs to a record that
+ * was durable before it was saved, so that no copied journal is behind a copied snapshot. Then the segments as far as their chain was
+ * followed, and zeros from there on: what is being written behind it would be read in pieces of different moments, which a start
+ * could not tell from damage. The copy is a directory like any that a venue left: it is started from, and replayed, as it is.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { assert } from "../domain/Assert.js"
+import { Disk, DiskError } from "./Disk.js"
+import type { File } from "./Disk.js"
+import type { Corrupt, NewerFormat } from "./Journal.js"
+import * as Scan from "./Scan.js"
+import * as Segment from "./Segment.js"
+import * as SnapshotStore from "./SnapshotStore.js"
+
+/** How much is read at a time, in bytes. */
+const pieceBytes = 1 << 20
+
+/** What was copied. */
+export interface Copied {
+  /** The last record, and the digest of its block. */
+  readonly sequence: number
+  readonly digest: Uint8Array
+  readonly segments: number
+  readonly snapshots: number
+}
+
+const zeros = Buffer.alloc(pieceBytes)
+
+/** Copies a file's first bytes to a place that has none, and fills it up with zeros. */
+const copyFile = (from: File, to: File, bytes: number, size: number): Effect.Effect<void, DiskError> =>
+  Effect.gen(function*() {
+    for (let at = 0; at < size;) {
+      const wanted = Math.min(pieceBytes, at < bytes ? bytes - at : size - at)
+      const piece = at < bytes ? yield* from.readAt(at, wanted) : zeros.subarray(0, wanted)
+      if (piece.length === 0) return yield* new DiskError({ operation: "readAt", path: from.path, code: "EIO" })
+      yield* to.writeAt(at, piece)
+      at += piece.length
+    }
+    yield* to.dataSync
+  })
+
+const isGone = ({ code }: DiskError): boolean => code === "ENOENT"
+
+/** Copies whole files that are named into place when they are whole; a snapshot that is removed meanwhile is let go. */
+const copySnapshots = (from: Disk["Type"], to: Disk["Type"]): Effect.Effect<number, DiskError> =>
+  Effect.gen(function*() {
+    const names = yield* Effect.catchIf(from.list(SnapshotStore.directory), isGone, () => Effect.succeed([]))
+    let copied = 0
+    for (const name of names.filter((one) => /^[0-9]{20}\.(?:snap|step)$/.test(one))) {
+      const path = `${SnapshotStore.directory}/${name}`
+      const copy: Effect.Effect<number, DiskError, Scope.Scope> = Effect.gen(function*() {
+        const file = yield* from.open(path, "read")
+        const size = yield* file.size
+        yield* copyFile(file, yield* to.open(path, "create"), size, size)
+        return 1
+      })
+      copied += yield* Effect.catchIf(Effect.scoped(copy), isGone, () => Effect.succeed(0))
+    }
+    yield* to.syncDirectory(SnapshotStore.directory)
+    return copied
+  })
+
+/** Copies what a directory has onto a disk with none of it, and follows the copy's chain from its beginning. */
+export const copyTo = (to: Disk["Type"]): Effect.Effect<Copied, Corrupt | NewerFormat | DiskError, Disk> =>
+  Effect.gen(function*() {
+    const from = yield* Disk
+    yield* to.makeDirectory(Segment.directory)
+    yield* to.makeDirectory(SnapshotStore.directory)
+    const snapshots = yield* copySnapshots(from, to)
+    const segments = yield* Scan.segments
+    const end = yield* Scan.readAllBeside(segments)
+    for (const first of segments) {
+      const path = Segment.pathOf(first)
+      yield* Effect.scoped(Effect.gen(function*() {
+        const file = yield* from.open(path, "read")
+        const size = yield* file.size
+        const isLast = first === end.segment.firstSequence
+        yield* copyFile(file, yield* to.open(path, "create"), isLast ? end.offset : size, size)
+      }))
+    }
+    yield* to.syncDirectory(Segment.directory)
+    const copied = yield* Effect.provideService(Scan.readAll(segments), Disk, to)
+    assert(Buffer.compare(copied.chain.digest, end.chain.digest) === 0, "a copy ends where the chain was followed to")
+    return { sequence: copied.chain.nextSequence - 1, digest: copied.chain.digest, segments: segments.length, snapshots }
+  })

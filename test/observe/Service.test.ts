@@ -1,0 +1,89 @@
+/** What Dockerfile, unit and operators' page name: it is there, and it is what `npm start` runs. That the image has all that the program
+ * looks for is told by `Running.test.ts`, which runs it from there. */
+import * as fs from "node:fs"
+import { expect, test } from "vitest"
+import * as Contract from "../../src/edge/Contract.js"
+import { connectionsWithin } from "../../src/edge/http/NodeDescriptors.js"
+
+const text = (file: string): string => fs.readFileSync(file, "utf8")
+
+const { scripts } = JSON.parse(text("package.json")) as { readonly scripts: Readonly<Record<string, string>> }
+
+/** How `npm start` runs the venue: its variables, and the command line. */
+const [, tunables, command] = /exec env (\S+) (node .*)$/.exec(scripts["start"]!)!
+
+/** A file's lines without comments, those that go on joined. */
+const lines = (file: string): ReadonlyArray<string> =>
+  text(file).replaceAll("\\\n", " ").split("\n").map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"))
+
+const docker = lines("Dockerfile")
+const unit = lines("scripts/service/perpetuum.service")
+
+/** The values of a setting of the unit. */
+const unitSays = (name: string): ReadonlyArray<string> =>
+  unit.flatMap((line) => line.startsWith(`${name}=`) ? [line.slice(name.length + 1)] : [])
+
+/** The settings of the README's table. */
+const documented: ReadonlySet<string> = new Set(
+  [...text("README.md").matchAll(/^\| (`[A-Z_`, ]+`) \|/gm)].flatMap(([, names]) => names!.match(/[A-Z_]+/g)!)
+)
+
+test("the image runs what `npm start` runs", () => {
+  const entry = docker.find((line) => line.startsWith("ENTRYPOINT"))!
+  expect((JSON.parse(entry.slice("ENTRYPOINT".length)) as ReadonlyArray<string>).join(" ")).toBe(command)
+  const env = docker.find((line) => line.startsWith("ENV"))!
+  expect(env).toContain(tunables)
+})
+
+test("nothing that the image is made of is left out of what it is built from", () => {
+  const ignored = lines(".dockerignore")
+  expect(ignored).toContain("!fixtures/markets.json")
+  expect(ignored.filter((name) => ["src", "sim", "test", "scripts", "package.json", "package-lock.json", "tsconfig.json"].includes(name)))
+    .toEqual([])
+})
+
+test("the image runs under another user than root, writes to one directory, and is asked for a route that there is", () => {
+  expect(docker.findLast((line) => line.startsWith("USER"))).toBe("USER node")
+  const volume = docker.find((line) => line.startsWith("VOLUME"))!.split(" ")[1]!
+  expect(docker.find((line) => line.startsWith("ENV"))).toContain(`DATA_DIR=${volume}`)
+  const health = /http:\/\/127\.0\.0\.1:\$\{process\.env\.PORT\}(\/\w+)/.exec(docker.find((line) => line.startsWith("HEALTHCHECK"))!)![1]!
+  expect(Contract.endpoints.find(({ path }) => path === health)).toMatchObject({ method: "GET", access: "system" })
+})
+
+test("the unit runs what `npm start` runs, where its program lies, and lets it write to its data alone", () => {
+  const [directory] = unitSays("WorkingDirectory")
+  expect(unitSays("ExecStart")).toEqual([`/usr/bin/${command!.replace("dist/", `${directory}/dist/`)}`])
+  expect(fs.existsSync(command!.split(" ").at(-1)!)).toBe(true)
+  expect(unitSays("Environment")).toContain(tunables)
+  const dataDir = unitSays("Environment").find((line) => line.startsWith("DATA_DIR="))!.slice("DATA_DIR=".length)
+  expect([unitSays("ReadWritePaths"), unitSays("ProtectSystem"), unitSays("NoNewPrivileges")]).toEqual([[dataDir], ["strict"], ["yes"]])
+})
+
+test("the unit's limits fit the venue's own", () => {
+  const main = text("src/main.ts")
+  const constant = (name: string): number => Number(new RegExp(`^const ${name} = ([0-9_]+)$`, "m").exec(main)![1]!.replaceAll("_", ""))
+  expect(unitSays("RestartPreventExitStatus")).toEqual([`${constant("exitOtherVersion")} ${constant("exitConfig")}`])
+  expect(Number(unitSays("TimeoutStopSec")[0])).toBeGreaterThan((constant("stopMs") + constant("fileMs")) / 1_000)
+  const connections = Number(
+    /between\("CONNECTION_LIMIT", 16, 1_000_000, ([0-9_]+)\)/.exec(text("src/VenueConfig.ts"))![1]!.replaceAll("_", "")
+  )
+  expect(connectionsWithin(connections, Number(unitSays("LimitNOFILE")[0]))).toBe(connections)
+})
+
+test("every setting that the program reads is in the README's table, and every one that operators are told of", () => {
+  const read = ["src/VenueConfig.ts", "src/SignerConfig.ts", "src/observe/NodeLog.ts"].flatMap((file) =>
+    [...text(file).matchAll(/\("([A-Z][A-Z_]+)"/g)].map(([, name]) => name!)
+  )
+  expect(read.filter((name) => !documented.has(name))).toEqual([])
+  const told = [...text("OPERATIONS.md").matchAll(/^([A-Z][A-Z_]+)=/gm)].map(([, name]) => name!)
+  expect(told.length).toBeGreaterThan(5)
+  expect(told.filter((name) => !documented.has(name))).toEqual([])
+})
+
+test("what the operators' page links to and runs is there", () => {
+  const page = text("OPERATIONS.md")
+  for (const [, file] of page.matchAll(/\]\(([A-Za-z][\w./-]*)/g)) expect(fs.existsSync(file!), file).toBe(true)
+  for (const [file] of page.matchAll(/\b(?:scripts|test)\/[\w./-]*\w/g)) expect(fs.existsSync(file), file).toBe(true)
+  for (const [, name] of page.matchAll(/npm run (\w+)/g)) expect(scripts, name).toHaveProperty(name!)
+  expect(text("README.md")).toContain("](OPERATIONS.md)")
+})
