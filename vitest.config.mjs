@@ -7,7 +7,7 @@ const dearest = ["regressions/UpgradeCrash", "sim/Simulation", "main", "sim/Shri
 class DearestFirst extends BaseSequencer {
   async sort(files) {
     const rank = ({ moduleId }) => {
-      const at = dearest.findIndex((name) => moduleId.endsWith(`/dist/test/${name}.test.js`))
+      const at = dearest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.js`))
       return at < 0 ? dearest.length : at
     }
     return [...await super.sort(files)].sort((one, other) => rank(one) - rank(other))
@@ -21,7 +21,7 @@ export default defineConfig({
     include: ["dist/test/**/*.test.js"],
     exclude: ["**/node_modules/**"],
     setupFiles: ["dist/test/NodeBetweenTests.js"],
-    server: { deps: { external: [/\/dist\/(?:src|sim|scripts)\//] } },
+    server: { deps: { external: [/\/\.?dist[^/]*\/(?:src|sim|scripts)\//] } },
     sequence: { sequencer: DearestFirst },
     pool: "forks",
     maxWorkers: 2,

@@ -4,9 +4,11 @@ import { type Import, type Source, type Violation, violation } from "./Source.js
 /** Where the venue is put together: these see everything in `src`. */
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
+  "src/NodeMain.ts",
   "src/Venue.ts",
   "src/Bootstrap.ts",
   "src/VenueConfig.ts",
+  "src/SettingTexts.ts",
   "src/SignerConfig.ts"
 ])
 

@@ -13,7 +13,7 @@ import * as JsonLedger from "../../src/ledger/JsonLedger.js"
 import { key } from "../ledger/Keys.js"
 import { run } from "./Tool.js"
 
-const program = "dist/src/cli/ledger.js"
+const program = "dist/tools/ledger.js"
 
 const reached = (url: string) =>
   Effect.runSync(Effect.gen(function*() {
