@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Disk, DiskError, Locked } from "./Disk.js"
-import { holderOf } from "./NodeLockHolder.js"
+import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock } from "./Disk.js"
 
 /** A disk over `root`, which is made if it is not there. */

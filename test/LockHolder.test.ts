@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, beforeEach, describe, expect, test } from "vitest"
-import { holderOf } from "../../src/journal/NodeLockHolder.js"
+import { holderOf } from "../src/NodeLockHolder.js"
 
 describe("who holds a lock", () => {
   const made: Array<string> = []
