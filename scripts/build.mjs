@@ -54,21 +54,25 @@ const compile = async (folder) => {
 }
 
 const [first, second] = process.argv.slice(2)
+const program = first === undefined || first.startsWith("--") ? undefined : path.join(root, link, first)
+
+/** In an emergency nobody waits for a compiler, or repairs sources. */
+const withoutWaiting = () => program !== undefined && fs.existsSync(program) ? `; what was built before runs by: node ${link}/${first} ...` : ""
+
 const ensured = ensure(tree, compile, {
   force: first === "--force",
-  tell: lines,
+  tell: (line) => lines(`${line}${withoutWaiting()}`),
   rest: () => new Promise((resolve) => setTimeout(resolve, 100))
 })
 
 try {
   await ensured
 } catch (error) {
-  lines(`not built: ${error instanceof Error ? error.message : String(error)}`)
+  lines(`not built: ${error instanceof Error ? error.message : String(error)}${withoutWaiting()}`)
   process.exit(1)
 }
 if (first === "--used-by") use(root, Number(second))
-else if (first !== undefined && first !== "--force") {
-  const program = path.join(root, link, first)
+else if (program !== undefined) {
   process.argv.splice(1, 2, program)
   await import(pathToFileURL(program).href)
 }

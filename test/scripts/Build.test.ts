@@ -184,4 +184,40 @@ describe("compiling", () => {
       expect(versions()).toHaveLength(1)
     })
   })
+
+  test("the command runs a program of the output with its arguments, and says what it does on standard error alone", () => {
+    for (const name of ["build.mjs", "build/Output.mjs"]) {
+      fs.mkdirSync(path.dirname(path.join(root, "scripts", name)), { recursive: true })
+      fs.copyFileSync(path.join("scripts", name), path.join(root, "scripts", name))
+    }
+    // A compiler that writes what the real one and the two steps behind it would.
+    fs.mkdirSync(path.join(root, "node_modules/typescript/bin"), { recursive: true })
+    write(
+      "node_modules/typescript/bin/tsc",
+      `const fs = require("node:fs")
+if (fs.readFileSync("src/a.ts", "utf8") === "wrong") process.exit(2)
+const at = process.argv.indexOf("--outDir")
+if (at > 0) {
+  const out = process.argv[at + 1]
+  fs.mkdirSync(out + "/scripts"), fs.mkdirSync(out + "/tools")
+  for (const name of ["console", "tools"]) fs.writeFileSync(out + "/scripts/" + name + ".js", "")
+  fs.writeFileSync(out + "/tools/venue.js", "console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 3")
+}`
+    )
+    const command = (...args: ReadonlyArray<string>) => {
+      const { status, stderr, stdout } = spawnSync(process.execPath, [path.join(root, "scripts/build.mjs"), ...args], { encoding: "utf8" })
+      return { status, stderr, stdout }
+    }
+    const first = command("tools/venue.js", "halt", "--key", "a b")
+    expect([first.status, first.stdout]).toEqual([3, "[\"halt\",\"--key\",\"a b\"]\n"])
+    expect(first.stderr).toContain("compiling (nothing is compiled yet)")
+    expect(command("tools/venue.js", "status")).toEqual({ status: 3, stderr: "", stdout: "[\"status\"]\n" })
+    write("src/a.ts", "wrong")
+    const broken = command("tools/venue.js", "halt")
+    expect([broken.status, broken.stdout]).toEqual([1, ""])
+    expect(broken.stderr).toContain("not built: ")
+    expect(broken.stderr).toContain("what was built before runs by: node dist/tools/venue.js ...")
+    write("src/a.ts", "a")
+    expect(command()).toMatchObject({ status: 0, stdout: "" })
+  })
 })
