@@ -2,12 +2,12 @@ import { defineConfig } from "vitest/config"
 import { BaseSequencer } from "vitest/node"
 
 /** Suites that take longest, the longest first: begun last, one of them would keep one core busy while the other has nothing to do. */
-const dearest = ["regressions/UpgradeCrash", "sim/Simulation", "main", "sim/Shrink", "tape/Tape", "cli/venue", "cli/replay", "cli/bundle", "cli/tail", "observe/Running"]
+const dearest = ["regressions/UpgradeCrash", "sim/Simulation", "main", "sim/Shrink", "tape/Tape", "cli/venue", "cli/replay", "cli/bundle", "cli/tail", "cli/Help", "observe/Running"]
 
 class DearestFirst extends BaseSequencer {
   async sort(files) {
     const rank = ({ moduleId }) => {
-      const at = dearest.findIndex((name) => moduleId.endsWith(`/dist/test/${name}.test.js`))
+      const at = dearest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.js`))
       return at < 0 ? dearest.length : at
     }
     return [...await super.sort(files)].sort((one, other) => rank(one) - rank(other))
@@ -21,7 +21,7 @@ export default defineConfig({
     include: ["dist/test/**/*.test.js"],
     exclude: ["**/node_modules/**"],
     setupFiles: ["dist/test/NodeBetweenTests.js"],
-    server: { deps: { external: [/\/dist\/(?:src|sim|scripts)\//] } },
+    server: { deps: { external: [/\/\.?dist[^/]*\/(?:src|sim|scripts)\//] } },
     sequence: { sequencer: DearestFirst },
     pool: "forks",
     maxWorkers: 2,

@@ -1,7 +1,7 @@
 /**
- * Builds the owner's pages into `dist/console`: one document, and the files that it names by what is in them. Ends with 1 where
- * anything of the server, or of a package that is not meant for it, got into what a browser loads, or where all of it is more
- * than a page may weigh.
+ * Builds the owner's pages into `console` of the output (`--to FOLDER`, or `dist`): one document, and the files that it names by
+ * what is in them. Ends with 1 where anything of the server, or of a package that is not meant for it, got into what a browser
+ * loads, or where all of it is more than a page may weigh.
  */
 import * as esbuild from "esbuild"
 import { createHash } from "node:crypto"
@@ -10,7 +10,8 @@ import * as path from "node:path"
 import { gzipSync } from "node:zlib"
 
 const source = "src/console"
-const target = "dist/console"
+const given = process.argv.indexOf("--to")
+const target = path.join(given < 0 ? "dist" : process.argv[given + 1]!, "console")
 
 /** What everything that a first visit loads may come to, in bytes, compressed. */
 const mostBytes = 60_000

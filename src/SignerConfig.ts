@@ -52,30 +52,39 @@ const required = <A>(environment: Settings["environment"], name: string, found: 
   return environment === "development" ? Either.right(development) : refuse(name, "must be set outside development")
 }
 
-const isText = {
-  userId: Schema.is(Custody.fields.userId),
-  synchronizerId: Schema.is(Custody.fields.synchronizerId),
-  packageId: Schema.is(Custody.fields.custodyPackageId),
-  admin: Schema.is(Custody.fields.token.fields.admin),
-  tokenId: Schema.is(Custody.fields.token.fields.id)
+/** A form of the ledger's, and how it is said. */
+interface Form {
+  readonly isFormed: (text: string) => boolean
+  readonly form: string
 }
 
+const forms = {
+  userId: { isFormed: Schema.is(Custody.fields.userId), form: "a user's id of the ledger, 1 to 128 characters without spaces" },
+  synchronizerId: {
+    isFormed: Schema.is(Custody.fields.synchronizerId),
+    form: "a synchronizer's id, as name::fingerprint, at most 255 letters, digits, :, _ and -"
+  },
+  packageId: { isFormed: Schema.is(Custody.fields.custodyPackageId), form: "a package's id, at most 64 letters, digits, _ and -" },
+  admin: { isFormed: Schema.is(Custody.fields.token.fields.admin), form: "a party's id of the ledger, as name::fingerprint" },
+  tokenId: { isFormed: Schema.is(Custody.fields.token.fields.id), form: "what its administrator calls the asset" }
+} as const satisfies Readonly<Record<string, Form>>
+
 /** A text of the ledger's, of the form that it has. */
-const formed = (name: string, found: Found<string>, isFormed: (text: string) => boolean): Found<string> =>
-  Either.flatMap(found, (text) => isFormed(text) ? Either.right(text) : refuse(name, "is not of the form that the ledger has"))
+const formed = (name: string, found: Found<string>, { form, isFormed }: Form): Found<string> =>
+  Either.flatMap(found, (text) => isFormed(text) ? Either.right(text) : refuse(name, `must be ${form}`))
 
 const custodyOf = (found: Settings): Found<Signer.Settings["custody"]> => {
   const { environment } = found
-  const one = (name: string, value: Option.Option<string>, development: string, isFormed: (text: string) => boolean) =>
-    formed(name, required(environment, name, value, development), isFormed)
+  const one = (name: string, value: Option.Option<string>, development: string, form: Form) =>
+    formed(name, required(environment, name, value, development), form)
   return Either.map(
     Either.all({
-      userId: one("LEDGER_USER_ID", found.userId, "perpetuum", isText.userId),
-      synchronizerId: one("LEDGER_SYNCHRONIZER_ID", found.synchronizerId, setting.synchronizerId, isText.synchronizerId),
-      custodyPackageId: one("LEDGER_CUSTODY_PACKAGE_ID", found.custodyPackageId, setting.custodyPackageId, isText.packageId),
-      packageId: one("LEDGER_TOKEN_PACKAGE_ID", found.tokenPackageId, setting.token.packageId, isText.packageId),
-      admin: one("LEDGER_TOKEN_ADMIN", found.tokenAdmin, setting.token.admin, isText.admin),
-      id: one("LEDGER_TOKEN_ID", found.tokenId, setting.token.id, isText.tokenId)
+      userId: one("LEDGER_USER_ID", found.userId, "perpetuum", forms.userId),
+      synchronizerId: one("LEDGER_SYNCHRONIZER_ID", found.synchronizerId, setting.synchronizerId, forms.synchronizerId),
+      custodyPackageId: one("LEDGER_CUSTODY_PACKAGE_ID", found.custodyPackageId, setting.custodyPackageId, forms.packageId),
+      packageId: one("LEDGER_TOKEN_PACKAGE_ID", found.tokenPackageId, setting.token.packageId, forms.packageId),
+      admin: one("LEDGER_TOKEN_ADMIN", found.tokenAdmin, setting.token.admin, forms.admin),
+      id: one("LEDGER_TOKEN_ID", found.tokenId, setting.token.id, forms.tokenId)
     }),
     ({ admin, custodyPackageId, id, packageId, synchronizerId, userId }) => ({
       environment,
@@ -113,7 +122,7 @@ export interface ProcessConfig {
 }
 
 const set = <A>(name: string, found: Option.Option<A>): Found<A> =>
-  Option.isSome(found) ? Either.right(found.value) : refuse(name, "must be set")
+  Option.isSome(found) ? Either.right(found.value) : refuse(name, "must be set, with at least 16 characters")
 
 export const processConfig: Config.Config<ProcessConfig> = Config.all({
   found: settings,

@@ -69,6 +69,8 @@ export interface Options {
   readonly acceptsIndexPrices: boolean
   /** Whether a feed process may stream them: only where the feed is `push`. */
   readonly acceptsIndexStream: boolean
+  /** What the feed is called in the settings, for `/readyz` to tell; left out unless told. */
+  readonly indexFeedName?: string
   /** How many requests anybody may make; the defaults unless told. */
   readonly rateLimits?: RateLimits.Options
   /** Proxies of the venue's own that stand before it; none unless told. */
@@ -257,6 +259,18 @@ const registerSources = (
   )
 }
 
+/** What `/readyz` tells of how the venue came up. */
+const noteStart = (
+  readiness: Context.Tag.Service<typeof Readiness.Readiness>,
+  { fromSequence, records }: Context.Tag.Service<typeof Writer.Writer>["recovered"],
+  { indexFeedName }: Options
+): void => {
+  readiness.note("recoveredFromSnapshot", fromSequence)
+  readiness.note("replayedRecords", records)
+  readiness.note("writer", "live")
+  if (indexFeedName !== undefined) readiness.note("indexFeed", indexFeedName)
+}
+
 /** What the options decide about the edge. */
 const settingsOf = (options: Options, port: number): Layer.Layer<Edge.Settings> =>
   Layer.succeed(Edge.Settings, {
@@ -316,9 +330,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new WriterStopped(failure))))
   )
 
-  readiness.note("recoveredFromSnapshot", writer.recovered.fromSequence)
-  readiness.note("replayedRecords", writer.recovered.records)
-  readiness.note("writer", "live")
+  noteStart(readiness, writer.recovered, options)
   // No request under way can be answered any more, and none that comes: their connections do not keep the process.
   yield* Effect.forkScoped(Effect.flatMap(writer.failure, () =>
     Effect.sync(() => {

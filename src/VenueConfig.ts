@@ -15,6 +15,7 @@ import type { SiteSetting } from "./identity/Identity.js"
 import type { WorkloadSetting } from "./identity/WorkloadIdentity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
+import { oneOf } from "./SettingTexts.js"
 import { defaultCapacity } from "./Venue.js"
 
 /** A setting of plain digits between two bounds. Empty is not set, as for texts. */
@@ -22,7 +23,7 @@ const between = (name: string, low: number, high: number, fallback: number): Con
   Config.nonEmptyString(name).pipe(
     Config.withDefault(String(fallback)),
     Config.validate({
-      message: `${name} must be a whole number between ${low} and ${high}`,
+      message: `${name} must be a whole number from ${low} to ${high}`,
       validation: (text) => /^[0-9]{1,10}$/.test(text) && Number(text) >= low && Number(text) <= high
     }),
     Config.map(Number)
@@ -42,7 +43,7 @@ export const optionalSecret = (name: string, shortest: number): Config.Config<Op
   Config.option(
     Config.redacted(Config.nonEmptyString(name)).pipe(
       Config.validate({
-        message: `${name} must have at least ${shortest} characters`,
+        message: `${name} must have at least ${shortest}`,
         validation: (value: Redacted.Redacted) => Redacted.value(value).length >= shortest
       })
     )
@@ -73,7 +74,7 @@ const corsOrigins = Config.nonEmptyString("CORS_ORIGINS").pipe(
 
 /** What the venue and a signer of its own are told alike: where they run, where owners approve, and what TLS is served with. */
 export const siteSettings = {
-  environment: Config.literal(...environments)("VENUE_ENVIRONMENT").pipe(Config.withDefault("development" as const)),
+  environment: oneOf("VENUE_ENVIRONMENT", ...environments).pipe(Config.withDefault("development" as const)),
   publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
   rpId: Config.option(Config.nonEmptyString("RP_ID")),
   tlsCert: Config.option(Config.nonEmptyString("TLS_CERT")),
@@ -86,7 +87,7 @@ const settings = Config.all({
   port: between("PORT", 0, 65_535, 8080),
   dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
   ...siteSettings,
-  affiliateEnabled: Config.literal("true", "false")("AFFILIATE_ENABLED").pipe(
+  affiliateEnabled: oneOf("AFFILIATE_ENABLED", "true", "false").pipe(
     Config.withDefault("false" as const),
     Config.map((text) => text === "true")
   ),
@@ -101,9 +102,9 @@ const settings = Config.all({
   ledgerToken: optionalSecret("LEDGER_TOKEN", 1),
   reconcileSeconds: between("RECONCILE_SECONDS", 0, 86_400, 60),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
-  indexFeed: Config.option(Config.literal("synthetic", "push", "tape", "ccxt")("INDEX_FEED")),
+  indexFeed: Config.option(oneOf("INDEX_FEED", "synthetic", "push", "tape", "ccxt")),
   indexTape: Config.option(Config.nonEmptyString("INDEX_TAPE")),
-  indexTapeLoops: Config.literal("true", "false")("INDEX_TAPE_LOOP").pipe(
+  indexTapeLoops: oneOf("INDEX_TAPE_LOOP", "true", "false").pipe(
     Config.withDefault("false" as const),
     Config.map((text) => text === "true")
   ),
@@ -212,7 +213,7 @@ const indexExchanges = (
     : parseUrls(indexExchangeUrls.value, exchanges.right)
   if (Either.isLeft(urls)) return refuse("INDEX_EXCHANGE_URLS", urls.left)
   return rules.minSources > exchanges.right.length
-    ? refuse("INDEX_MIN_SOURCES", `is ${rules.minSources}, and there are ${exchanges.right.length} exchanges`)
+    ? refuse("INDEX_MIN_SOURCES", `must be at most ${exchanges.right.length}, as many as INDEX_EXCHANGES names`)
     : Either.right({ exchanges: exchanges.right, urls: urls.right, rules })
 }
 
@@ -311,7 +312,8 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
   const { environment, indexTape, indexTapeLoops: loops } = found
   const feed = Option.getOrElse(found.indexFeed, () => environment === "development" ? "synthetic" as const : "push" as const)
   if (environment === "production" && (feed === "synthetic" || feed === "tape")) {
-    return refuse("INDEX_FEED", `a ${feed === "tape" ? "recorded" : "synthetic"} index is refused in production`)
+    const made = feed === "tape" ? "recorded" : "synthetic"
+    return refuse("INDEX_FEED", `must be push or ccxt in production: a ${made} index is for trying the venue out`)
   }
   switch (feed) {
     case "ccxt":
@@ -348,10 +350,10 @@ const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.Confi
   }
   return Either.flatMap(Either.all(each), (reckoned) => {
     if (environment !== "development" && Option.isNone(found.signerSecret)) {
-      return refuse("SIGNER_SECRET", "must be set outside development")
+      return refuse("SIGNER_SECRET", "must be set outside development, with at least 16 characters")
     }
     return (environment === "staging" || environment === "production") && perKey > RateLimits.mostPerKey
-      ? refuse("RATE_LIMIT_PER_MINUTE", `is at most ${RateLimits.mostPerKey} in ${environment}`)
+      ? refuse("RATE_LIMIT_PER_MINUTE", `must be at most ${RateLimits.mostPerKey} in ${environment}`)
       : Either.right({ ...found, ...reckoned })
   })
 }

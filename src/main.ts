@@ -1,5 +1,4 @@
 /** The venue as a process: picks the real leaves, launches, and ends with what stopped it. */
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -29,6 +28,7 @@ import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedg
 import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
 import * as HttpLedger from "./ledger/HttpLedger.js"
 import type { Ledger } from "./ledger/Ledger.js"
+import { runMain } from "./NodeMain.js"
 import * as NodeEventLoop from "./observe/NodeEventLoop.js"
 import * as NodeLog from "./observe/NodeLog.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
@@ -47,6 +47,7 @@ import * as NodeKeyStore from "./signer/NodeKeyStore.js"
 import type { PartySigner } from "./signer/PartySigner.js"
 import * as Signer from "./signer/Signer.js"
 import * as SignerConfig from "./SignerConfig.js"
+import { inWords, SettingRefused } from "./SettingTexts.js"
 import * as Venue from "./Venue.js"
 import { config, type IndexExchanges, type IndexSetting, type VenueConfig } from "./VenueConfig.js"
 
@@ -185,80 +186,107 @@ const ledgerAt = (
   )
 }
 
-const launch = Effect.gen(function*() {
-  const settings = yield* config
-  const connections = yield* connectionLimit(settings)
-  const custody = yield* SignerConfig.custody
-  const markets = yield* readMarkets(settings)
-  const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
-  const development = settings.environment === "development"
-  const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
-  const operatorToken = development || Option.isSome(settings.operatorToken)
-    ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
-    : undefined
-  const hashWords = new Int32Array(Uint8Array.from((yield* SecureRandom).bytes(8)).buffer)
-  const hashKey = [hashWords[0]!, hashWords[1]!] as const
-  const leaves = Layer.mergeAll(
-    NodeDisk.layer(settings.dataDir),
-    NodeListener.layer({
-      ...NodeListener.defaults,
-      host: settings.host,
-      port: settings.port,
-      connectionLimit: connections,
-      connectionsPerAddress: settings.connectionsPerAddress,
-      tls
-    }),
-    NodeTurns.layer,
-    NodeEventLoop.layer,
-    NodeSecureRandom.layer,
-    NodePasskeyVerifier.layer,
-    NodeAssets.layer(builtPages),
-    NodeWorkloads.layer(settings.workloads),
-    partySigner(settings, signerSecret),
-    ledgerAt(settings, custody),
-    indexFeed(settings.index, markets)
-  )
-  const venue = Venue.layer({
-    environment: settings.environment,
-    operatorToken,
-    signerSecret,
-    acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
-    acceptsIndexStream: settings.index.feed === "push",
-    rateLimits: settings.rateLimits,
-    trustedProxies: settings.trustedProxies,
-    corsOrigins: settings.corsOrigins,
-    site: settings.site,
-    affiliateEnabled: settings.affiliateEnabled,
-    markets,
-    capacity: { ...settings.capacity, hashKey },
-    sequencer: {
-      ...Sequencer.defaultOptions,
-      inbox: {
-        capacity: settings.inboxCapacity,
-        reserved: Math.floor((settings.inboxCapacity * defaultBounds.reserved) / defaultBounds.capacity)
-      }
-    },
-    snapshotEveryRecords: settings.snapshotEveryRecords,
-    journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
-    ledger: custody,
-    funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
-    feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
+/** Starts the venue, and goes on until it is stopped; `started` is told what runs. */
+const run = (started: (running: Venue.Venue["Type"]) => void) =>
+  Effect.gen(function*() {
+    const settings = yield* config
+    const connections = yield* connectionLimit(settings)
+    const custody = yield* SignerConfig.custody
+    const markets = yield* readMarkets(settings)
+    const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
+    const development = settings.environment === "development"
+    const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
+    const operatorToken = development || Option.isSome(settings.operatorToken)
+      ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
+      : undefined
+    const hashWords = new Int32Array(Uint8Array.from((yield* SecureRandom).bytes(8)).buffer)
+    const hashKey = [hashWords[0]!, hashWords[1]!] as const
+    const leaves = Layer.mergeAll(
+      NodeDisk.layer(settings.dataDir),
+      NodeListener.layer({
+        ...NodeListener.defaults,
+        host: settings.host,
+        port: settings.port,
+        connectionLimit: connections,
+        connectionsPerAddress: settings.connectionsPerAddress,
+        tls
+      }),
+      NodeTurns.layer,
+      NodeEventLoop.layer,
+      NodeSecureRandom.layer,
+      NodePasskeyVerifier.layer,
+      NodeAssets.layer(builtPages),
+      NodeWorkloads.layer(settings.workloads),
+      partySigner(settings, signerSecret),
+      ledgerAt(settings, custody),
+      indexFeed(settings.index, markets)
+    )
+    const venue = Venue.layer({
+      environment: settings.environment,
+      operatorToken,
+      signerSecret,
+      acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
+      acceptsIndexStream: settings.index.feed === "push",
+      indexFeedName: settings.index.feed,
+      rateLimits: settings.rateLimits,
+      trustedProxies: settings.trustedProxies,
+      corsOrigins: settings.corsOrigins,
+      site: settings.site,
+      affiliateEnabled: settings.affiliateEnabled,
+      markets,
+      capacity: { ...settings.capacity, hashKey },
+      sequencer: {
+        ...Sequencer.defaultOptions,
+        inbox: {
+          capacity: settings.inboxCapacity,
+          reserved: Math.floor((settings.inboxCapacity * defaultBounds.reserved) / defaultBounds.capacity)
+        }
+      },
+      snapshotEveryRecords: settings.snapshotEveryRecords,
+      journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
+      ledger: custody,
+      funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
+      feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
+    })
+    return yield* Effect.flatMap(Venue.Venue, (running) =>
+      Effect.gen(function*() {
+        started(running)
+        const url = `${tls === undefined ? "http" : "https"}://${running.address}:${running.port}`
+        yield* Effect.log(
+          `${settings.environment} venue at ${url}, data in ${settings.dataDir}, `
+            + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
+        )
+        yield* Effect.log(`the owner's pages at ${siteAt(settings.site, running.port).publicOrigin}, the API reference at ${url}/docs`)
+        if (development && Option.isNone(settings.operatorToken)) {
+          yield* Effect.log(`the operator token is kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)}`)
+        }
+        yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
+        const failure = yield* running.failure
+        return yield* Effect.die(new Venue.WriterStopped(failure))
+      })).pipe(Effect.provide(Layer.provide(venue, leaves)))
   })
-  return yield* Effect.flatMap(Venue.Venue, (running) =>
-    Effect.gen(function*() {
-      yield* Effect.log(
-        `${settings.environment} venue at ${
-          tls === undefined ? "http" : "https"
-        }://${running.address}:${running.port}, data in ${settings.dataDir}, `
-          + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
-      )
-      yield* Effect.log(`the owner's pages at ${siteAt(settings.site, running.port).publicOrigin}`)
-      if (development && Option.isNone(settings.operatorToken)) {
-        yield* Effect.log(`the operator token is kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)}`)
-      }
-      const failure = yield* running.failure
-      return yield* Effect.die(new Venue.WriterStopped(failure))
-    })).pipe(Effect.provide(Layer.provide(venue, leaves)))
+
+/** What whoever started a venue may type next: with nothing to try in it, how it stands. */
+const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string => {
+  const place = `${url === defaultUrl ? "" : ` --url ${url}`}${path.resolve(dataDir) === path.resolve("data") ? "" : ` --data ${dataDir}`}`
+  return environment === "development"
+    ? `npm run --silent venue -- demo --accounts 2 --collateral 1000${place}`
+    : `npm run --silent venue -- status${place}`
+}
+
+/** Where the tools look for a venue unless they are told. */
+const defaultUrl = "http://127.0.0.1:8080"
+
+/** The same, and says at the end of a stop that was asked for that nothing is left to be done. */
+const launch = Effect.suspend(() => {
+  let running: Venue.Venue["Type"] | undefined
+  const noted = run((started) => {
+    running = started
+  })
+  return Effect.onExit(noted, (exit) =>
+    running !== undefined && Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+      ? Effect.log(`stopped cleanly at sequence ${running.reads.sequence}: all that was decided is durable`)
+      : Effect.void)
 })
 
 /** What the operator reads when the process ends by itself. */
@@ -272,7 +300,7 @@ const explain = (cause: Cause.Cause<unknown>): string => {
 const isSettingWrong = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   // Every tagged error is an Effect too, and looks much the same from outside.
-  return ConfigError.isConfigError(error) || error instanceof CapacityTooSmall || error instanceof Bootstrap.MarketsFileInvalid
+  return error instanceof SettingRefused || error instanceof CapacityTooSmall || error instanceof Bootstrap.MarketsFileInvalid
 }
 
 /** Whether nothing is wrong with the data directory, and another version of the program has to be started on it. */
@@ -290,7 +318,7 @@ const stopMs = 9_500
 /** How long it waits, when all is done, for operations on files that have not returned. */
 const fileMs = 500
 
-const tell = (message: string): void => NodeLog.lastWord("venue", message)
+const tell = (message: string): void => void process.stderr.write(`venue: ${message}\n`)
 
 /** Whether the system still works on an operation on a file. */
 const worksOnFiles = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback")
@@ -314,7 +342,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   })
 }
 
-NodeRuntime.runMain(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer)), {
+runMain(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
   disableErrorReporting: true,
   // What is logged, and how, is the layer's to say.
   disablePrettyLogger: true,

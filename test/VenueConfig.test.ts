@@ -131,7 +131,7 @@ test.each<readonly [string, Readonly<Record<string, string>>, string]>([
     [
       `more than 6000 requests a minute of a key in ${environment}`,
       { ...production, VENUE_ENVIRONMENT: environment, PUBLIC_ORIGIN: "https://venue.example", RATE_LIMIT_PER_MINUTE: "6001" },
-      `is at most 6000 in ${environment}`
+      `must be at most 6000 in ${environment}`
     ] as const
   ),
   ["workloads of which only some is set", {
@@ -145,9 +145,9 @@ test.each<readonly [string, Readonly<Record<string, string>>, string]>([
   ["one exchange alone", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken:1" }, "at least two exchanges"],
   ["an address of another", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_EXCHANGE_URLS: "gemini=http://a" },
     "names none of the"],
-  ["more sources than there are", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "3" }, "there are 2 exchanges"],
+  ["more sources than there are", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "3" }, "must be at most 2"],
   ["one source as enough", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "1" }, "INDEX_MIN_SOURCES"],
-  ["a tape in production", { INDEX_FEED: "tape", VENUE_ENVIRONMENT: "production" }, "a recorded index is refused in production"]
+  ["a tape in production", { INDEX_FEED: "tape", VENUE_ENVIRONMENT: "production" }, "a recorded index is for trying the venue out"]
 ])("refuses %s", (_, variables, said) => {
   const found = read(variables)
   expect(Either.isLeft(found)).toBe(true)

@@ -1,12 +1,18 @@
 /** Who may import whom: the architecture's layering, folder by folder. A folder without a rule is itself a violation. */
 import { type Import, type Source, type Violation, violation } from "./Source.js"
 
+/** Which process holds a locked file: asked by whatever keeps a file to itself. */
+const holders = "src/NodeLockHolder.ts"
+
 /** Where the venue is put together: these see everything in `src`. */
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
+  "src/NodeMain.ts",
+  holders,
   "src/Venue.ts",
   "src/Bootstrap.ts",
   "src/VenueConfig.ts",
+  "src/SettingTexts.ts",
   "src/SignerConfig.ts"
 ])
 
@@ -33,13 +39,13 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   console: ["src/edge/"],
   operations: ["src/domain/"],
   engine: [...vocabulary],
-  journal: [...vocabulary],
+  journal: [...vocabulary, holders],
   sequencer: [...vocabulary, "src/engine/", "src/journal/"],
   readmodel: [...vocabulary, ...wayIn, feed],
   streams: [...vocabulary, ...wayIn, feed],
-  ledger: [...vocabulary, ...wayIn, feed],
+  ledger: [...vocabulary, ...wayIn, feed, holders],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
-  signer: ["src/domain/", ...passkeys, ...prepared],
+  signer: ["src/domain/", ...passkeys, ...prepared, holders],
   funds: [
     ...vocabulary,
     reads,

@@ -40,7 +40,8 @@ export class Lane {
       if (!unlinked.has(name)) fs.symlinkSync(path.join(root, name), path.join(this.folder, name))
     }
     // Vitest looks for its cache beside the packages, through the link, but tells nothing by it.
-    fs.cpSync(path.join(root, "dist"), path.join(this.folder, "dist"), { recursive: true, filter: (from) => !from.endsWith(".map") })
+    const output = fs.realpathSync(path.join(root, "dist"))
+    fs.cpSync(output, path.join(this.folder, "dist"), { recursive: true, filter: (from) => !from.endsWith(".map") })
   }
 
   /** Puts these mutants, and none besides, into the copy. */

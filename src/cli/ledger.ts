@@ -7,8 +7,6 @@
  */
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
-import * as NodeContext from "@effect/platform-node/NodeContext"
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Deferred from "effect/Deferred"
@@ -18,11 +16,11 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { programVersion } from "../domain/Version.js"
 import { Script } from "../ledger/development/Faults.js"
 import { opened } from "../ledger/development/NodeDevelopmentLedger.js"
 import { listen } from "../ledger/development/NodeLedgerServer.js"
-import { Ended, settle, teardownOfFollowing, usage } from "./Exit.js"
+import { Ended, usage } from "./Exit.js"
+import { runTool } from "./Tool.js"
 
 const failedCode = 1
 
@@ -74,10 +72,12 @@ const command = Cli.make("ledger", options, ({ data, host, port, script }) =>
     return yield* serve(host, port, data, rules)
   })).pipe(Cli.withDescription("Serves the development ledger"))
 
-const run = Cli.run(command, { name: "ledger", version: programVersion })
-
-run(process.argv).pipe(
-  settle,
-  Effect.provide(NodeContext.layer),
-  NodeRuntime.runMain({ teardown: teardownOfFollowing, disableErrorReporting: true })
-)
+runTool(command, "ledger", {
+  args: process.argv,
+  isFollowing: true,
+  exitCodes: {
+    0: "stopped as asked",
+    1: "the address or the file cannot be had, or nothing can be kept any more",
+    3: "the command line or the script is wrong"
+  }
+})

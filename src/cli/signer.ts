@@ -6,25 +6,24 @@
  */
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
-import * as NodeContext from "@effect/platform-node/NodeContext"
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
-import { programVersion } from "../domain/Version.js"
 import { type Application, Listener } from "../edge/http/Listener.js"
 import * as NodeListener from "../edge/http/NodeListener.js"
 import * as NodeTls from "../edge/http/NodeTls.js"
 import * as NodePasskeyVerifier from "../identity/NodePasskeyVerifier.js"
-import * as NodeKeyStore from "../signer/NodeKeyStore.js"
 import * as NodeLog from "../observe/NodeLog.js"
+import * as NodeKeyStore from "../signer/NodeKeyStore.js"
 import { PartySigner } from "../signer/PartySigner.js"
 import { mostBodyBytes } from "../signer/Protocol.js"
 import * as Signer from "../signer/Signer.js"
 import * as SignerApplication from "../signer/SignerApplication.js"
+import { inWords } from "../SettingTexts.js"
 import { processConfig } from "../SignerConfig.js"
-import { Ended, settle, teardownOfFollowing, unreadableCode, usage } from "./Exit.js"
+import { Ended, unreadableCode, usage } from "./Exit.js"
+import { runTool } from "./Tool.js"
 
 const cannotListenCode = 1
 
@@ -84,17 +83,21 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
     })).pipe(Effect.provide(Layer.merge(keys, listener)))
   }).pipe(
     Effect.provide(NodeLog.layer),
+    inWords,
     Effect.catchTags({
+      SettingRefused: ({ message }) => usage(message),
       StoreRefused: ({ message }) => new Ended({ code: unreadableCode, text: message }),
       ListenError: ({ message }) => new Ended({ code: cannotListenCode, text: message })
-    }),
-    Effect.catchTag("ConfigError", (error) => usage(String(error)))
+    })
   )).pipe(Cli.withDescription("The signer of parties' transactions, as a process of its own."))
 
-const run = Cli.run(command, { name: "signer", version: programVersion })
-
-run(process.argv).pipe(
-  settle,
-  Effect.provide(NodeContext.layer),
-  NodeRuntime.runMain({ teardown: teardownOfFollowing, disableErrorReporting: true, disablePrettyLogger: true })
-)
+runTool(command, "signer", {
+  args: process.argv,
+  isFollowing: true,
+  exitCodes: {
+    0: "stopped as asked",
+    1: "it cannot listen",
+    2: "the keys cannot be opened",
+    3: "the command line or a setting is wrong"
+  }
+})

@@ -32,6 +32,7 @@ import type { FundingPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
 import { type FundMovement, type LiquidationStep, type MovementKind, movementKinds, type StepKind } from "./LiquidationLog.js"
 import type { TouchedPart } from "./markets/Announced.js"
+import type { PutComesTo } from "./markets/Deciding.js"
 import type { Announcement, Delisting, StandingSession } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
@@ -414,6 +415,10 @@ export interface Reads {
    * where none are.
    */
   readonly touched: (market: number, from: number) => TouchedPart | undefined
+  /** The same of parameters that somebody only thinks of. */
+  readonly touchedBy: (market: number, parameters: Market.Parameters, from: number) => TouchedPart
+  /** What an operator's parameters would come to, were they put now (`effectiveAtEpochMs` 0: at once). It changes nothing. */
+  readonly putComesTo: (parameters: Market.Parameters, effectiveAtEpochMs: number) => PutComesTo | Refused
   /** What a market's delisting has before it, were it one. */
   readonly delistingOutlook: (market: number) => DelistingOutlook
   /** The last record that changed any market's snapshot: the registry's sequence. */

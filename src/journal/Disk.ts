@@ -22,11 +22,14 @@ export class DiskError extends Schema.TaggedError<DiskError>()("DiskError", {
 /** Another process holds the lock. */
 export class Locked extends Schema.TaggedError<Locked>()("Locked", {
   /** The data directory, as an operator finds it. */
-  directory: Schema.String
+  directory: Schema.String,
+  /** The process that holds it, where the system tells. */
+  holder: Schema.optional(Schema.String)
 }) {
   // Nothing is said of the lock's file: to remove it would only let a second process in beside the first.
   override get message() {
-    return `another process works on the data directory ${this.directory}, and only one may: stop it first. `
+    return `another process${this.holder === undefined ? "" : ` (${this.holder})`} works on the data directory ${this.directory}, `
+      + "and only one may: stop it first. "
       + "Its hold ends with it, however it ends, and leaves nothing behind that would have to be removed"
   }
 }

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Disk, DiskError, Locked } from "./Disk.js"
+import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock } from "./Disk.js"
 
 /** A disk over `root`, which is made if it is not there. */
@@ -160,7 +161,7 @@ const lock = (root: string, file: string): Effect.Effect<Lock, Locked | DiskErro
     Effect.try({ try: () => acquire(absolute), catch: (cause) => codeOf(cause) }).pipe(
       Effect.mapError((code) =>
         code.startsWith("SQLITE_BUSY")
-          ? new Locked({ directory: path.resolve(root) })
+          ? new Locked({ directory: path.resolve(root), holder: holderOf(absolute) })
           : new DiskError({ operation: "lock", path: file, code })
       )
     ),

@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { assert } from "../domain/Assert.js"
+import { holderOf } from "../NodeLockHolder.js"
 import { seedBytes } from "./Ed25519.js"
 import { KeyStore, StoreFailed, StoreRefused } from "./KeyStore.js"
 
@@ -170,7 +171,10 @@ const acquire = (directory: string): SqliteDatabase.Database => {
   } catch (error) {
     database.close()
     if (codeOf(error)?.startsWith("SQLITE_BUSY")) {
-      refuse(`another process works on the keys in ${directory}, and only one may: stop it first`)
+      const holder = holderOf(file)
+      refuse(
+        `another process${holder === undefined ? "" : ` (${holder})`} works on the keys in ${directory}, and only one may: stop it first`
+      )
     }
     throw error
   }

@@ -53,7 +53,7 @@ const written = async () => {
   }
 }
 
-const audit = (...args: ReadonlyArray<string>) => run("dist/src/cli/venue.js", ["audit", "--data", folder, ...args])
+const audit = (...args: ReadonlyArray<string>) => run("dist/tools/venue.js", ["audit", "--data", folder, ...args])
 
 test("it tells operators' commands and those of who may act, with who sent them and what came of them, of all or of an account", async () => {
   const { accountId, otherId, times } = await written()

@@ -556,8 +556,8 @@ describe("redacting a command", () => {
 
 describe("the commands", { timeout: 120_000 }, () => {
   const here = path.dirname(fileURLToPath(import.meta.url))
-  const venue = path.join(here, "../../src/cli/venue.js")
-  const replay = path.join(here, "../../src/cli/replay.js")
+  const venue = path.join(here, "../../tools/venue.js")
+  const replay = path.join(here, "../../tools/replay.js")
   const settings = { ORDER_CAPACITY: "10000", IDEMPOTENCY_CAPACITY: "10000" }
   const recording = drawn(61, 200)
   let made: string
@@ -619,7 +619,7 @@ describe("a bundle of another version", () => {
 
   it.each(kept)("%s names the version that replays it", async (file) => {
     expect(() => Bundle.read(fs.readFileSync(file))).toThrow(Bundle.OtherVersion)
-    const { code, stderr } = await run("dist/src/cli/replay.js", ["--bundle", file, "--verify"])
+    const { code, stderr } = await run("dist/tools/replay.js", ["--bundle", file, "--verify"])
     expect(stderr).toBe(`${file} is refused: it was made by version 0.1.0 under rules 1: that version replays it\n`)
     expect(code).toBe(2)
   })
@@ -627,7 +627,7 @@ describe("a bundle of another version", () => {
   it("a newer one is not called damaged", async () => {
     const file = path.join(directory, "newer.bundle")
     fs.writeFileSync(file, redigested(Buffer.from(`perpetuum incident bundle 3\n{}\n${" ".repeat(32)}`)))
-    const { code, stderr } = await run("dist/src/cli/replay.js", ["--bundle", file, "--verify"])
+    const { code, stderr } = await run("dist/tools/replay.js", ["--bundle", file, "--verify"])
     expect(stderr).toBe(`${file} is refused: it was made by a newer version, in format 3 of bundles: that version replays it\n`)
     expect(code).toBe(2)
   })

@@ -198,12 +198,12 @@ test.each([
   [["--scopes", "withdraw"], "--scopes takes"],
   [["--lifetime", "299"], "--lifetime is from 300"]
 ])("connect %j is a wrong command line", async (args, says) => {
-  const { code, stderr } = await run("dist/src/cli/venue.js", ["connect", ...args, "--key-file", path.join(folder, "unused.json")])
+  const { code, stderr } = await run("dist/tools/venue.js", ["connect", ...args, "--key-file", path.join(folder, "unused.json")])
   expect([code, stderr]).toEqual([3, expect.stringContaining(says)])
 })
 
 test("a venue that is not there is told", async () => {
-  const { code, stderr } = await run("dist/src/cli/venue.js", [
+  const { code, stderr } = await run("dist/tools/venue.js", [
     "connect",
     "--url",
     "http://127.0.0.1:1",

@@ -13,7 +13,7 @@ import * as JsonLedger from "../../src/ledger/JsonLedger.js"
 import { key } from "../ledger/Keys.js"
 import { run } from "./Tool.js"
 
-const program = "dist/src/cli/ledger.js"
+const program = "dist/tools/ledger.js"
 
 const reached = (url: string) =>
   Effect.runSync(Effect.gen(function*() {
@@ -85,7 +85,7 @@ describe("the ledger's process", () => {
     await start()
     const beside = await run(program, ["--port", "0", "--data", root])
     expect(beside).toMatchObject({ code: 1 })
-    expect(beside.stderr).toMatch(/ledger\.sqlite cannot be read: database is locked/)
+    expect(beside.stderr).toMatch(/ledger\.sqlite cannot be read: another process(?: \(process [0-9]+.*\))? works on it, and only one may/)
     const script = path.join(root, "script.json")
     fs.writeFileSync(script, JSON.stringify([{ on: "execute", fault: { name: "explode" } }]))
     const wrong = await run(program, ["--port", "0", "--data", path.join(root, "other"), "--script", script])

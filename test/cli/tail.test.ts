@@ -14,7 +14,7 @@ import { RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 import { run } from "./Tool.js"
 
-const program = "dist/src/cli/venue.js"
+const program = "dist/tools/venue.js"
 const folders: Array<string> = []
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })))
 

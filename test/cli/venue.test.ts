@@ -293,7 +293,7 @@ describe("metrics", () => {
 })
 
 describe("the command", { timeout: 60_000 }, () => {
-  const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../src/cli/venue.js")
+  const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../tools/venue.js")
   const folders: Array<string> = []
   afterAll(() => {
     for (const made of folders) fs.rmSync(made, { recursive: true })
@@ -360,6 +360,7 @@ describe("the command", { timeout: 60_000 }, () => {
     await new Promise((resolve) => server.close(resolve))
     expect(code).toBe(0)
     expect(stdout).toMatch(/trading +│ halted/)
+    expect(stdout).toMatch(/oldest stale index +│ ETH-USDC-PERP, never a price/)
     expect(stdout).toMatch(/BTC-USDC-PERP │ open +│ always open +│ +12 345 │ stale, a step is held back/)
     expect(stdout).toMatch(/ETH-USDC-PERP │ paused │ always open +│ +- │ stale/)
     expect(stdout).toMatch(/XAU-USDC-PERP │ open +│ closed until 2026-07-10T22:00:00.000Z +│ +60 000 │ - /)
@@ -408,6 +409,95 @@ describe("the command", { timeout: 60_000 }, () => {
     expect(bodies.map((body) => JSON.parse(body))).toEqual(
       Array.from({ length: 3 }, () => ({ accountId: "acc_1", marketId: "BTC-USDC-PERP" }))
     )
+  })
+
+  /** A venue that answers each path with what it is told to, and keeps what it was asked. */
+  const answeringAt = async (answers: Readonly<Record<string, object>>) => {
+    const asked: Array<{ readonly path: string; readonly body: string }> = []
+    const server = http.createServer((request, response) => {
+      let body = ""
+      request.on("data", (chunk: Buffer) => {
+        body += chunk.toString()
+      }).on("end", () => {
+        const path = `${request.method} ${request.url}`
+        asked.push({ path, body })
+        const answer = answers[path] ?? (envelope(404, "market_not_found") as { readonly body: object }).body
+        response.statusCode = path in answers ? 200 : 404
+        response.setHeader("content-type", "application/json")
+        response.end(JSON.stringify(answer))
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const tool = (...args: ReadonlyArray<string>) => run(program, [...args, "--url", url], { OPERATOR_TOKEN: "token-of-tests" })
+    return { asked, tool, close: () => new Promise((resolve) => server.close(resolve)) }
+  }
+
+  it("shows a market as a file that puts the same market, and previews one without putting it", async () => {
+    const { marketId, ...parameters } = JSON.parse(fs.readFileSync("fixtures/market.json", "utf8"))
+    const place = `/v1/operator/markets/${marketId}`
+    const preview = {
+      version: "operator-market-preview/v1",
+      marketId,
+      outcome: "refused",
+      refusal: { code: "invalid_request", rejectionGuard: "notice_required", safeMessage: "It needs notice.", nearest: "99" },
+      differences: [{ parameter: "maxLeverageX", from: 50, to: 20 }],
+      withdrawsAnnounced: true,
+      openInterest: "5.0",
+      openOrders: 3,
+      underInitialMargin: 2,
+      underMaintenanceMargin: 1,
+      journalSequence: 7
+    }
+    const { asked, close, tool } = await answeringAt({
+      "GET /v1/operator/markets": {
+        version: "operator-markets/v1",
+        markets: [{ marketId, status: "draft", parameters }],
+        journalSequence: 7
+      },
+      [`PUT ${place}`]: (done("put_market", { marketId }) as { readonly body: object }).body,
+      [`POST ${place}/preview`]: preview
+    })
+    const folder = Recorded.newFolder()
+    folders.push(folder)
+    const [listed, shown, json, unknown] = await Promise.all([
+      tool("market", "list"),
+      tool("market", "show", marketId),
+      tool("market", "show", marketId, "--json"),
+      tool("market", "show", "NONE-USDC-PERP")
+    ])
+    expect([listed.code, shown.code, json.code, unknown.code]).toEqual([0, 0, 0, 1])
+    expect(listed.stdout).toMatch(/LINK-USDC-PERP │ crypto │ draft/)
+    expect(shown.stdout).toMatch(/maxLeverageX +│ 20/)
+    expect(unknown.stderr).toContain("there is no market NONE-USDC-PERP")
+    const file = path.join(folder, "market.json")
+    fs.writeFileSync(file, json.stdout)
+    const put = await tool("market", "put", file)
+    expect([put.code, put.stderr]).toEqual([0, ""])
+    expect(JSON.parse(asked.find(({ path }) => path.startsWith("PUT"))!.body)).toEqual(parameters)
+    const puts = asked.filter(({ path }) => path.startsWith("PUT")).length
+    const dry = await tool("market", "put", "--dry-run", file)
+    expect(asked.filter(({ path }) => path.startsWith("PUT")).length).toBe(puts)
+    expect(dry.code).toBe(1)
+    expect(dry.stdout).toContain("LINK-USDC-PERP: would be refused (at sequence 7; nothing is changed)")
+    expect(dry.stdout).toMatch(/maxLeverageX +│ 50 +│ 20/)
+    expect(dry.stdout).toMatch(/accounts that would be liquidated +│ 1/)
+    expect(dry.stderr).toContain("would be refused: invalid_request: It needs notice. (would pass: 99)")
+    await close()
+  })
+
+  it("says of an index price that the venue's own feed goes on", async () => {
+    const ready = (feed: string) => ({
+      "PUT /v1/operator/markets/BTC-USDC-PERP/index-price": (done("set_index_price") as { readonly body: object }).body,
+      "GET /readyz": { version: "readiness/v1", status: "ready", durableSequence: 3, details: { indexFeed: feed }, markets: [] }
+    })
+    const said = await Promise.all(["synthetic", "push"].map(async (feed) => {
+      const { close, tool } = await answeringAt(ready(feed))
+      const { code, stderr } = await tool("index", "BTC-USDC-PERP", "60000")
+      await close()
+      return [code, /INDEX_FEED is (\w+)\) goes on/.exec(stderr)?.[1]]
+    }))
+    expect(said).toEqual([[0, "synthetic"], [0, undefined]])
   })
 
   it("cuts a journal at a sequence, and a replay ends before it", async () => {

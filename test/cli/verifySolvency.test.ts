@@ -49,7 +49,7 @@ const fileOf = (name: string, value: unknown): string => {
   return file
 }
 
-const verify = (...args: ReadonlyArray<string>) => run("dist/src/cli/venue.js", ["verify-solvency", ...args])
+const verify = (...args: ReadonlyArray<string>) => run("dist/tools/venue.js", ["verify-solvency", ...args])
 
 describe("verify-solvency", () => {
   test("says what it checked, and ends with 0 where all of it holds", async () => {

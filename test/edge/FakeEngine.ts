@@ -378,6 +378,8 @@ export class FakeEngine implements Reads {
   readonly cancelAllAtEpochMs = () => 0
   readonly leverage = () => 0
   readonly touched = () => undefined
+  readonly touchedBy = () => ({ underInitialMargin: 0, underMaintenanceMargin: 0, next: undefined })
+  readonly putComesTo = () => "at once" as const
   readonly delistingOutlook = () => ({ finalPriceAtoms: 1000, openInterestAtoms: 0, openOrders: 0, againAtEpochMs: 0 })
   readonly preview = (): PreviewView => ({
     outcome: Outcome.refused(Refusal.marketNotFound, -1),

@@ -800,3 +800,18 @@ test("a body on a route that takes none is refused the same, whatever it is", as
   }
   expect((await fake.ask({ method: "GET", target: "/v1/markets", bytes: bytes("{}") })).status).toBe(200)
 })
+
+test("where there is GET there is HEAD, which comes to the same", async () => {
+  const fake = Fake.make()
+  const documented = Contract.endpoints.flatMap(({ method, name }) =>
+    method === "GET" ? [Contract.examples[name as Contract.Name].target] : []
+  )
+  expect(documented.length).toBeGreaterThan(50)
+  const differing: Array<string> = []
+  // With the owner's pages, which no contract lists.
+  for (const target of [...documented, "/", "/connect", "/assets/none.js"]) {
+    const [get, head] = [await fake.ask({ target, key: fake.keys.alice }), await fake.ask({ target, method: "HEAD", key: fake.keys.alice })]
+    if (get.status !== head.status || get.status === 405) differing.push(`${target}: ${get.status}, ${head.status}`)
+  }
+  expect(differing).toEqual([])
+})

@@ -22,7 +22,9 @@ import { routes } from "../../edge/operator/Operator.js"
 import { OperatorResult } from "../../edge/operator/OperatorResult.js"
 import { Reconciliation } from "../../edge/operator/reconcile.js"
 import { AccountFlags } from "../../edge/operator/setAccountFlags.js"
-import type { PutMarketBody } from "../../edge/operator/putMarket.js"
+import { OperatorMarkets } from "../../edge/operator/listOperatorMarkets.js"
+import type { PutMarketBody } from "../../edge/operator/MarketBody.js"
+import { MarketPreview } from "../../edge/operator/previewMarket.js"
 import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
 
@@ -129,6 +131,14 @@ const fail = (target: Target, status: number, text: string): Effect.Effect<never
 /** Creates a market in draft, or updates one. */
 export const putMarket = (target: Target, key: string, marketId: string, body: PutMarketBody) =>
   send(target, { endpoint: "putMarket", marketId, key, body, answer: OperatorResult })
+
+/** Every market with its parameters. */
+export const listMarkets = (target: Target, key: string) =>
+  send(target, { endpoint: "listOperatorMarkets", key, body: undefined, answer: OperatorMarkets })
+
+/** What parameters would come to, and whom they would touch; nothing is changed. */
+export const previewMarket = (target: Target, key: string, marketId: string, body: PutMarketBody) =>
+  send(target, { endpoint: "previewMarket", marketId, key, body, answer: MarketPreview })
 
 /** Moves a market to another status. */
 export const setMarketStatus = (target: Target, key: string, marketId: string, status: string) =>
@@ -254,6 +264,13 @@ export const status = (url: string) =>
     const metrics = yield* read(url, "/metrics")
     return { readiness, metrics: metrics.text }
   })
+
+/** Where a venue's index comes from, by the name of the setting; undefined where it does not tell. */
+export const indexFeed = (url: string) =>
+  Effect.map(
+    Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text)),
+    ({ details }) => details["indexFeed"]
+  )
 
 /** What the venue published of its solvency at a sequence. */
 export const solvency = (url: string, sequence: number) =>

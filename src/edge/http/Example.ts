@@ -11,3 +11,21 @@ export const marketId = "BTC-USDC-PERP"
 export const symbol = "BTC/USDC:USDC"
 export const encodedSymbol = encodeURIComponent(symbol)
 export const orderId = "ord_2bk"
+
+/** A market's parameters, as an operator puts them. */
+export const market = {
+  underlyingSymbol: "BTC",
+  marketType: "crypto",
+  priceScale: 1,
+  quantityScale: 3,
+  minPrice: "1.0",
+  maxPrice: "1000000.0",
+  minQuantity: "0.001",
+  maxQuantity: "100.000",
+  maxPositionQuantity: "1000.000",
+  initialMarginBps: 500,
+  maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 250 }],
+  maxLeverageX: 20,
+  makerFeeBps: 1,
+  takerFeeBps: 5
+}

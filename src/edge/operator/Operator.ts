@@ -13,6 +13,8 @@ import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStrea
 import { issueBotKey } from "./issueBotKey.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
 import { allowWithdrawals, reconcile, stopWithdrawals } from "./reconcile.js"
+import { listOperatorMarkets } from "./listOperatorMarkets.js"
+import { previewMarket } from "./previewMarket.js"
 import { putMarket } from "./putMarket.js"
 import { setAccountFlags } from "./setAccountFlags.js"
 import { setIndexPrice } from "./setIndexPrice.js"
@@ -21,7 +23,9 @@ import { setMarketStatus } from "./setMarketStatus.js"
 
 /** The routes, in the order in which the reference lists them. */
 export const routes = [
+  listOperatorMarkets,
   putMarket,
+  previewMarket,
   getAnnounced,
   setMarketStatus,
   delistMarket,

@@ -1,134 +1,17 @@
 /** `PUT /v1/operator/markets/{marketId}`: creates a market in draft, or updates one. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
-import * as Schema from "effect/Schema"
-import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
-import * as Units from "../../domain/Units.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { fail } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
-import { MarginTiers } from "../markets/Snapshot.js"
 import { Operation } from "../../operations/Operations.js"
+import { parameters, PutMarketBody } from "./MarketBody.js"
 import { operated, OperatorResult } from "./OperatorResult.js"
 import { command } from "./Sent.js"
-
-/** What an operator sets about a market, in the forms in which it is read. Assets follow from the path's `BASE-QUOTE-PERP`. */
-export const PutMarketBody = Schema.Struct({
-  underlyingSymbol: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32)),
-  marketType: Schema.Literal(...Market.types).annotations({
-    description: "Any other than `crypto` trades in sessions, by the calendar that the markets file has for it. Without one it stays "
-      + "closed. It never changes once the market has left `draft`."
-  }),
-  logoUrl: Fields.optional(Schema.String.pipe(Schema.maxLength(512))),
-  priceScale: Schema.Int.pipe(Schema.between(0, 6)),
-  quantityScale: Schema.Int.pipe(Schema.between(0, 6)),
-  minPrice: Fields.DecimalInput,
-  maxPrice: Fields.DecimalInput,
-  minQuantity: Fields.DecimalInput,
-  maxQuantity: Fields.DecimalInput,
-  maxPositionQuantity: Fields.DecimalInput,
-  initialMarginBps: Fields.Count,
-  maintenanceMarginTiers: MarginTiers,
-  maxLeverageX: Fields.Count,
-  makerFeeBps: Fields.Count,
-  takerFeeBps: Fields.Count,
-  priceBandBps: Fields.optional(Fields.Count),
-  indexStaleMs: Fields.optional(Fields.Count),
-  indexStepMaxBps: Fields.optional(Fields.Count),
-  markBandBps: Fields.optional(Fields.Count),
-  impactNotional: Fields.optional(Fields.DecimalInput),
-  fundingIntervalMs: Fields.optional(Fields.Count),
-  fundingCapE9: Fields.optional(Fields.Count),
-  liquidationFeeBps: Fields.optional(Fields.Count),
-  effectiveAtEpochMs: Fields.optional(Fields.FutureEpochMs.annotations({
-    description: "Announces the parameters for this time, at least 24 hours ahead, in place of what was announced before."
-  }))
-}).annotations({ identifier: "PutMarketBody" })
-export type PutMarketBody = typeof PutMarketBody.Type
-
-const defaultPriceBandBps = 1000
-
-/** The risk parameters of an operator's body: the defaults, where it names none. */
-const riskParameters = (
-  body: PutMarketBody,
-  maintenanceMarginTiers: Market.Parameters["maintenanceMarginTiers"]
-): Market.RiskParameters | string => {
-  const defaults = Market.riskDefaults({ initialMarginBps: body.initialMarginBps, maintenanceMarginTiers })
-  const impactNotionalAtoms = body.impactNotional === undefined
-    ? defaults.impactNotionalAtoms
-    : Units.parseDecimal(body.impactNotional, Units.moneyScale)
-  if (typeof impactNotionalAtoms === "string" || impactNotionalAtoms < 1) return "impactNotional must be a positive amount of USDC"
-  return {
-    indexStaleMs: body.indexStaleMs ?? defaults.indexStaleMs,
-    indexStepMaxBps: body.indexStepMaxBps ?? defaults.indexStepMaxBps,
-    markBandBps: body.markBandBps ?? defaults.markBandBps,
-    impactNotionalAtoms,
-    fundingIntervalMs: body.fundingIntervalMs ?? defaults.fundingIntervalMs,
-    fundingCapE9: body.fundingCapE9 ?? defaults.fundingCapE9,
-    liquidationFeeBps: body.liquidationFeeBps ?? defaults.liquidationFeeBps
-  }
-}
-
-/** Market parameters of an operator's body; a sentence where it cannot be said in atoms. */
-const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
-  const assets = Ids.marketIdPattern.exec(marketId)
-  if (assets === null) return "marketId must be BASE-QUOTE-PERP"
-  const price = (text: string) => Units.parseDecimal(text, body.priceScale)
-  const quantity = (text: string) => Units.parseDecimal(text, body.quantityScale)
-  const minPriceAtoms = price(body.minPrice)
-  const maxPriceAtoms = price(body.maxPrice)
-  const minQuantityAtoms = quantity(body.minQuantity)
-  const maxQuantityAtoms = quantity(body.maxQuantity)
-  const maxPositionQuantityAtoms = quantity(body.maxPositionQuantity)
-  if (typeof minPriceAtoms === "string" || typeof maxPriceAtoms === "string") return "minPrice and maxPrice must fit priceScale"
-  if (
-    typeof minQuantityAtoms === "string"
-    || typeof maxQuantityAtoms === "string"
-    || typeof maxPositionQuantityAtoms === "string"
-  ) {
-    return "minQuantity, maxQuantity and maxPositionQuantity must fit quantityScale"
-  }
-  const tiers = body.maintenanceMarginTiers.map((tier) => ({
-    notionalThresholdAtoms: Number(tier.notionalThresholdAtoms),
-    maintenanceMarginBps: tier.maintenanceMarginBps
-  }))
-  if (tiers.length > 16 || !tiers.every((tier) => Number.isSafeInteger(tier.notionalThresholdAtoms))) {
-    return "there may be at most 16 maintenance tiers, below 2^53 atoms"
-  }
-  const risk = riskParameters(body, tiers)
-  if (typeof risk === "string") return risk
-  const market: Market.Parameters = {
-    ...risk,
-    marketId,
-    baseAsset: assets[1]!,
-    quoteAsset: assets[2]!,
-    settlementAsset: "USDC",
-    underlyingSymbol: body.underlyingSymbol,
-    marketType: body.marketType,
-    logoUrl: body.logoUrl ?? "",
-    priceScale: body.priceScale,
-    quantityScale: body.quantityScale,
-    minPriceAtoms,
-    maxPriceAtoms,
-    minQuantityAtoms,
-    maxQuantityAtoms,
-    maxPositionQuantityAtoms,
-    initialMarginBps: body.initialMarginBps,
-    maintenanceMarginTiers: tiers,
-    maxLeverageX: body.maxLeverageX,
-    makerFeeBps: body.makerFeeBps,
-    takerFeeBps: body.takerFeeBps,
-    priceBandBps: body.priceBandBps ?? defaultPriceBandBps
-  }
-  if (market.makerFeeBps > 1000 || market.takerFeeBps > 1000) return "fees must be at most 1000 bps"
-  if (market.maxLeverageX < 1 || market.maxLeverageX > 1000) return "maxLeverageX must be 1..1000"
-  if (market.priceBandBps < 1 || market.priceBandBps > 9999) return "priceBandBps must be 1..9999"
-  return Market.fault(market) ?? market
-}
 
 export const putMarket = Route.effect({
   tag: "operator",
@@ -146,22 +29,7 @@ export const putMarket = Route.effect({
       + "request that is taken withdraws what was announced; so does one with the present parameters."),
   example: {
     target: `/v1/operator/markets/${Example.marketId}`,
-    body: {
-      underlyingSymbol: "BTC",
-      marketType: "crypto",
-      priceScale: 1,
-      quantityScale: 3,
-      minPrice: "1.0",
-      maxPrice: "1000000.0",
-      minQuantity: "0.001",
-      maxQuantity: "100.000",
-      maxPositionQuantity: "1000.000",
-      initialMarginBps: 500,
-      maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 250 }],
-      maxLeverageX: 20,
-      makerFeeBps: 1,
-      takerFeeBps: 5
-    }
+    body: Example.market
   },
   handler: (services) => ({ headers, path, payload: { effectiveAtEpochMs = 0, ...payload } }) => {
     const market = parameters(path.marketId, payload)

@@ -127,15 +127,26 @@ const requireAfter = ({ positions }: State, then: MarketState, slot: number): vo
     positions.sellLoss(slot)
   )
 
-/** Announces valid parameters of a market in place of what was announced before. */
+/** Why valid parameters of a market cannot be announced for a time; undefined where they can. */
+export const refusalOf = (
+  state: State,
+  market: MarketState,
+  next: Market.Parameters,
+  effectiveAtEpochMs: number
+): Refused | undefined => {
+  if (!mayAnnounce(market.parameters, next)) return refused(Refusal.marketInvalid, none)
+  return effectiveAtEpochMs < state.atEpochMs + (state.capacity.noticeMs ?? noticeMs)
+    ? noticeRequired(state, effectiveAtEpochMs)
+    : undefined
+}
+
+/** Announces parameters of a market that nothing refuses, in place of what was announced before. */
 export const announce = (
   state: State,
   market: MarketState,
   next: Market.Parameters,
   effectiveAtEpochMs: number
-): MarketChanged | Refused => {
-  if (!mayAnnounce(market.parameters, next)) return refused(Refusal.marketInvalid, none)
-  if (effectiveAtEpochMs < state.atEpochMs + (state.capacity.noticeMs ?? noticeMs)) return noticeRequired(state, effectiveAtEpochMs)
+): MarketChanged => {
   const { underInitialMargin, underMaintenanceMargin } = touchedAtOnce(state, market, next)
   market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
   queue(state)

@@ -44,23 +44,45 @@ const create = (state: State, parameters: Market.Parameters): MarketChanged => {
   return changed(market)
 }
 
-const putMarket = (state: State, { effectiveAtEpochMs, parameters }: PutMarket): MarketChanged | Refused => {
+/** What parameters come to: a new market, other parameters at once, other parameters with notice; or why not. */
+export type PutComesTo = "created" | "at once" | "announced"
+
+/** What the command comes to. It changes nothing. */
+export const putComesTo = (state: State, { effectiveAtEpochMs, parameters }: Put): PutComesTo | Refused => {
   if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, none)
   const existing = state.markets[state.marketById.get(parameters.marketId) ?? none]
-  if (existing === undefined) return effectiveAtEpochMs === 0 ? create(state, parameters) : refused(Refusal.marketUnknown, none)
+  if (existing === undefined) return effectiveAtEpochMs === 0 ? "created" : refused(Refusal.marketUnknown, none)
   if (existing.isDelisted) return refused(Refusal.marketDelisted, none)
   return effectiveAtEpochMs === 0 || Market.isSame(parameters, existing.parameters)
-    ? update(state, existing, parameters)
-    : Announced.announce(state, existing, parameters, effectiveAtEpochMs)
+    ? updateRefusal(state, existing, parameters) ?? "at once"
+    : Announced.refusalOf(state, existing, parameters, effectiveAtEpochMs) ?? "announced"
+}
+
+/** What an operator puts. */
+type Put = Pick<PutMarket, "effectiveAtEpochMs" | "parameters">
+
+/** Whether the venue has room for a market of that name. */
+export const hasRoom = (state: State, { parameters }: Put): boolean =>
+  state.marketById.has(parameters.marketId) || state.markets.length < maxMarkets
+
+const putMarket = (state: State, command: PutMarket): MarketChanged | Refused => {
+  const { effectiveAtEpochMs, parameters } = command
+  const comesTo = putComesTo(state, command)
+  if (typeof comesTo !== "string") return comesTo
+  if (comesTo === "created") return create(state, parameters)
+  const market = state.markets[state.marketById.get(parameters.marketId)!]!
+  return comesTo === "at once" ? update(state, market, parameters) : Announced.announce(state, market, parameters, effectiveAtEpochMs)
+}
+
+/** Why parameters cannot hold at once; undefined where they can. */
+const updateRefusal = (state: State, market: MarketState, parameters: Market.Parameters): Refused | undefined => {
+  const when = Changing.whenTaken(state, market, parameters)
+  if (when === "never") return refused(Refusal.marketInvalid, none)
+  return when === "with notice" ? Announced.noticeRequired(state) : Changing.stranding(state, market, parameters)
 }
 
 /** Parameters that hold at once. They withdraw what was announced, which was said of other ones. */
-const update = (state: State, market: MarketState, parameters: Market.Parameters): MarketChanged | Refused => {
-  const when = Changing.whenTaken(state, market, parameters)
-  if (when === "never") return refused(Refusal.marketInvalid, none)
-  if (when === "with notice") return Announced.noticeRequired(state)
-  const strands = Changing.stranding(state, market, parameters)
-  if (strands !== undefined) return strands
+const update = (state: State, market: MarketState, parameters: Market.Parameters): MarketChanged => {
   Announced.withdraw(state, market)
   Changing.take(state, market, parameters)
   Band.clear(state)
@@ -100,8 +122,7 @@ const setSession = (state: State, command: SetMarketSession): MarketChanged | Re
 
 export const deciders: Deciders<"markets"> = {
   PutMarket: {
-    admit: (state, { parameters }) =>
-      state.marketById.has(parameters.marketId) || state.markets.length < maxMarkets ? Refusal.none : Refusal.tableFull,
+    admit: (state, command) => hasRoom(state, command) ? Refusal.none : Refusal.tableFull,
     decide: (state, command) => [putMarket(state, command)]
   },
   SetMarketStatus: {

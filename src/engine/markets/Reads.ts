@@ -7,7 +7,10 @@ import type { Funding } from "../FundingLog.js"
 import type { MarkMade } from "../MarkLog.js"
 import type { MarketState, StandingSession } from "../Markets.js"
 import type { BookView, DelistingOutlook, Fill, MarketView, StatsView } from "../Reads.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
 import { touched, type TouchedPart } from "./Announced.js"
+import { hasRoom, type PutComesTo, putComesTo } from "./Deciding.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
 import { perInterval, runningRate8hE9 } from "./Funding.js"
@@ -62,6 +65,17 @@ export class MarketReads extends VenueReads {
     const market = this.state.markets[index]
     assert(market !== undefined, "a market index is one that was made")
     return market.announced === null ? undefined : touched(this.state, market, market.announced.parameters, from)
+  }
+
+  touchedBy(index: number, parameters: Market.Parameters, from: number): TouchedPart {
+    const market = this.state.markets[index]
+    assert(market !== undefined, "a market index is one that was made")
+    return touched(this.state, market, parameters, from)
+  }
+
+  putComesTo(parameters: Market.Parameters, effectiveAtEpochMs: number): PutComesTo | Refused {
+    const put = { parameters, effectiveAtEpochMs }
+    return hasRoom(this.state, put) ? putComesTo(this.state, put) : refused(Refusal.tableFull, none)
   }
 
   delistingOutlook(index: number): DelistingOutlook {

@@ -8,6 +8,7 @@ import SqliteDatabase from "better-sqlite3"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { holderOf } from "../../NodeLockHolder.js"
 import { Input, Kept } from "./State.js"
 import type { Store } from "./Store.js"
 
@@ -55,6 +56,14 @@ export const open = (file: string): Store & { readonly close: () => void } => {
   }
 }
 
+const isHeld = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("SQLITE_BUSY")
+
+const heldText = (file: string): string => {
+  const holder = holderOf(file)
+  return `another process${holder === undefined ? "" : ` (${holder})`} works on it, and only one may: stop it first`
+}
+
 const begin = (file: string, unreadable: (reason: string) => never): SqliteDatabase.Database => {
   // Another process that holds it goes on holding it: there is nothing to wait for.
   const database = new SqliteDatabase(file, { timeout: 0 })
@@ -77,6 +86,6 @@ const begin = (file: string, unreadable: (reason: string) => never): SqliteDatab
   } catch (error) {
     database.close()
     if (error instanceof StoreUnreadable) throw error
-    return unreadable(error instanceof Error ? error.message : String(error))
+    return unreadable(isHeld(error) ? heldText(file) : error instanceof Error ? error.message : String(error))
   }
 }

@@ -152,11 +152,11 @@ test("the venue as a process serves TLS with the files that are set, and stops i
     env: { PATH: process.env["PATH"] ?? "", DATA_DIR: path.join(directory, "data"), PORT: "0", TLS_CERT: certFile, TLS_KEY: keyFile },
     stdio: ["ignore", "pipe", "pipe"]
   })
-  const exited = new Promise((resolve) => child.once("exit", resolve))
+  const exited = new Promise((resolve) => child.once("close", resolve))
   let output = ""
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void (output += chunk.toString()))
+  const portOf = (): string | undefined => /venue at https:\/\/[^:]+:(\d+)/.exec(output)?.[1]
   try {
-    const portOf = (): string | undefined => /venue at https:\/\/[^:]+:(\d+)/.exec(output)?.[1]
     await expect.poll(portOf, { timeout: 20_000 }).toBeDefined()
     const answer = await get(Number(portOf()), "/readyz")
     expect(answer.status).toBe(200)
@@ -166,4 +166,8 @@ test("the venue as a process serves TLS with the files that are set, and stops i
     child.kill("SIGTERM")
     expect(await exited).toBe(0)
   }
+  const port = portOf()
+  expect(output).toContain(`the API reference at https://127.0.0.1:${port}/docs`)
+  expect(output).toMatch(/next, in another terminal: npm run --silent venue -- demo .*--url https:\/\/127\.0\.0\.1:\d+ --data /)
+  expect(output).toMatch(/stopped cleanly at sequence \d+: all that was decided is durable\n$/)
 }, 40_000)

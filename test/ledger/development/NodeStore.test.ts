@@ -54,7 +54,7 @@ describe("the file", () => {
   test("is of one process at a time", () => {
     const store = open(file)
     store.append(allocated)
-    expect(() => open(file)).toThrow(/cannot be read: database is locked/)
+    expect(() => open(file)).toThrow(/cannot be read: another process works on it, and only one may: stop it first/)
     store.close()
   })
 

@@ -1,0 +1,78 @@
+/**
+ * `node scripts/build.mjs`: compiles, where the output is not what the sources come to; otherwise it only looks, which takes a moment.
+ * Every npm script begins with it. It says what it does on standard error, and ends with 1 where a source does not compile: what was
+ * compiled before stays.
+ *
+ *     node scripts/build.mjs [--force]          the output is current from here on
+ *     node scripts/build.mjs --used-by PID      likewise, and stays as it is while that process runs
+ *     node scripts/build.mjs PROGRAM ARGS...    likewise, and runs a program of it in this process: PROGRAM is a path within the output
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { ensure, link, use } from "./build/Output.mjs"
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..")
+
+/** All that the output is made of: also what is only bundled, the compiler and its settings. */
+const tree = {
+  root,
+  folders: ["src", "sim", "test", "scripts"],
+  files: ["tsconfig.json", "package.json", "package-lock.json"]
+}
+
+const lines = (/** @type {string} */ text) => void process.stderr.write(`${text}\n`)
+
+/** Runs the compiler, or something that it has compiled, to its end. @param {ReadonlyArray<string>} words */
+const step = async (words) => {
+  const { spawn } = await import("node:child_process")
+  await new Promise((resolve, reject) => {
+    // Standard output is the command's that this is the beginning of.
+    const child = spawn(process.execPath, words, { cwd: root, stdio: ["ignore", 2, 2] })
+    child.on("error", reject)
+    child.on("exit", (code) => code === 0 ? resolve(undefined) : reject(new Error(`${words.join(" ")} ended with ${code}`)))
+  })
+}
+
+/** Waits for all, and fails with the first that failed. @param {ReadonlyArray<Promise<void>>} steps */
+const all = async (steps) => {
+  const failed = (await Promise.allSettled(steps)).find(({ status }) => status === "rejected")
+  if (failed !== undefined) throw failed.reason
+}
+
+const compiler = "node_modules/typescript/bin/tsc"
+
+/** @param {string} folder */
+const compile = async (folder) => {
+  const startedMs = performance.now()
+  if (!fs.existsSync(path.join(root, compiler))) throw new Error("the compiler is not installed: npm ci does that")
+  // Errors of both are told, whichever comes first.
+  await all([step([compiler, "-p", "tsconfig.json", "--outDir", folder]), step([compiler, "-p", "src/console/tsconfig.json"])])
+  lines("compiled; now the owner's pages and the command line tools")
+  await all([step([`${folder}/scripts/console.js`, "--to", folder]), step([`${folder}/scripts/tools.js`, "--to", folder])])
+  lines(`built in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`)
+}
+
+const [first, second] = process.argv.slice(2)
+const program = first === undefined || first.startsWith("--") ? undefined : path.join(root, link, first)
+
+/** In an emergency nobody waits for a compiler, or repairs sources. */
+const withoutWaiting = () => program !== undefined && fs.existsSync(program) ? `; what was built before runs by: node ${link}/${first} ...` : ""
+
+const ensured = ensure(tree, compile, {
+  force: first === "--force",
+  tell: (line) => lines(`${line}${withoutWaiting()}`),
+  rest: () => new Promise((resolve) => setTimeout(resolve, 100))
+})
+
+try {
+  await ensured
+} catch (error) {
+  lines(`not built: ${error instanceof Error ? error.message : String(error)}${withoutWaiting()}`)
+  process.exit(1)
+}
+if (first === "--used-by") use(root, Number(second))
+else if (program !== undefined) {
+  process.argv.splice(1, 2, program)
+  await import(pathToFileURL(program).href)
+}

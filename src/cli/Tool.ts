@@ -1,0 +1,54 @@
+/** How a command line tool runs: its help, its parser, and the exit code that it comes to. */
+import type * as CliApp from "@effect/cli/CliApp"
+import * as Cli from "@effect/cli/Command"
+import type * as Descriptor from "@effect/cli/CommandDescriptor"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import { programVersion } from "../domain/Version.js"
+import { runMain } from "../NodeMain.js"
+import { type Ended, settle, teardown, teardownOfFollowing } from "./Exit.js"
+import * as Help from "./Help.js"
+import * as NodeTerminal from "./NodeTerminal.js"
+
+interface Options {
+  /** The commands of each group by its name, those of the tool itself by none; without any where the tool has no commands. */
+  readonly groups?: Readonly<Record<string, ReadonlyArray<{ readonly descriptor: Descriptor.Command<unknown> }>>>
+  /** What each exit code means, for the help. */
+  readonly exitCodes: Help.Tool["exitCodes"]
+  /** Whether to be interrupted is its way to be done. */
+  readonly isFollowing: boolean
+  /** The command line as the parser is to see it. */
+  readonly args: ReadonlyArray<string>
+}
+
+/** What the parser colours is for terminals alone. */
+const plainly = (console: Console.Console): Console.Console => {
+  const { unsafe } = console
+  const said = (stream: NodeJS.WriteStream, say: (...words: ReadonlyArray<unknown>) => void) => (...words: ReadonlyArray<unknown>): void =>
+    say(...words.map((word) => typeof word === "string" && !stream.isTTY ? Help.plain(word) : word))
+  const [log, error] = [said(process.stdout, unsafe.log), said(process.stderr, unsafe.error)]
+  return {
+    ...console,
+    log: (...words) => Effect.sync(() => log(...words)),
+    error: (...words) => Effect.sync(() => error(...words)),
+    unsafe: { ...unsafe, log, error }
+  }
+}
+
+/** Runs a tool as this process. */
+export const runTool = <Name extends string, E extends Ended, A>(
+  command: Cli.Command<Name, CliApp.CliApp.Environment, E, A>,
+  name: string,
+  { args, exitCodes, groups = {}, isFollowing }: Options
+): void => {
+  const descriptors = Object.entries(groups).map(([group, commands]) => [group, commands.map(({ descriptor }) => descriptor)] as const)
+  const tool: Help.Tool = { name, version: programVersion, command: command.descriptor, groups: Object.fromEntries(descriptors), exitCodes }
+  const words = args.slice(2)
+  const ran = Help.isAsked(tool, words)
+    ? Effect.as(Console.log(Help.lines(tool, words).join("\n")), 0)
+    : settle(Cli.run(command, { name, version: programVersion })(args))
+  runMain(
+    Effect.provide(Effect.flatMap(Effect.console, (console) => Effect.withConsole(ran, plainly(console))), NodeTerminal.layer),
+    { teardown: isFollowing ? teardownOfFollowing : teardown, disableErrorReporting: true, disablePrettyLogger: isFollowing }
+  )
+}

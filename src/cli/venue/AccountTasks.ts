@@ -1,0 +1,77 @@
+/** What an operator does about accounts: demo accounts, credits, flags, cancels. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { OperatorCancel } from "../../edge/operator/cancelByOperator.js"
+import { usage } from "../Exit.js"
+import * as Format from "../replay/Format.js"
+import { against, isDecimal } from "./Against.js"
+import * as Operator from "./Operator.js"
+import type * as Options from "./Options.js"
+
+/** Opens and funds accounts on a development venue. */
+export const demo = (parsed: Options.Of<typeof Options.demo>) =>
+  Effect.gen(function*() {
+    if (parsed.accounts < 1) return yield* usage("--accounts is at least 1")
+    if (!isDecimal(parsed.collateral)) return yield* usage(`--collateral takes a decimal, and not ${parsed.collateral}`)
+    const opened = yield* against(
+      parsed,
+      (target, key) => Operator.openDemoAccounts(target, key, parsed.accounts, parsed.collateral)
+    )
+    yield* Console.log(
+      parsed.json
+        ? JSON.stringify(opened.map(({ accountId, apiKey }) => ({ accountId, apiKey })))
+        : Format.table(["account", "api key"], opened.map(({ accountId, apiKey }) => [accountId, apiKey]))
+    )
+  })
+
+/** Credits an account. */
+export const credit = (parsed: Options.Of<typeof Options.credit>) =>
+  Effect.gen(function*() {
+    if (!isDecimal(parsed.amount)) return yield* usage(`--amount takes a decimal, and not ${parsed.amount}`)
+    const told = yield* against(parsed, (target, key) => Operator.credit(target, key, parsed.account, parsed.amount))
+    yield* Console.log(
+      `${told.accountId} has ${told.balance} USDC: sequence ${told.sequence}, ${Format.time(told.decidedAtEpochMs)}`
+    )
+  })
+
+/** Sets and clears an account's flags. */
+export const flags = (parsed: Options.Of<typeof Options.flags>) =>
+  Effect.gen(function*() {
+    const twice = parsed.set.find((name) => parsed.clear.includes(name))
+    if (twice !== undefined) return yield* usage(`${twice} is either set or cleared`)
+    if (parsed.set.length + parsed.clear.length === 0) return yield* usage("flags takes --set, --clear or both")
+    const wanted = Object.fromEntries([...parsed.set.map((name) => [name, true]), ...parsed.clear.map((name) => [name, false])])
+    const told = yield* against(parsed, (target, key) => Operator.setAccountFlags(target, key, parsed.account, wanted))
+    yield* Console.log(Format.table(["what", "value"], [
+      ["account", told.accountId],
+      ...Object.entries(told.flags).map(([name, isSet]) => [name, isSet ? "set" : "not set"]),
+      ["may trade", told.mayTrade ? "yes" : "no"]
+    ]))
+  })
+
+const sayCanceled = (answer: OperatorCancel) =>
+  Console.log(
+    `${answer.canceledOrders} cancelled, ${answer.remainingOrders} left: sequence ${answer.lastSequence}, ${
+      Format.time(answer.decidedAtEpochMs)
+    }`
+  )
+
+/** Cancels orders, whosever they are. */
+export const cancel = (parsed: Options.Of<typeof Options.cancel>) =>
+  Effect.gen(function*() {
+    const orderId = Option.getOrUndefined(parsed.order)
+    const accountId = Option.getOrUndefined(parsed.account)
+    const marketId = Option.getOrUndefined(parsed.market)
+    const isSelection = orderId === undefined
+      ? accountId !== undefined || marketId !== undefined
+      : accountId === undefined && marketId === undefined
+    if (!isSelection) return yield* usage("cancel takes --order alone, or --account, --market or both")
+    const selection = {
+      ...(orderId === undefined ? undefined : { orderId }),
+      ...(accountId === undefined ? undefined : { accountId }),
+      ...(marketId === undefined ? undefined : { marketId })
+    }
+    const canceled = yield* against(parsed, (target, key) => Operator.cancel(target, key, selection, sayCanceled))
+    yield* Console.log(`${canceled} orders cancelled in all`)
+  })

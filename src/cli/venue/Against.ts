@@ -1,0 +1,87 @@
+/** How a task reaches a venue: with the operator's token, under an idempotency key, and ended as its answer says. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as Config from "effect/Config"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { randomUUID } from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Ids from "../../domain/Ids.js"
+import * as Fields from "../../edge/http/Fields.js"
+import type { OperatorResult } from "../../edge/operator/OperatorResult.js"
+import { operatorTokenFile } from "../../identity/NodeSecrets.js"
+import { inWords } from "../../SettingTexts.js"
+import { Ended, usage } from "../Exit.js"
+import * as Format from "../replay/Format.js"
+import type * as Operator from "./Operator.js"
+import type * as Options from "./Options.js"
+
+/** The venue, its lock or the person asked decided against it. */
+export const refusedCode = 1
+/** There was no answer, or the venue is not ready. */
+export const noAnswerCode = 2
+
+/** About half a minute of a venue's restart. */
+const retries = 20
+
+/** The operator token: OPERATOR_TOKEN, or what a development venue keeps in its data directory. */
+const token = (dataDir: string): Effect.Effect<string, Ended> =>
+  Effect.gen(function*() {
+    const configured = yield* inWords(Config.option(Config.redacted(Config.nonEmptyString("OPERATOR_TOKEN")))).pipe(
+      Effect.mapError(({ message }) => usage(message))
+    )
+    if (Option.isSome(configured)) return Redacted.value(configured.value)
+    const file = path.join(dataDir, operatorTokenFile)
+    return yield* Effect.try({
+      try: () => fs.readFileSync(file, "utf8").trim(),
+      catch: () => usage(`OPERATOR_TOKEN is not set, and ${file} cannot be read (--data is the venue's DATA_DIR)`)
+    })
+  })
+
+type Remote = Options.Of<typeof Options.remote>
+
+/** Runs a task against a venue, under a fresh key unless one is given. */
+export const against = <A>(
+  { data, key, url }: Remote,
+  task: (target: Operator.Target, key: string) => Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
+): Effect.Effect<A, Ended> =>
+  Effect.gen(function*() {
+    const used = Option.getOrElse(key, () => randomUUID())
+    if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")
+    const target = { url, token: yield* token(data), retries }
+    return yield* task(target, used).pipe(
+      Effect.provide(FetchHttpClient.layer),
+      Effect.catchTags({
+        Refused: (error) => new Ended({ code: refusedCode, text: `refused: ${error.text}` }),
+        NoAnswer: (error) =>
+          new Ended({
+            code: noAnswerCode,
+            text: `no answer: ${error.text}\nwhether it was done is unknown; the same again with --key ${used} tells`
+          }),
+        Unexpected: (error) => new Ended({ code: noAnswerCode, text: error.text })
+      })
+    )
+  })
+
+/** Says what was decided, where and when. */
+export const sayDone = (result: OperatorResult) =>
+  Console.log(
+    `${result.operation}${result.marketId === undefined ? "" : ` ${result.marketId}`}: sequence ${result.sequence}, ${
+      Format.time(result.decidedAtEpochMs)
+    }`
+  )
+
+export const isDecimal = Schema.is(Fields.DecimalInput)
+
+/** What a venue answers to whoever asks, without a token. */
+export const asked = <A>(
+  question: Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
+): Effect.Effect<A, Ended> =>
+  question.pipe(
+    Effect.provide(FetchHttpClient.layer),
+    Effect.mapError((error) => new Ended({ code: noAnswerCode, text: error.text }))
+  )

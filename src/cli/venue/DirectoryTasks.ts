@@ -1,0 +1,135 @@
+/** What is done with a data directory's journal. */
+import * as Prompt from "@effect/cli/Prompt"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
+import type { Disk, DiskError } from "../../journal/Disk.js"
+import * as NodeDisk from "../../journal/NodeDisk.js"
+import * as SnapshotStore from "../../journal/SnapshotStore.js"
+import { capacity, settingTooSmall } from "../Capacity.js"
+import { Ended, unreadable, unreadableCode, usage } from "../Exit.js"
+import { refusedCode } from "./Against.js"
+import * as Audit from "./Audit.js"
+import * as BundleTask from "./BundleTask.js"
+import * as JournalTasks from "./JournalTasks.js"
+import type * as Options from "./Options.js"
+import * as Tail from "./Tail.js"
+
+/** Why a data directory's journal cannot be read, as a tool ends. */
+const endedUnreadable = {
+  JournalCorrupt: unreadable,
+  JournalNewerFormat: unreadable,
+  JournalOlderFormat: unreadable,
+  DiskError: unreadable
+} as const
+
+/** Runs a task on a data directory that is there. */
+const onDisk = <A, E>(
+  dataDir: string,
+  task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>
+): Effect.Effect<A, E | DiskError | Ended> =>
+  // The disk would make the directory.
+  fs.existsSync(dataDir)
+    ? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
+    : usage(`there is no directory ${dataDir}`)
+
+const sayLines = (lines: ReadonlyArray<string>) => Console.log(lines.join("\n"))
+
+/** Where a journal ends. */
+export const info = (parsed: Options.Of<typeof Options.info>) =>
+  onDisk(parsed.data, JournalTasks.info).pipe(
+    Effect.flatMap(sayLines),
+    Effect.catchTags(endedUnreadable)
+  )
+
+const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue is running on this data directory" })
+
+const confirm = (sequence: number, dataDir: string) =>
+  Effect.gen(function*() {
+    if (!process.stdin.isTTY) return yield* usage("nobody can be asked here: --yes cuts without asking")
+    const sure = yield* Prompt.confirm({
+      message: `Give up everything from sequence ${sequence} on in ${dataDir}, for good?`,
+      initial: false
+    }).pipe(Effect.catchTag("QuitException", () => Effect.succeed(false)))
+    if (!sure) return yield* new Ended({ code: refusedCode, text: "nothing was cut" })
+  })
+
+/** Gives up everything from a sequence on. */
+export const cut = (parsed: Options.Of<typeof Options.cut>) =>
+  Effect.gen(function*() {
+    if (parsed.at < 1) return yield* usage("--at is a sequence, from 1")
+    yield* onDisk(parsed.data, JournalTasks.unlocked)
+    if (!parsed.yes) yield* confirm(parsed.at, parsed.data)
+    yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
+  }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))
+
+/** Copies the journal and the snapshots to a directory of their own. */
+export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
+  Effect.gen(function*() {
+    if (fs.existsSync(out) && fs.readdirSync(out).length > 0)
+      return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
+    yield* sayLines(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
+  }).pipe(Effect.catchTags(endedUnreadable))
+
+/** How what follows a journal ends that it cannot read on. */
+const endedFollowing = {
+  ...endedUnreadable,
+  JournalUnknown: unreadable,
+  ReplayDiverged: (error: { readonly message: string }) =>
+    new Ended({ code: unreadableCode, text: `another version decided this: ${error.message}` }),
+  CapacityTooSmall: (error: { readonly message: string }) => usage(error.message)
+} as const
+
+/** Standard output is the records' alone. */
+const warningsAside = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger))
+
+/** What records asked for and decided. */
+export const tail = (parsed: Options.Of<typeof Options.tail>) =>
+  Effect.gen(function*() {
+    const from = Option.getOrUndefined(parsed.from)
+    if (from !== undefined && from < 1) return yield* usage("--from is a sequence, from 1")
+    const asked: Tail.Asked = {
+      from,
+      accountId: Option.getOrUndefined(parsed.account),
+      marketId: Option.getOrUndefined(parsed.market),
+      json: parsed.json,
+      follow: parsed.follow,
+      capacity: yield* capacity
+    }
+    yield* onDisk(parsed.data, Stream.runForEach(Tail.lines(asked), (line) => Console.log(line)))
+  }).pipe(
+    Effect.provide(warningsAside),
+    settingTooSmall,
+    Effect.catchTags(endedFollowing)
+  )
+
+/** What concerns security. */
+export const audit = (parsed: Options.Of<typeof Options.audit>) =>
+  Effect.gen(function*() {
+    if (parsed.from < 1) return yield* usage("--from is a sequence, from 1")
+    const asked: Audit.Asked = {
+      from: parsed.from,
+      accountId: Option.getOrUndefined(parsed.account),
+      follow: parsed.follow,
+      capacity: yield* capacity
+    }
+    yield* onDisk(parsed.data, Stream.runForEach(Audit.lines(asked), (line) => Console.log(line)))
+  }).pipe(Effect.provide(warningsAside), settingTooSmall, Effect.catchTags(endedFollowing))
+
+/** Writes an incident bundle. */
+export const bundle = (parsed: Options.Of<typeof Options.bundle>) =>
+  Effect.gen(function*() {
+    if (parsed.from < 1 || parsed.to < parsed.from) return yield* usage("--from is a sequence from 1, and --to not before it")
+    const asked = {
+      file: parsed.out,
+      from: parsed.from,
+      to: parsed.to,
+      redact: Option.getOrUndefined(parsed.redact),
+      capacity: yield* capacity
+    }
+    yield* sayLines(yield* onDisk(parsed.data, BundleTask.make(asked)))
+  }).pipe(Effect.catchTags(endedUnreadable))

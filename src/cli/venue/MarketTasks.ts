@@ -1,0 +1,170 @@
+/** What an operator does about markets. */
+import * as Prompt from "@effect/cli/Prompt"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
+import * as Fields from "../../edge/http/Fields.js"
+import { PutMarketBody } from "../../edge/operator/MarketBody.js"
+import type { MarketPreview } from "../../edge/operator/previewMarket.js"
+import { Ended, usage } from "../Exit.js"
+import * as Format from "../replay/Format.js"
+import { against, asked, isDecimal, refusedCode, sayDone } from "./Against.js"
+import * as Operator from "./Operator.js"
+import type * as Options from "./Options.js"
+
+/** Moves a market to another status. */
+export const marketStatus = (parsed: Options.Of<typeof Options.marketStatus>) =>
+  against(parsed, (target, key) => Operator.setMarketStatus(target, key, parsed.marketId, parsed.status)).pipe(
+    Effect.flatMap(sayDone)
+  )
+
+const MarketFile = Schema.parseJson(Schema.Struct({ marketId: Fields.Name, ...PutMarketBody.fields }))
+
+const issues = (error: ParseResult.ParseError): string =>
+  ParseResult.ArrayFormatter.formatErrorSync(error)
+    .map(({ message, path }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
+    .join("; ")
+
+/** A market's file: its name, and the body that puts it. */
+const readMarket = (file: string) =>
+  Effect.gen(function*() {
+    const text = yield* Effect.try({
+      try: () => fs.readFileSync(file, "utf8"),
+      catch: (error) => usage(`${file} cannot be read: ${String(error)}`)
+    })
+    return yield* Schema.decode(MarketFile, { onExcessProperty: "error" })(text).pipe(
+      Effect.mapError((error) => usage(`${file} is not a market's parameters, as fixtures/market.json has them: ${issues(error)}`))
+    )
+  })
+
+/** Puts a market from a file, or shows what that would come to. */
+export const put = (parsed: Options.Of<typeof Options.put>) =>
+  Effect.gen(function*() {
+    const { marketId, ...body } = yield* readMarket(parsed.file)
+    if (!parsed.dryRun) {
+      return yield* Effect.flatMap(against(parsed, (target, key) => Operator.putMarket(target, key, marketId, body)), sayDone)
+    }
+    const preview = yield* against(parsed, (target, key) => Operator.previewMarket(target, key, marketId, body))
+    yield* Console.log(previewLines(preview, body.effectiveAtEpochMs).join("\n"))
+    if (preview.refusal !== null) {
+      const { code, nearest, safeMessage } = preview.refusal
+      const would = nearest === undefined ? "" : ` (would pass: ${nearest})`
+      return yield* new Ended({ code: refusedCode, text: `would be refused: ${code}: ${safeMessage}${would}` })
+    }
+  })
+
+const outcomeTexts = {
+  created: () => "would make a new market, in draft",
+  at_once: () => "would hold at once",
+  announced: (atEpochMs: number) => `would be announced for ${Format.time(atEpochMs)}, and hold from then on`,
+  refused: () => "would be refused"
+} as const satisfies Record<(typeof MarketPreview.Type)["outcome"], (atEpochMs: number) => string>
+
+const valueText = (value: unknown): string => value === null ? "-" : typeof value === "string" ? value : JSON.stringify(value)
+
+/** What is to be known before parameters are put. */
+const previewLines = (preview: typeof MarketPreview.Type, effectiveAtEpochMs = 0): ReadonlyArray<string> => {
+  const { differences, marketId, openInterest, openOrders, outcome, underInitialMargin, underMaintenanceMargin } = preview
+  return [
+    `${marketId}: ${outcomeTexts[outcome](effectiveAtEpochMs)} (at sequence ${preview.journalSequence}; nothing is changed)`,
+    ...(differences.length === 0
+      ? ["no parameter would be another"]
+      : [
+        Format.table(["parameter", "from", "to"], differences.map(({ from, parameter, to }) => [parameter, valueText(from), valueText(to)]))
+      ]),
+    ...(preview.withdrawsAnnounced ? ["what is announced would be withdrawn"] : []),
+    Format.table(["whom it touches", "value"], [
+      ["open interest", openInterest],
+      ["open orders", String(openOrders)],
+      ["accounts under their initial margin", String(underInitialMargin)],
+      ["accounts that would be liquidated", String(underMaintenanceMargin)]
+    ])
+  ]
+}
+
+const marketsOf = (parsed: Options.Of<typeof Options.remote>) => against(parsed, Operator.listMarkets)
+
+/** Lists the markets. */
+export const list = (parsed: Options.Of<typeof Options.marketList>) =>
+  Effect.gen(function*() {
+    const { markets } = yield* marketsOf(parsed)
+    yield* Console.log(Format.table(
+      ["market", "type", "status", "leverage>", "initial bps>", "maker bps>", "taker bps>", "to come"],
+      markets.map(({ announced, delisting, marketId, parameters, status }) => [
+        marketId,
+        parameters.marketType,
+        status,
+        `${parameters.maxLeverageX}x`,
+        String(parameters.initialMarginBps),
+        String(parameters.makerFeeBps),
+        String(parameters.takerFeeBps),
+        [
+          ...(announced === undefined ? [] : [`parameters at ${Format.time(announced.effectiveAtEpochMs)}`]),
+          ...(delisting === undefined ? [] : [`delisting ${delisting.state} ${Format.time(delisting.effectiveAtEpochMs)}`])
+        ].join(", ")
+      ])
+    ))
+  })
+
+/** Shows a market, for a person or as a file that can be put. */
+export const show = (parsed: Options.Of<typeof Options.marketShow>) =>
+  Effect.gen(function*() {
+    const { markets } = yield* marketsOf(parsed)
+    const found = markets.find(({ marketId }) => marketId === parsed.marketId)
+    if (found === undefined) {
+      const text = `there is no market ${parsed.marketId}; venue market list tells which there are`
+      return yield* new Ended({ code: refusedCode, text })
+    }
+    const { announced, marketId, parameters, status } = found
+    if (parsed.json) return yield* Console.log(JSON.stringify({ marketId, ...parameters }, undefined, 2))
+    yield* Console.log(Format.table(["parameter", "value"], [
+      ["marketId", marketId],
+      ["status", status],
+      ...Object.entries(parameters).map(([name, value]) => [name, valueText(value)]),
+      ...(announced === undefined ? [] : [["announced for", Format.time(announced.effectiveAtEpochMs)]])
+    ]))
+  })
+
+const confirmDelisting = (marketId: string) =>
+  Effect.gen(function*() {
+    if (!process.stdin.isTTY) return yield* usage("nobody can be asked here: --yes delists without asking")
+    const sure = yield* Prompt.confirm({
+      message: `Delist ${marketId} at once and close every position in it, for good?`,
+      initial: false
+    }).pipe(Effect.catchTag("QuitException", () => Effect.succeed(false)))
+    if (!sure) return yield* new Ended({ code: refusedCode, text: "nothing was done" })
+  })
+
+/** Delists a market, or withdraws that. */
+export const delist = (parsed: Options.Of<typeof Options.delist>) =>
+  Effect.gen(function*() {
+    const at = Option.getOrUndefined(parsed.at)
+    if (parsed.withdraw && at !== undefined) return yield* usage("delist takes --at or --withdraw, and not both")
+    if (parsed.withdraw) {
+      const withdraw = (target: Operator.Target, key: string) => Operator.withdrawDelisting(target, key, parsed.marketId)
+      return yield* Effect.flatMap(against(parsed, withdraw), sayDone)
+    }
+    const atEpochMs = at === undefined ? undefined : Date.parse(at)
+    if (atEpochMs !== undefined && !(atEpochMs > 0)) return yield* usage(`--at takes a time as 2026-03-01T12:00:00Z, and not ${at}`)
+    if (atEpochMs === undefined && !parsed.yes) yield* confirmDelisting(parsed.marketId)
+    yield* Effect.flatMap(against(parsed, (target, key) => Operator.delist(target, key, parsed.marketId, atEpochMs)), sayDone)
+  })
+
+const overwritten = (feed: string): string =>
+  `the venue's own index feed (INDEX_FEED is ${feed}) goes on, and its next price takes this one's place, mostly within a second: `
+  + "a venue that is started with INDEX_FEED=push has only prices that are published"
+
+/** Publishes an index price. */
+export const index = (parsed: Options.Of<typeof Options.index>) =>
+  Effect.gen(function*() {
+    if (!isDecimal(parsed.price)) return yield* usage(`a price is a decimal, and not ${parsed.price}`)
+    yield* against(parsed, (target, key) => Operator.setIndexPrice(target, key, parsed.marketId, parsed.price)).pipe(
+      Effect.flatMap(sayDone)
+    )
+    // What is decided stands, whether the venue tells of its feed or not.
+    const feed = yield* Effect.option(asked(Operator.indexFeed(parsed.url)))
+    if (Option.isSome(feed) && feed.value !== undefined && feed.value !== "push") yield* Console.error(overwritten(String(feed.value)))
+  })

@@ -1,0 +1,192 @@
+/** The command lines of `npm run venue`: what each command takes. Nothing of what they do is loaded with it. */
+import * as Args from "@effect/cli/Args"
+import type * as Cli from "@effect/cli/Command"
+import * as CliOptions from "@effect/cli/Options"
+import * as Config from "effect/Config"
+import * as Market from "../../domain/Market.js"
+import { flagNames } from "../../operations/accounts/SetAccountFlags.js"
+
+const url = CliOptions.text("url").pipe(
+  CliOptions.withDescription("Where the venue listens"),
+  CliOptions.withDefault("http://127.0.0.1:8080"),
+  CliOptions.map((text) => text.replace(/\/+$/, ""))
+)
+
+const data = CliOptions.text("data").pipe(
+  CliOptions.withDescription("The venue's data directory (DATA_DIR, or ./data)"),
+  CliOptions.withFallbackConfig(Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")))
+)
+
+const key = CliOptions.text("key").pipe(
+  CliOptions.withDescription("The idempotency key: the one of an earlier try that got no answer"),
+  CliOptions.optional
+)
+
+export const remote = { url, data, key }
+
+const named = (name: string, description: string) =>
+  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
+
+const marketId = Args.text({ name: "market" }).pipe(Args.withDescription("BTC-USDC-PERP"))
+
+const account = CliOptions.text("account").pipe(CliOptions.withDescription("The account (acc_...)"))
+
+const flagList = (name: string, description: string) =>
+  CliOptions.choice(name, flagNames).pipe(CliOptions.withDescription(description), CliOptions.repeated)
+
+export const demo = {
+  ...remote,
+  accounts: CliOptions.integer("accounts").pipe(
+    CliOptions.withDescription("How many accounts to open"),
+    CliOptions.withDefault(2)
+  ),
+  collateral: CliOptions.text("collateral").pipe(
+    CliOptions.withDescription("USDC for each"),
+    CliOptions.withDefault("1000000")
+  ),
+  json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints [{accountId, apiKey}] and nothing else"))
+}
+
+export const status = {
+  url,
+  data: data.pipe(CliOptions.withDescription("Taken as by the other tasks, though the status needs no token"))
+}
+
+export const info = { data }
+
+export const put = {
+  ...remote,
+  file: Args.text({ name: "file" }).pipe(Args.withDescription("As `market show --json` prints it, and as fixtures/market.json")),
+  dryRun: CliOptions.boolean("dry-run").pipe(
+    CliOptions.withDescription("Shows what would change, what the venue would say to it, and whom it would touch; changes nothing")
+  )
+}
+
+export const marketList = remote
+
+export const marketShow = {
+  ...remote,
+  marketId,
+  json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints what `market put` takes, and nothing else"))
+}
+
+export const marketStatus = {
+  ...remote,
+  marketId,
+  status: Args.choice(Market.statuses.map((name) => [name, name] as [string, Market.Status]), { name: "status" })
+}
+
+export const delist = {
+  ...remote,
+  marketId,
+  at: named("at", "When it takes effect, a time as 2026-03-01T12:00:00Z, at least 24 hours ahead; without it, at once"),
+  withdraw: CliOptions.boolean("withdraw").pipe(CliOptions.withDescription("Withdraws what was announced")),
+  yes: CliOptions.boolean("yes").pipe(CliOptions.withDescription("Does not ask"))
+}
+
+export const credit = {
+  ...remote,
+  account,
+  amount: CliOptions.text("amount").pipe(CliOptions.withDescription("USDC"))
+}
+
+export const flags = {
+  ...remote,
+  account,
+  set: flagList("set", "A flag to set; may be given more than once"),
+  clear: flagList("clear", "A flag to clear; likewise")
+}
+
+export const connect = {
+  url,
+  name: CliOptions.text("name").pipe(
+    CliOptions.withDescription("What the agent calls itself, and the key in the file"),
+    CliOptions.withDefault("default")
+  ),
+  scopes: CliOptions.text("scopes").pipe(CliOptions.withDescription("read, trade, or both: read,trade"),
+    CliOptions.withDefault("read,trade")),
+  lifetime: CliOptions.integer("lifetime").pipe(
+    CliOptions.withDescription("How long the key lives, seconds: 300 to 604800"),
+    CliOptions.withDefault(86_400)
+  ),
+  keyFile: named("key-file", "Where the key is kept, instead of $XDG_CONFIG_HOME/perpetuum/keys.json")
+}
+
+export const limits = {
+  ...remote,
+  retention: named("retention", "How long what is decided from now on is remembered: 90m, 12h, 2d; from 10m to 30d")
+}
+
+export const cancel = {
+  ...remote,
+  order: named("order", "One order (ord_...), whosever it is"),
+  account: named("account", "All open orders of an account (acc_...)"),
+  market: named("market", "All open orders in a market (BTC-USDC-PERP), or the account's in it")
+}
+
+export const cut = {
+  data,
+  at: CliOptions.integer("at").pipe(CliOptions.withDescription("The first sequence to give up")),
+  yes: CliOptions.boolean("yes").pipe(CliOptions.withDescription("Does not ask"))
+}
+
+export const copy = {
+  data,
+  out: CliOptions.text("out").pipe(CliOptions.withDescription("The directory to copy to; it must be empty or not there yet"))
+}
+
+export const tail = {
+  data,
+  account: CliOptions.text("account").pipe(CliOptions.withDescription("Only what concerns an account (acc_...)"), CliOptions.optional),
+  market: CliOptions.text("market").pipe(
+    CliOptions.withDescription("Only what concerns a market (BTC-USDC-PERP)"),
+    CliOptions.optional
+  ),
+  from: CliOptions.integer("from").pipe(
+    CliOptions.withDescription("The first sequence; without it the last 20 records"),
+    CliOptions.optional
+  ),
+  json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints one JSON object a record")),
+  follow: CliOptions.boolean("follow").pipe(
+    CliOptions.withDescription("Goes on as records become durable, until interrupted")
+  )
+}
+
+export const audit = {
+  data,
+  account: CliOptions.text("account").pipe(CliOptions.withDescription("Only what concerns an account (acc_...)"), CliOptions.optional),
+  from: CliOptions.integer("from").pipe(CliOptions.withDescription("The first sequence"), CliOptions.withDefault(1)),
+  follow: CliOptions.boolean("follow").pipe(CliOptions.withDescription("Goes on as records become durable, until interrupted"))
+}
+
+export const bundle = {
+  data,
+  out: CliOptions.text("out").pipe(CliOptions.withDescription("The file to write; it must not be there yet")),
+  from: CliOptions.integer("from").pipe(
+    CliOptions.withDescription("The first sequence of interest; the bundle begins at the snapshot before it, if there is one"),
+    CliOptions.withDefault(1)
+  ),
+  to: CliOptions.integer("to").pipe(
+    CliOptions.withDescription("The last sequence of interest"),
+    CliOptions.withDefault(Number.MAX_SAFE_INTEGER)
+  ),
+  redact: CliOptions.text("redact").pipe(
+    CliOptions.withDescription("Puts every text of all other accounts under pseudonyms (acc_...)"),
+    CliOptions.optional
+  )
+}
+
+export const verifySolvency = {
+  proof: CliOptions.text("proof").pipe(
+    CliOptions.withDescription("A file with the answer of GET /v1/accounts/{accountId}/solvency-proof")
+  ),
+  published: named("published", "A file with the answer of GET /v1/solvency of the same sequence"),
+  url: named("url", "Where the venue listens, to be asked for what it published instead")
+}
+
+export const index = { ...remote, marketId, price: Args.text({ name: "price" }) }
+
+export const fundAdd = { ...remote, amount: Args.text({ name: "amount" }) }
+
+/** What a command line comes to. */
+export type Of<A extends Cli.Command.Config> = Cli.Command.ParseConfig<A>

@@ -1,0 +1,137 @@
+/** What an operator does about the venue as a whole: how it stands, its halt, its limits, its funds. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as fs from "node:fs"
+import { isRetention } from "../../domain/Retention.js"
+import type { MarketSession } from "../../edge/markets/Snapshot.js"
+import { Ended, usage } from "../Exit.js"
+import * as Format from "../replay/Format.js"
+import { against, asked, isDecimal, noAnswerCode, refusedCode, sayDone } from "./Against.js"
+import * as Metrics from "./Metrics.js"
+import * as Operator from "./Operator.js"
+import type * as Options from "./Options.js"
+import * as Reconcile from "./Reconcile.js"
+import * as VerifySolvency from "./VerifySolvency.js"
+
+/** A market's session, and when it becomes another. */
+const sessionText = (session: typeof MarketSession.Type | undefined): string => {
+  if (session === undefined) return "always open"
+  const { nextCloseEpochMs, nextOpenEpochMs, riskIncreasingOrderCutoffEpochMs, state } = session
+  const until = state === "closed" ? nextOpenEpochMs : state === "open" ? riskIncreasingOrderCutoffEpochMs : nextCloseEpochMs
+  return until === 0 ? state : `${state} until ${Format.time(until)}`
+}
+
+interface IndexAge {
+  readonly marketId: string
+  readonly indexStale: boolean
+  readonly indexAgeMs?: number | undefined
+}
+
+/** The market whose stale index is the oldest; one that never had a price before all others. */
+const oldestStale = (markets: ReadonlyArray<IndexAge>): string => {
+  const age = ({ indexAgeMs = Number.POSITIVE_INFINITY }: IndexAge): number => indexAgeMs
+  const [oldest] = markets.filter(({ indexStale }) => indexStale).sort((one, other) => age(other) - age(one) || 0)
+  if (oldest === undefined) return "none"
+  return `${oldest.marketId}, ${oldest.indexAgeMs === undefined ? "never a price" : `${Format.count(oldest.indexAgeMs)} ms`}`
+}
+
+/** How the venue stands. */
+export const status = ({ url }: Options.Of<typeof Options.status>) =>
+  Effect.gen(function*() {
+    const { metrics, readiness } = yield* asked(Operator.status(url))
+    yield* Console.log(Format.table(["what", "value"], [
+      ["status", readiness.status],
+      ["trading", Metrics.isHalted(metrics) ? "halted" : "not halted"],
+      ["durable sequence", String(readiness.durableSequence)],
+      ...Object.entries(readiness.details).map(([name, value]) => [name, String(value)]),
+      ["oldest stale index", oldestStale(readiness.markets)],
+      ...Metrics.summarize(metrics).map(({ name, value }) => [name, value])
+    ]))
+    yield* Console.log(Format.table(
+      ["market", "status", "session", "index age ms>", "index"],
+      readiness.markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, session, status }) => [
+        marketId,
+        status,
+        sessionText(session),
+        indexAgeMs === undefined ? "-" : Format.count(indexAgeMs),
+        `${session?.state === "closed" ? "-" : indexStale ? "stale" : "fresh"}${indexHeld ? ", a step is held back" : ""}`
+      ])
+    ))
+    if (readiness.status !== "ready") return yield* new Ended({ code: noAnswerCode, text: `the venue is ${readiness.status}` })
+  })
+
+/** Moves collected fees into the insurance fund. */
+export const fundAdd = (parsed: Options.Of<typeof Options.fundAdd>) =>
+  Effect.gen(function*() {
+    if (!isDecimal(parsed.amount)) return yield* usage(`an amount is a decimal, and not ${parsed.amount}`)
+    yield* Effect.flatMap(against(parsed, (target, key) => Operator.addToFund(target, key, parsed.amount)), sayDone)
+  })
+
+type Remote = Options.Of<typeof Options.remote>
+
+/** Refuses every trading command until resumed. */
+export const halt = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.halt), sayDone)
+
+/** Lifts the halt. */
+export const resume = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.resume), sayDone)
+
+/** Takes and approves no withdrawals from here on. */
+export const stopWithdrawals = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.stopWithdrawals), sayDone)
+
+/** Lets withdrawals go on. */
+export const allowWithdrawals = (parsed: Remote) => Effect.flatMap(against(parsed, Operator.allowWithdrawals), sayDone)
+
+const durations: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90m`, `12h` or `2d` as milliseconds. */
+const durationOf = (text: string): number => {
+  const [, count = "", unit = ""] = /^([1-9][0-9]{0,5})([mhd])$/.exec(text) ?? []
+  return Number(count) * (durations[unit] ?? Number.NaN)
+}
+
+/** Shows the venue's limits, and sets how long what is decided is remembered. */
+export const limits = (parsed: Options.Of<typeof Options.limits>) =>
+  Effect.gen(function*() {
+    const retention = Option.getOrUndefined(parsed.retention)
+    if (retention !== undefined) {
+      const retentionMs = durationOf(retention)
+      if (!isRetention(retentionMs)) return yield* usage(`--retention is from 10m to 30d, like 90m, 12h or 2d, and not ${retention}`)
+      yield* Effect.flatMap(against(parsed, (target, key) => Operator.setRetention(target, key, retentionMs)), sayDone)
+    }
+    const told = yield* asked(Operator.limits(parsed.url))
+    yield* Console.log(Format.table(["what", "value"], Object.entries(told).map(([name, value]) => [name, String(value)])))
+  })
+
+/** Compares what the treasury holds with what the venue owes. */
+export const reconcile = (parsed: Options.Of<typeof Options.remote>) =>
+  Effect.gen(function*() {
+    const report = yield* against(parsed, Operator.reconcile)
+    yield* Console.log(Reconcile.lines(report).join("\n"))
+    if (report.unattributedAtoms !== "0") {
+      return yield* new Ended({ code: refusedCode, text: "the ledger does not hold what the journal says: withdrawals are stopped" })
+    }
+  })
+
+/** A file's JSON. */
+const jsonOf = (file: string): Effect.Effect<unknown, Ended> =>
+  Effect.try({
+    try: () => JSON.parse(fs.readFileSync(file, "utf8")) as unknown,
+    catch: (error) => usage(`${file} cannot be read as JSON: ${String(error)}`)
+  })
+
+/** Checks that an account's balance is counted in what the venue published. */
+export const verifySolvency = (parsed: Options.Of<typeof Options.verifySolvency>) =>
+  Effect.gen(function*() {
+    const file = Option.getOrUndefined(parsed.published)
+    const url = Option.getOrUndefined(parsed.url)?.replace(/\/+$/, "")
+    const proof = yield* jsonOf(parsed.proof)
+    const published = file !== undefined && url === undefined
+      ? yield* jsonOf(file)
+      : url !== undefined && file === undefined
+      ? yield* asked(Operator.solvency(url, VerifySolvency.sequenceOf(proof)))
+      : yield* usage("verify-solvency takes --published or --url")
+    const { holds, lines } = VerifySolvency.told(proof, published)
+    yield* Console.log(lines.join("\n"))
+    if (!holds) return yield* new Ended({ code: refusedCode, text: "not all of it holds" })
+  })

@@ -1,0 +1,118 @@
+/** What an operator reads of a wrong setting: the variable, what it was, what it may be, and never a secret. */
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import { expect, test } from "vitest"
+import { inWords } from "../src/SettingTexts.js"
+import { processConfig, signer } from "../src/SignerConfig.js"
+import { config } from "../src/VenueConfig.js"
+
+const said = (setting: Effect.Effect<unknown, unknown>, variables: Readonly<Record<string, string>>): string =>
+  Effect.runSync(Effect.withConfigProvider(
+    Effect.match(inWords(setting), { onFailure: (error) => (error as Error).message, onSuccess: () => "" }),
+    ConfigProvider.fromMap(new Map(Object.entries(variables)))
+  ))
+
+const production = {
+  VENUE_ENVIRONMENT: "production",
+  SIGNER_SECRET: "x".repeat(32),
+  SIGNER_URL: "https://signer.example:8090",
+  SIGNER_TOKEN: "y".repeat(32),
+  LEDGER_URL: "https://participant.example:7575",
+  PUBLIC_ORIGIN: "https://venue.example"
+}
+
+const numbers: ReadonlyArray<readonly [string, number, number]> = [
+  ["PORT", 0, 65_535],
+  ["ORDER_CAPACITY", 1_000, 16_000_000],
+  ["IDEMPOTENCY_CAPACITY", 1_000, 16_000_000],
+  ["ACCOUNT_PARTS", 0, 1_000],
+  ["RECONCILE_SECONDS", 0, 86_400],
+  ["INDEX_POLL_MS", 100, 60_000],
+  ["INDEX_SOURCE_STALE_MS", 1_000, 60_000],
+  ["INDEX_OUTLIER_BPS", 1, 5_000],
+  ["INDEX_MIN_SOURCES", 2, 16],
+  ["INBOX_CAPACITY", 16, 1_000_000],
+  ["SNAPSHOT_EVERY_RECORDS", 0, 1_000_000_000],
+  ["FEED_MEMORY_BLOCKS", 0, 1_000_000],
+  ["FEED_MEMORY_MIB", 0, 4_096],
+  ["SEGMENT_MIB", 2, 4_096],
+  ["CONNECTION_LIMIT", 16, 1_000_000],
+  ["CONNECTIONS_PER_ADDRESS", 0, 1_000_000],
+  ["RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
+  ["PUBLIC_RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
+  ["SIGN_IN_LIMIT_PER_MINUTE", 1, 1_000_000_000]
+]
+
+const rows: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> = [
+  ...numbers.flatMap(([name, low, high]) =>
+    ["", "abc", String(high + 1), ...(low === 0 ? ["-1"] : [String(low - 1)])].map((value) =>
+      [{ [name]: value }, value === "" ? "" : `${name} is "${value}": it must be a whole number from ${low} to ${high}`] as const
+    )
+  ),
+  [{ VENUE_ENVIRONMENT: "prod" }, "VENUE_ENVIRONMENT is \"prod\": it must be development, testnet, staging or production"],
+  [{ AFFILIATE_ENABLED: "yes" }, "AFFILIATE_ENABLED is \"yes\": it must be true or false"],
+  [{ INDEX_TAPE_LOOP: "1" }, "INDEX_TAPE_LOOP is \"1\": it must be true or false"],
+  [{ INDEX_FEED: "oracle" }, "INDEX_FEED is \"oracle\": it must be synthetic, push, tape or ccxt"],
+  [{ INDEX_FEED: "tape" }, "INDEX_TAPE is not set: it must name a file where INDEX_FEED is tape"],
+  [{ INDEX_FEED: "ccxt" }, "INDEX_EXCHANGES is not set: it must name exchanges where INDEX_FEED is ccxt"],
+  [{ ...production, INDEX_FEED: "synthetic" },
+    "INDEX_FEED is \"synthetic\": it must be push or ccxt in production: a synthetic index is for trying the venue out"],
+  [{ TRUST_PROXY: "17" }, "TRUST_PROXY is \"17\": it must be off, on, or how many proxies stand before the venue, 1 to 16"],
+  [{ OPERATOR_TOKEN: "short" }, "OPERATOR_TOKEN has 5 characters: it must have at least 16"],
+  [{ SIGNER_SECRET: "x" }, "SIGNER_SECRET has 1 character: it must have at least 16"],
+  [{ SIGNER_URL: "https://signer.example" }, "SIGNER_TOKEN is not set: it must be set where SIGNER_URL is"],
+  [{ SIGNER_TOKEN: "y".repeat(16) }, "SIGNER_URL is not set: it must be set where SIGNER_TOKEN is"],
+  [{ SIGNER_URL: "https://me:hidden@signer.example", SIGNER_TOKEN: "y".repeat(16) },
+    "SIGNER_URL is \"https://...@signer.example\": it must be scheme, host and port alone, as https://signer.internal:8090"],
+  [{ LEDGER_TOKEN: "t" }, "LEDGER_URL is not set: it must be set where LEDGER_TOKEN is"],
+  [{ LEDGER_URL: "participant" },
+    "LEDGER_URL is \"participant\": it must be scheme, host and port alone, as https://participant.internal:7575"],
+  [{ ...production, SIGNER_SECRET: "" }, "SIGNER_SECRET is not set: it must be set outside development, with at least 16 characters"],
+  [{ ...production, RATE_LIMIT_PER_MINUTE: "6001" }, "RATE_LIMIT_PER_MINUTE is \"6001\": it must be at most 6000 in production"],
+  [{ ...production, PUBLIC_ORIGIN: "" }, "PUBLIC_ORIGIN is not set: it must be set outside development: passkeys are bound to it"],
+  [{ PUBLIC_ORIGIN: "https://venue.example", RP_ID: "evil.example" },
+    "RP_ID is \"evil.example\": it must be the domain of PUBLIC_ORIGIN (venue.example) or one that it lies in"],
+  [{ TLS_CERT: "a.pem" }, "TLS_KEY is not set: it must be set where TLS_CERT is"],
+  [{ TLS_KEY: "a.pem" }, "TLS_CERT is not set: it must be set where TLS_KEY is"],
+  [{ WORKLOAD_JWKS: "a.json" }, "WORKLOAD_ISSUER is not set: it must be set where another of the WORKLOAD_ settings is"],
+  [{ INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "3" },
+    "INDEX_MIN_SOURCES is \"3\": it must be at most 2, as many as INDEX_EXCHANGES names"],
+  [{ INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken" },
+    "INDEX_EXCHANGES is \"kraken\": at least two exchanges are needed: one alone has nobody to contradict it"],
+  [{ PORT: "x", SEGMENT_MIB: "1" },
+    "PORT is \"x\": it must be a whole number from 0 to 65535\nSEGMENT_MIB is \"1\": it must be a whole number from 2 to 4096"]
+]
+
+test("every setting of the venue that is wrong is said in a sentence", () => {
+  expect(rows.flatMap(([variables, expected]) => {
+    const told = said(config, variables)
+    return told === expected ? [] : [{ variables, told, expected }]
+  })).toEqual([])
+})
+
+test("and the signer's", () => {
+  const told = [
+    said(processConfig, {}),
+    said(processConfig, { SIGNER_SECRET: "s".repeat(16), SIGNER_TOKEN: "secret" }),
+    said(signer, { TREASURY_WITHDRAWAL_LIMIT: "0" }),
+    said(signer, { TREASURY_DAILY_LIMIT: "1.1234567" }),
+    said(signer, { LEDGER_USER_ID: "a b" }),
+    said(signer, { LEDGER_SYNCHRONIZER_ID: "a b" }),
+    said(signer, { LEDGER_CUSTODY_PACKAGE_ID: "#name" }),
+    said(signer, { LEDGER_TOKEN_PACKAGE_ID: "#name" }),
+    said(signer, { LEDGER_TOKEN_ADMIN: "nobody" }),
+    said(signer, { VENUE_ENVIRONMENT: "testnet", PUBLIC_ORIGIN: "https://venue.example" }).split("\n")[0]
+  ]
+  expect(told).toEqual([
+    "SIGNER_SECRET is not set: it must be set, with at least 16 characters",
+    "SIGNER_TOKEN has 6 characters: it must have at least 16",
+    "TREASURY_WITHDRAWAL_LIMIT is \"0\": it must be USDC above zero, with at most six decimals",
+    "TREASURY_DAILY_LIMIT is \"1.1234567\": it must be USDC above zero, with at most six decimals",
+    "LEDGER_USER_ID is \"a b\": it must be a user's id of the ledger, 1 to 128 characters without spaces",
+    "LEDGER_SYNCHRONIZER_ID is \"a b\": it must be a synchronizer's id, as name::fingerprint, at most 255 letters, digits, :, _ and -",
+    "LEDGER_CUSTODY_PACKAGE_ID is \"#name\": it must be a package's id, at most 64 letters, digits, _ and -",
+    "LEDGER_TOKEN_PACKAGE_ID is \"#name\": it must be a package's id, at most 64 letters, digits, _ and -",
+    "LEDGER_TOKEN_ADMIN is \"nobody\": it must be a party's id of the ledger, as name::fingerprint",
+    "LEDGER_USER_ID is not set: it must be set outside development"
+  ])
+})

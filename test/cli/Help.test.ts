@@ -1,0 +1,153 @@
+/** What the tools say of themselves, and the exit codes that they document: each is come to. */
+import * as fs from "node:fs"
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
+import * as os from "node:os"
+import * as path from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Result, run } from "./Tool.js"
+
+const tool = (name: string, ...args: ReadonlyArray<string>): Promise<Result> =>
+  run(`dist/tools/${name}.js`, args, { OPERATOR_TOKEN: "token-of-tests" })
+
+describe("--help", () => {
+  test("of a tool: its commands first, then its exit codes, in plain text", async () => {
+    const { code, stderr, stdout } = await tool("venue", "--help")
+    expect([code, stderr]).toEqual([0, ""])
+    expect(stdout).not.toContain("\x1b")
+    const lines = stdout.split("\n")
+    expect(lines[2]).toBe("COMMANDS")
+    expect(lines[3]).toMatch(/^  status +Whether the venue takes requests/)
+    expect(stdout).toMatch(/\n {2}market put +Puts a market/)
+    expect(stdout.indexOf("COMMANDS")).toBeLessThan(stdout.indexOf("EXIT CODES"))
+  })
+
+  test("of a group and of a command: what each takes", async () => {
+    const [group, command] = await Promise.all([tool("venue", "journal"), tool("venue", "market", "put", "-h")])
+    expect(group.stdout.split("\n").slice(2, 6)).toEqual([
+      "COMMANDS",
+      expect.stringMatching(/^  info /),
+      expect.stringMatching(/^  tail /),
+      expect.stringMatching(/^  cut /)
+    ])
+    expect(command.stdout).toContain("  venue market put [--url text] [--data text] [--key text] [--dry-run] <file>")
+    expect(command.stdout).toMatch(/\n {2}--dry-run +Shows what would change/)
+    expect([group.code, command.code]).toEqual([0, 0])
+  })
+
+  test("of the others", async () => {
+    const said = await Promise.all(["replay", "signer", "ledger"].map((name) => tool(name, "--help")))
+    expect(said.map(({ code, stdout }) => [code, /OPTIONS\n {2}--\w+/.test(stdout), stdout.includes("EXIT CODES")]))
+      .toEqual(said.map(() => [0, true, true]))
+  })
+
+  test("and a fault of the command line is plain text too, where nobody looks on", async () => {
+    const { code, stderr, stdout } = await tool("venue", "bogus")
+    expect([code, stdout]).toEqual([3, ""])
+    expect(stderr).toContain("Invalid subcommand")
+    expect(stderr).not.toContain("\x1b")
+  })
+})
+
+describe("an exit code", () => {
+  let server: http.Server
+  let url: string
+  let folder: string
+
+  beforeAll(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), "venue-codes-"))
+    fs.mkdirSync(path.join(folder, "broken/journal"), { recursive: true })
+    fs.writeFileSync(path.join(folder, "text.json"), "{}")
+    server = http.createServer((request, response) => {
+      response.statusCode = 404
+      request.resume().on("end", () =>
+        response.end(JSON.stringify({
+          version: "external-rest-error/v1",
+          requestId: "req_1",
+          code: "market_not_found",
+          safeMessage: "There is no such market.",
+          retryable: false,
+          recoveryActions: [],
+          occurredAtEpochMs: 1
+        })))
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(async () => {
+    await new Promise((resolve) => server.close(resolve))
+    fs.rmSync(folder, { recursive: true })
+  })
+
+  const remote: ReadonlyArray<ReadonlyArray<string>> = [
+    ["halt"],
+    ["resume"],
+    ["market", "list"],
+    ["market", "show", "A-USDC-PERP"],
+    ["market", "put", "fixtures/market.json"],
+    ["market", "put", "--dry-run", "fixtures/market.json"],
+    ["market", "status", "A-USDC-PERP", "open"],
+    ["market", "delist", "--yes", "A-USDC-PERP"],
+    ["index", "A-USDC-PERP", "1"],
+    ["cancel", "--order", "ord_1"],
+    ["fund", "add", "1"],
+    ["credit", "--account", "acc_1", "--amount", "1"],
+    ["flags", "--account", "acc_1", "--set", "disabled"],
+    ["limits", "--retention", "1h"],
+    ["reconcile"],
+    ["withdrawals", "stop"],
+    ["withdrawals", "allow"],
+    ["demo"]
+  ]
+
+  /** Side by side, a few at a time. */
+  const codesOf = async (lines: ReadonlyArray<ReadonlyArray<string>>): Promise<ReadonlyArray<string>> => {
+    const codes: Array<string> = []
+    for (let at = 0; at < lines.length; at += 4) {
+      const part = await Promise.all(lines.slice(at, at + 4).map(async (line) => {
+        const [name = "", ...args] = line
+        return `${line.slice(0, 3).join(" ")}: ${(await tool(name, ...args)).code}`
+      }))
+      codes.push(...part)
+    }
+    return codes
+  }
+  const expected = (lines: ReadonlyArray<ReadonlyArray<string>>, code: number) =>
+    lines.map((line) => `${line.slice(0, 3).join(" ")}: ${code}`)
+
+  test("of 1 is every operator's command's that the venue refuses", async () => {
+    const lines = remote.map((line) => ["venue", ...line, "--url", url])
+    expect(await codesOf(lines)).toEqual(expected(lines, 1))
+  })
+
+  test("of 2 is that of who gets no answer, and of what cannot be read", async () => {
+    const nobody = ["--url", "http://127.0.0.1:1"]
+    const lines = [
+      ["venue", "status", ...nobody],
+      ["venue", "limits", ...nobody],
+      ["venue", "connect", ...nobody, "--key-file", path.join(folder, "keys.json")]
+    ]
+    expect(await codesOf(lines)).toEqual(expected(lines, 2))
+  })
+
+  test("of 3 is that of a wrong command line, file or setting", async () => {
+    const nowhere = ["--data", path.join(folder, "nowhere")]
+    const lines = [
+      ["venue", "demo", "--accounts", "0"],
+      ["venue", "market", "put", path.join(folder, "text.json")],
+      ["venue", "index", "A-USDC-PERP", "x"],
+      ["venue", "cancel"],
+      ["venue", "journal", "info", ...nowhere],
+      ["venue", "journal", "tail", ...nowhere],
+      ["venue", "journal", "cut", "--at", "0"],
+      ["venue", "audit", "--from", "0"],
+      ["venue", "bundle", "--out", path.join(folder, "x"), ...nowhere],
+      ["venue", "verify-solvency", "--proof", path.join(folder, "none.json")],
+      ["venue", "connect", "--lifetime", "1"],
+      ["replay", "--verify", ...nowhere],
+      ["signer", "--port", "0", ...nowhere],
+      ["ledger", "--port", "70000", ...nowhere]
+    ]
+    expect(await codesOf(lines)).toEqual(expected(lines, 3))
+  })
+})

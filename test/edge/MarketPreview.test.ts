@@ -1,0 +1,103 @@
+/** What an operator reads of markets and is told of other parameters, over the real engine. `ask` checks every schema. */
+import { expect, test } from "vitest"
+import * as Market from "../../src/domain/Market.js"
+import { bodyOf, parameters as parametersOf } from "../../src/edge/operator/MarketBody.js"
+import { parameters } from "../engine/drive.js"
+import * as Fake from "./FakeVenue.js"
+import { LiveVenue, marketId } from "./LiveVenue.js"
+
+const dayMs = 86_400_000
+const key = Fake.operatorToken
+
+const make = async (countedAtOnce = 256) => {
+  const venue = LiveVenue.make({ orders: 10_000, idempotencyKeys: 10_000, countedAtOnce })
+  const [alice, bob] = await venue.traders(2, "60")
+  await venue.place(bob!, { side: "sell", quantity: "5.000" })
+  await venue.place(alice!, { quantity: "5.000" })
+  const listed = async () => Fake.json(await venue.ask({ target: "/v1/operator/markets", key }))
+  const preview = async (body: object, of = marketId) => {
+    const response = await venue.ask({ method: "POST", target: `/v1/operator/markets/${of}/preview`, body, key })
+    return { status: response.status, ...Fake.json(response) }
+  }
+  const put = async (idempotencyKey: string, body: object, of = marketId) => {
+    const response = await venue.ask({ method: "PUT", target: `/v1/operator/markets/${of}`, body, key, idempotencyKey })
+    return { status: response.status, ...Fake.json(response) }
+  }
+  const body = (await listed()).markets.find((each: { readonly marketId: string }) => each.marketId === marketId).parameters
+  return { venue, listed, preview, put, body }
+}
+
+test("what is read of a market puts the very same market", async () => {
+  const { body, listed, preview, put } = await make()
+  expect(await preview(body)).toMatchObject({ status: 200, outcome: "at_once", refusal: null, differences: [] })
+  const before = await listed()
+  expect((await put("same", body)).status).toBe(200)
+  expect((await listed()).markets).toEqual(before.markets)
+  // Of any parameters: each is named, and comes back as it was.
+  const odd = { ...parameters("AAA"), impactNotionalAtoms: 1_234_567, fundingCapE9: 7, logoUrl: "https://venue.example/a.svg" }
+  expect(parametersOf(odd.marketId, bodyOf(odd))).toEqual(odd)
+  expect(Object.keys(bodyOf(odd)).length).toBe(Object.keys(Market.Parameters.fields).length - 4)
+})
+
+test("a preview is what putting comes to, and changes nothing", async () => {
+  const { body, listed, preview, put, venue } = await make()
+  const tighter = {
+    ...body,
+    initialMarginBps: 2000,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 1500 }],
+    maxLeverageX: 5
+  }
+  const earliest = venue.atEpochMs + dayMs
+  const before = await listed()
+  // 500 USDC of notional with 60 behind it: 100 of initial and 75 of maintenance margin are asked for.
+  const touched = { underInitialMargin: 2, underMaintenanceMargin: 2, openInterest: "5.000", openOrders: 0 }
+  const refused = await preview(tighter)
+  expect(refused).toMatchObject({ status: 200, outcome: "refused", ...touched })
+  expect(refused.refusal).toMatchObject({ code: "invalid_request", rejectionGuard: "notice_required", nearest: String(earliest) })
+  expect(refused.differences).toEqual([
+    { parameter: "initialMarginBps", from: body.initialMarginBps, to: 2000 },
+    { parameter: "maintenanceMarginTiers", from: body.maintenanceMarginTiers, to: tighter.maintenanceMarginTiers },
+    { parameter: "maxLeverageX", from: body.maxLeverageX, to: 5 }
+  ])
+  expect(await preview({ ...tighter, effectiveAtEpochMs: earliest })).toMatchObject({ outcome: "announced", refusal: null, ...touched })
+  expect(await preview({ ...body, takerFeeBps: body.takerFeeBps + 1 })).toMatchObject({
+    outcome: "at_once",
+    withdrawsAnnounced: false,
+    underInitialMargin: 0
+  })
+  expect(await preview({ ...body, minQuantity: "6.000", maxQuantity: "10.000" })).toMatchObject({
+    outcome: "refused",
+    refusal: { rejectionGuard: "position_stranded" }
+  })
+  expect(await preview({ ...body, priceScale: 2 })).toMatchObject({ outcome: "refused", refusal: { code: "invalid_request" } })
+  expect(await preview(body, "NEW-USDC-PERP")).toMatchObject({ outcome: "created", openOrders: 0 })
+  expect(await preview({ ...body, effectiveAtEpochMs: earliest }, "NEW-USDC-PERP")).toMatchObject({ outcome: "refused" })
+  expect(await preview(body, "nothing")).toMatchObject({ status: 400, code: "invalid_request" })
+  expect(await preview({ ...body, maxLeverageX: 0 })).toMatchObject({ status: 400, code: "invalid_request" })
+  expect(await listed()).toEqual(before)
+  // The same decisions, made.
+  expect((await put("now", tighter)).rejectionGuard).toBe("notice_required")
+  expect((await put("then", { ...tighter, effectiveAtEpochMs: earliest })).announced).toMatchObject({ effectiveAtEpochMs: earliest })
+  expect(await preview(body)).toMatchObject({ outcome: "at_once", withdrawsAnnounced: true })
+  expect((await listed()).markets[0].announced).toMatchObject({ effectiveAtEpochMs: earliest, maxLeverageX: 5 })
+  expect((await put("new", body, "NEW-USDC-PERP")).status).toBe(200)
+  expect((await listed()).markets.at(-1)).toMatchObject({ marketId: "NEW-USDC-PERP", status: "draft" })
+})
+
+test("whom it touches is counted part by part, and comes to the same", async () => {
+  const { body, preview } = await make(1)
+  const tighter = {
+    ...body,
+    initialMarginBps: 2000,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 1500 }],
+    maxLeverageX: 5
+  }
+  expect(await preview(tighter)).toMatchObject({ underInitialMargin: 2, underMaintenanceMargin: 2 })
+})
+
+test("nobody but the operator sees drafts and previews", async () => {
+  const { body, venue } = await make()
+  const listed = await venue.ask({ target: "/v1/operator/markets" })
+  const previewed = await venue.ask({ method: "POST", target: `/v1/operator/markets/${marketId}/preview`, body })
+  expect([listed.status, previewed.status]).toEqual([401, 401])
+})
