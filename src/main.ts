@@ -318,7 +318,7 @@ const stopMs = 9_500
 /** How long it waits, when all is done, for operations on files that have not returned. */
 const fileMs = 500
 
-const tell = (message: string): void => void process.stderr.write(`venue: ${message}\n`)
+const tell = (message: string): void => NodeLog.lastWord("venue", message)
 
 /** Whether the system still works on an operation on a file. */
 const worksOnFiles = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback")
