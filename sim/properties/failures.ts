@@ -131,7 +131,8 @@ export const failures: Property<State> = {
     if (seen._tag !== "Answered") return holds
     const { answer, call } = seen
     const id = answer.headers["x-request-id"]
-    if (id === undefined || !/^req_[0-9a-f]{24}$/.test(id)) return broken(`${call.target} is answered with the id ${String(id)}`)
+    if (id === undefined || !/^req_[0-9a-f]{24}(?:_[1-9a-z][0-9a-z]*)?$/.test(id))
+      return broken(`${call.target} is answered with the id ${String(id)}`)
     if (ids.has(id)) return broken(`${call.target} is answered with the id ${id}, which another request has`)
     ids.add(id)
     // A venue that is not ready says so in full, which is no failure of the request.

@@ -16,6 +16,8 @@ interface State {
     readonly body: string
     readonly answer: string
     readonly status: number
+    /** Whether an answer has told it as decided just now, and not as a repeat. */
+    isTold: boolean
   }>
   /** The record that carried each scope. */
   readonly records: Map<string, number>
@@ -90,8 +92,9 @@ export const idempotency: Property<State> = {
     }
     if (!isDecision(answer, call)) return holds
     const text = answer.text.replace(moving, "")
+    const isRepeat = answer.headers["idempotent-replayed"] === "true"
     if (first === undefined) {
-      state.answers.set(decided, { request, body: call.body, answer: text, status: answer.status })
+      state.answers.set(decided, { request, body: call.body, answer: text, status: answer.status, isTold: !isRepeat })
       return holds
     }
     if (first.request !== request) {
@@ -102,6 +105,9 @@ export const idempotency: Property<State> = {
     if (first.status !== answer.status || !isSame) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint}: first ${first.status} ${first.answer}, then ${answer.status} ${text}`)
     }
+    if (!isRepeat && first.isTold)
+      return broken(`key ${call.idempotencyKey} of ${call.endpoint} is answered twice as if it was decided just now`)
+    first.isTold ||= !isRepeat
     return holds
   }
 }

@@ -51,6 +51,17 @@ export const parsePartyChangeId = (id: string): number | undefined => parse("pch
 /** What a deposit is called in one of its parts: `fin_...` what its owner asked for, `adm_...` the treasury's, `eng_...` the credit. */
 export const partOfDeposit = (prefix: "fin_" | "adm_" | "eng_", number: number): string => text(prefix, number)
 
+/** The `req_...` of an answer that a record decided: the id that the request drew, and the record's sequence. */
+export const requestId = (drawn: string, sequence: number): string => `${drawn}_${sequence.toString(36)}`
+/** What a request's id says: undefined for what is none, without a sequence where no record decided anything. */
+export const parseRequestId = (id: string): { readonly sequence: number | undefined } | undefined => {
+  const [, drawn, suffix] = /^(req_[0-9a-f]{24})(?:_([0-9a-z]{1,11}))?$/.exec(id) ?? []
+  if (drawn === undefined) return undefined
+  if (suffix === undefined) return { sequence: undefined }
+  const sequence = Number.parseInt(suffix, 36)
+  return sequence >= 1 && Number.isSafeInteger(sequence) && requestId(drawn, sequence) === id ? { sequence } : undefined
+}
+
 /** A SHA-256 in lowercase hex: of a secret, of a state. */
 export const sha256Pattern = /^[0-9a-f]{64}$/
 

@@ -57,6 +57,13 @@ const limitHeaders = {
   "RateLimit-Remaining": told("How many of them are left, behind this one."),
   "RateLimit-Reset": told("Seconds until the window ends.")
 }
+const repeatHeaders = {
+  "Idempotent-Replayed": {
+    description: "`true` where this tells again what was decided of an earlier request with the same Idempotency-Key and body; "
+      + "absent otherwise.",
+    schema: { type: "string", enum: ["true"] }
+  }
+}
 const retryHeaders = { "Retry-After": told("Seconds to wait before the same request is sent again: 1 to 60.") }
 
 /** An operation of the document, as far as it is looked at here. */
@@ -88,6 +95,18 @@ const withOperations = (
 /** The answers of an operation, each as `change` makes it. */
 const answersOf = ({ responses }: Documented, change: (answer: object, status: string) => object): Documented["responses"] =>
   Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, change(answer, status)]))
+
+/** What tells that an answer repeats a decision, on every answer that may: of what takes an Idempotency-Key and is decided. */
+const withRepeats = (document: Record<string, unknown>): Record<string, unknown> =>
+  withOperations(document, (operation, { headersSchema }) =>
+    headersSchema === undefined ? operation : {
+      ...operation,
+      responses: answersOf(operation, (answer, status) =>
+        undecided.has(status) ? answer : { ...answer, headers: { ...(answer as { readonly headers?: object }).headers, ...repeatHeaders } })
+    })
+
+/** Answers that are never remembered. */
+const undecided = new Set(["401", "429", "500", "501", "503"])
 
 /** The headers of limits, on the answers of what is limited: an operator's route only where it refuses whoever asks. */
 const withLimits = (document: Record<string, unknown>): Record<string, unknown> =>
@@ -131,8 +150,8 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Title, "Perpetuum")
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
-    + "Every response carries x-request-id. A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, (document) => withHead(withLimits(withOptionalBodies(withoutDecodeError(document)))))
+    + "Every response carries x-request-id, which names the record that decided it, if one did. A response is sent only after what it says is durable.")
+  .annotate(OpenApi.Transform, (document) => withHead(withRepeats(withLimits(withOptionalBodies(withoutDecodeError(document))))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

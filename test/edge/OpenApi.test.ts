@@ -80,14 +80,15 @@ test("a route without a contract, or a contract without a route, is a defect at 
   expect(() => Router.make(Contract.endpoints, services, () => "ready", all)).not.toThrow()
 })
 
-test("it documents the headers of limits where they are sent", async () => {
+test("it documents the headers of limits and of repeats where they are sent", async () => {
   const { paths } = await document()
   const headersOf = (path: string, method: string, status: number) => Object.keys(paths[path][method].responses[status].headers ?? {})
   const usual = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
-  expect(headersOf("/v1/orders", "post", 200)).toEqual(usual)
+  expect(headersOf("/v1/orders", "post", 200)).toEqual([...usual, "Idempotent-Replayed"])
+  expect(headersOf("/v2/order", "post", 422)).toEqual([...usual, "Idempotent-Replayed"])
   expect(headersOf("/v1/orders", "post", 429)).toEqual([...usual, "Retry-After"])
   expect(headersOf("/v1/markets", "head", 200)).toEqual(usual)
   expect(headersOf("/healthz", "get", 200)).toEqual([])
-  expect(headersOf("/v1/operator/engine/halt", "put", 200)).toEqual([])
+  expect(headersOf("/v1/operator/engine/halt", "put", 200)).toEqual(["Idempotent-Replayed"])
   expect(headersOf("/v1/operator/engine/halt", "put", 401)).toEqual(usual)
 })

@@ -1,7 +1,6 @@
 /**
  * The kept HTTP exchanges: a new venue answers each request as it is kept, byte for byte, and records the same files.
- * Only the id that each request gets is another: it is random by intent, so that ids tell nothing of the traffic
- * between them.
+ * Only the id that each request gets is another: it is random by intent, but for the record that decided it.
  */
 import * as fs from "node:fs"
 import { expect, test } from "vitest"
@@ -15,7 +14,7 @@ const chapters = names.map(
   (name) => [name, JSON.parse(fs.readFileSync(`${directory}/${name}`, "utf8")) as Array<Exchanges.Exchange>] as const
 )
 
-const requestId = /req_[0-9a-z]{16,}/g
+const requestId = /req_[0-9a-z]{16,}(?:_[0-9a-z]+)?/g
 
 /** What is answered otherwise on purpose since these were kept: where there is GET, there is HEAD. */
 const withHead = /"allow": ?"GET(?:, HEAD)?/g
@@ -27,8 +26,15 @@ const lastUse = /(\\?"lastUsedAtEpochMs\\?":)(?:null|\d+)/g
 const settled = (text: string): string =>
   text.replace(requestId, "req_random").replace(withHead, "\"allow\":\"GET, HEAD").replace(lastUse, "$1null")
 
-/** An answer as it was before marks and funding: without what was added, and with the rates that were not reckoned. */
-const withoutFunding = ({ body, ...response }: Exchanges.Exchange["response"]) => ({ ...response, body: Kept.asBefore(body) })
+/**
+ * An answer as it was before marks and funding: without what was added, and with the rates that were not reckoned. That it repeats
+ * a decision is told since.
+ */
+const withoutFunding = ({ body, headers: { "idempotent-replayed": _, ...headers }, ...response }: Exchanges.Exchange["response"]) => ({
+  ...response,
+  headers,
+  body: Kept.asBefore(body)
+})
 
 const settledResponse = (response: Exchanges.Exchange["response"]): unknown => JSON.parse(settled(JSON.stringify(withoutFunding(response))))
 

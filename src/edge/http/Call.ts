@@ -1,4 +1,5 @@
 /** One request under way: what it asks, and the one answer it gets. */
+import * as Ids from "../../domain/Ids.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
@@ -73,6 +74,10 @@ export class Call {
   private limit = 0
   private remaining = 0
   private resetSeconds = 0
+  /** The record that decided it: of several the last; 0 where nothing was decided. */
+  private decidedBy = 0
+  /** Whether all that was decided is told again, of earlier requests under the same keys. */
+  private isRepeated = false
 
   constructor(
     readonly services: Services,
@@ -82,10 +87,23 @@ export class Call {
     readonly params: Params,
     /** Behind the question mark, as sent; empty where there was none. */
     readonly query: string,
-    readonly requestId: string,
+    /** Random, and this request's alone. */
+    private readonly drawnId: string,
     private readonly reply: Reply
   ) {
     this.begunAtNanos = services.monotonicNanos()
+  }
+
+  /** What the answer, and what is logged of the request, is known by: behind a decision it names the record. */
+  get requestId(): string {
+    return this.decidedBy === 0 ? this.drawnId : Ids.requestId(this.drawnId, this.decidedBy)
+  }
+
+  /** Notes a command's outcome: the answer will tell by which record it was decided, and whether that was done before. */
+  decided({ refusal, replayed, sequence }: Outcome): void {
+    if (refusal !== Refusal.none) return
+    this.isRepeated = replayed && (this.decidedBy === 0 || this.isRepeated)
+    this.decidedBy = sequence
   }
 
   /** Where the request comes from, behind the venue's own proxies: an address, or the network of one of version 6. */
@@ -106,8 +124,9 @@ export class Call {
     const usual: Readonly<Record<string, string>> = contentType === ""
       ? { "x-request-id": this.requestId, ...kept }
       : { "content-type": contentType, "x-request-id": this.requestId, ...kept }
-    return this.limit === 0 ? usual : {
-      ...usual,
+    const told = this.isRepeated ? { ...usual, "idempotent-replayed": "true" } : usual
+    return this.limit === 0 ? told : {
+      ...told,
       "ratelimit-limit": String(this.limit),
       "ratelimit-remaining": String(this.remaining),
       "ratelimit-reset": String(this.resetSeconds)

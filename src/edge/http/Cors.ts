@@ -10,7 +10,7 @@ const keptSeconds = "600"
 
 const methods = "GET, HEAD, POST, PUT, DELETE"
 const requestHeaders = "authorization, content-type, idempotency-key"
-const answerHeaders = "x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, allow"
+const answerHeaders = "x-request-id, idempotent-replayed, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, allow"
 
 /** What a page is told of an answer to it. */
 const allowing = (origin: string): Readonly<Record<string, string>> => ({

@@ -17,6 +17,7 @@ import type { Described } from "./Endpoint.js"
 import { assert } from "../../domain/Assert.js"
 import * as Errors from "./Errors.js"
 import * as Requests from "./Requests.js"
+import * as Underway from "./Underway.js"
 
 /** A response body that is already text, for what is too dear to build as values. Tests hold it to the schema. */
 export class Rendered {
@@ -157,7 +158,9 @@ export const serve = (
   return (call, { trader }) => {
     const input = read(call)
     if (Requests.isFailure(input)) return call.fail(input)
-    const effect = Effect.suspend(() => handle({ ...input, trader, remoteAddress: call.remoteAddress }))
+    const effect = Effect.suspend(() => handle({ ...input, trader, remoteAddress: call.remoteAddress })).pipe(
+      Effect.locally(Underway.call, call)
+    )
     Runtime.runCallback(runtime)(effect, {
       onExit: (exit) => {
         try {

@@ -1,5 +1,6 @@
 /** Commands on their way to the writer, and their outcomes on the way back: as callbacks for the hot routes, as Effects for others. */
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import { assert } from "../../domain/Assert.js"
 import type * as Market from "../../domain/Market.js"
 import type { Header } from "../../operations/Header.js"
@@ -10,6 +11,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { Call, Services } from "./Call.js"
 import * as Errors from "./Errors.js"
 import type { Admitted } from "./Route.js"
+import * as Underway from "./Underway.js"
 
 /** Who sends a command, under which key, and what was sent: the same on every one of a client's. */
 type Sender = Exclude<keyof Header, "operation">
@@ -41,6 +43,7 @@ export const submit = (
   metrics.stages.edge.record(monotonicNanos() - call.begunAtNanos)
   call.services.submit(sent, (outcome) => {
     try {
+      call.decided(outcome)
       if (!call.failedWhole(outcome)) answer(outcome)
     } catch (cause) {
       call.crash(cause)
@@ -97,18 +100,20 @@ export const submitted = (
   command: Command,
   market?: Market.Parameters
 ): Effect.Effect<Outcome, Errors.Failure> =>
-  Effect.async<Outcome, Errors.Failure>((resume) => {
-    submit(command, (outcome) => {
-      const decided = outcome.entries.find(isRefused)
-      resume(
-        outcome.refusal !== Refusal.none
-          ? Effect.fail(Errors.refused(outcome.refusal))
-          : decided !== undefined
-          ? Effect.fail({
-            ...Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)),
-            decidedAtEpochMs: outcome.atEpochMs
-          })
-          : Effect.succeed(outcome)
-      )
-    })
-  })
+  Effect.flatMap(FiberRef.get(Underway.call), (call) =>
+    Effect.async<Outcome, Errors.Failure>((resume) => {
+      submit(command, (outcome) => {
+        call?.decided(outcome)
+        const decided = outcome.entries.find(isRefused)
+        resume(
+          outcome.refusal !== Refusal.none
+            ? Effect.fail(Errors.refused(outcome.refusal))
+            : decided !== undefined
+            ? Effect.fail({
+              ...Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)),
+              decidedAtEpochMs: outcome.atEpochMs
+            })
+            : Effect.succeed(outcome)
+        )
+      })
+    }))

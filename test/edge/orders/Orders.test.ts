@@ -1,6 +1,8 @@
 /** Placing, cancelling and reading orders: what is asked of the engine, and what is said of its decisions. */
 import { describe, expect, test } from "vitest"
+import * as Ids from "../../../src/domain/Ids.js"
 import { Refusal } from "../../../src/domain/Refusal.js"
+import * as Contract from "../../../src/edge/Contract.js"
 import * as Fingerprint from "../../../src/operations/Fingerprint.js"
 import { noAutoClose } from "../../../src/operations/accounts/AutoClose.js"
 import { Principal } from "../../../src/operations/Header.js"
@@ -117,8 +119,35 @@ describe("native placement", () => {
     const again = await place(fake)
     expect(again.body).toBe(first.body)
     expect(again.headers["x-request-id"]).not.toBe(first.headers["x-request-id"])
+    // Each names the record that decided it, and only the repeat says that it is one.
+    const { sequence } = Ids.parseRequestId(first.headers["x-request-id"]!)!
+    expect(sequence).toBeGreaterThan(0)
+    expect(Ids.parseRequestId(again.headers["x-request-id"]!)).toEqual({ sequence })
+    expect([first, again].map(({ headers }) => headers["idempotent-replayed"])).toEqual([undefined, "true"])
     const other = await place(fake, { quantity: "0.26" })
     expect([other.status, Fake.json(other).code]).toEqual([409, "idempotency_key_conflict"])
+  })
+
+  test("a repeat says that it is one, whatever the route and whether it is refused or done", async () => {
+    const fake = Fake.make()
+    const asks: ReadonlyArray<Fake.Ask> = [
+      { target: "/v2/order", body: Contract.examples.createOrder.body, key: fake.keys.alice, idempotencyKey: "compat" },
+      {
+        target: "/v1/orders/ord_1/cancel",
+        body: { accountId: fake.accounts[0], marketId: "BTC-USDC-PERP" },
+        key: fake.keys.alice,
+        idempotencyKey: "refused"
+      },
+      { method: "PUT", target: "/v1/operator/engine/halt", key: Fake.operatorToken, idempotencyKey: "halt" }
+    ]
+    for (const ask of asks) {
+      const [first, again] = [await fake.ask(ask), await fake.ask(ask)]
+      expect([ask.target, again.status]).toEqual([ask.target, first.status])
+      expect([ask.target, first, again].map((each) => typeof each === "string" ? each : each.headers["idempotent-replayed"]))
+        .toEqual([ask.target, undefined, "true"])
+    }
+    const undecided = await fake.ask({ target: "/v1/orders", body: {}, key: fake.keys.alice, idempotencyKey: "none" })
+    expect(Ids.parseRequestId(undecided.headers["x-request-id"]!)).toEqual({ sequence: undefined })
   })
 
   test("another spelling of the same number is the same body", async () => {

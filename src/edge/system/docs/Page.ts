@@ -196,7 +196,10 @@ const introduction = (document: Document): Html =>
     prose("Requests take plain decimal strings on `/v1` and JSON numbers on `/v2`, never more decimals than the market has. "
       + "Unknown members of a body and repeated query parameters are refused. A body is JSON in UTF-8, at most 64 KiB.")
   }</li>
-<li>${prose("Every answer carries `x-request-id`. Nothing is answered before what it says is durable in the journal.")}</li>
+<li>${
+    prose("Every answer carries `x-request-id`: random, and behind it, where a record of the journal decided the request, that "
+      + "record's sequence in base 36 (`npm run replay -- --request` finds it). Nothing is answered before what it says is durable in the journal.")
+  }</li>
 </ul>
 <h2 id="authentication">Authentication</h2>
 <p>${
@@ -206,8 +209,8 @@ const introduction = (document: Document): Html =>
 <h2 id="idempotency">Idempotency</h2>
 <p>${
     prose("Whatever changes something needs an `Idempotency-Key`, 1 to 255 visible ASCII characters, in the scope of account "
-      + "and operation. The same key with the same body gets the original answer, byte for byte but for `requestId`, and does "
-      + "nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, refusals included, until the "
+      + "and operation. The same key with the same body gets the original answer, byte for byte but for `requestId`, with the header "
+      + "`Idempotent-Replayed: true`, and does nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, refusals included, until the "
       + "retention after the orders it made have ended: 24 h, unless `GET /v1/limits` tells another. What was not decided (a malformed "
       + "request, 429, 503) is not.")
   }</p>`
