@@ -106,7 +106,7 @@ const withRepeats = (document: Record<string, unknown>): Record<string, unknown>
     })
 
 /** Answers that are never remembered. */
-const undecided = new Set(["401", "429", "500", "501", "503"])
+const undecided: ReadonlySet<string> = new Set(["401", "429", "500", "501", "503"])
 
 /** The headers of limits, on the answers of what is limited: an operator's route only where it refuses whoever asks. */
 const withLimits = (document: Record<string, unknown>): Record<string, unknown> =>
@@ -150,7 +150,8 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Title, "Perpetuum")
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
-    + "Every response carries x-request-id, which names the record that decided it, if one did. A response is sent only after what it says is durable.")
+    + "Every response carries x-request-id, which names the record that decided it, if one did. "
+    + "A response is sent only after what it says is durable.")
   .annotate(OpenApi.Transform, (document) => withHead(withRepeats(withLimits(withOptionalBodies(withoutDecodeError(document))))))
 
 /** Every endpoint, in the order of the contract. */

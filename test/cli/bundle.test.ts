@@ -11,6 +11,7 @@ import * as Redact from "../../src/cli/bundle/Redact.js"
 import * as Source from "../../src/cli/bundle/Source.js"
 import * as Follow from "../../src/cli/replay/Follow.js"
 import * as Story from "../../src/cli/replay/Story.js"
+import * as BundleTask from "../../src/cli/venue/BundleTask.js"
 import * as Verify from "../../src/cli/replay/Verify.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { programVersion } from "../../src/domain/Version.js"
@@ -589,6 +590,40 @@ describe("the commands", { timeout: 120_000 }, () => {
     expect(told!.stdout).toContain(`${recording.accountId(1)} opened`)
   })
 
+  it("make the bundle of an order's life, by whatever names the order", async () => {
+    const ends = new Map<number, number>()
+    let ending: Array<number> = []
+    for (const event of recording.events) {
+      if (event.event === "OrderEnded") ending.push(event.orderNumber)
+      if (event.event !== "RecordDecided") continue
+      for (const orderNumber of ending) ends.set(orderNumber, event.sequence)
+      ending = []
+    }
+    const bornIn = (orderNumber: number): number => Math.floor(orderNumber / Ids.idsPerRecord)
+    const [ended, endedIn] = [...ends].find(([orderNumber, sequence]) => sequence > bornIn(orderNumber) + 3)!
+    const { command } = recording.taken[bornIn(ended) - 1]!.record
+    const [open] = Array.from({ length: recording.state.accounts.count }, (_, account) => recording.openOrders(account, anyMarket)).flat()
+    const asked = async (name: string, order: string, accountId?: string) => {
+      const into = path.join(folder(), name)
+      const asking = { file: into, range: { order, accountId }, redact: undefined, capacity: Recorded.capacity }
+      await Effect.runPromise(BundleTask.make(asking).pipe(Effect.provide(Recorded.reading(made))))
+      return Bundle.read(fs.readFileSync(into)).manifest
+    }
+    expect((await asked("by-id", Ids.orderId(ended))).asked).toEqual({ from: bornIn(ended), to: endedIn })
+    const byKey = await asked("by-key", command.idempotencyKey, recording.accountId(command.account))
+    expect(byKey.asked.from).toBeLessThanOrEqual(bornIn(ended))
+    expect(byKey.asked.to).toBeGreaterThanOrEqual(endedIn)
+    expect((await asked("open", Ids.orderId(open!.orderNumber))).asked).toEqual({ from: bornIn(open!.orderNumber), to: recording.sequence })
+    const unknown = BundleTask.make({
+      file: path.join(folder(), "unknown"),
+      range: { order: "no-such-name", accountId: undefined },
+      redact: undefined,
+      capacity: Recorded.capacity
+    })
+    const refused = await Effect.runPromise(Effect.flip(unknown.pipe(Effect.provide(Recorded.reading(made)))))
+    expect(refused).toMatchObject({ _tag: "Ended", code: 3 })
+  })
+
   it("end with 2 for a damaged bundle, 1 for one that differs, and 3 for what is asked wrongly", async () => {
     const bytes = fs.readFileSync(file)
     const flipped = path.join(folder(), "flipped")
@@ -603,9 +638,10 @@ describe("the commands", { timeout: 120_000 }, () => {
       run(replay, ["--bundle", file]),
       run(replay, ["--bundle", file, "--diff"]),
       run(venue, ["bundle", "--data", made, "--out", file], settings),
-      run(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--redact", "acc_nobody"], settings)
+      run(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--redact", "acc_nobody"], settings),
+      run(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--order", "none", "--from", "2"], settings)
     ])
-    expect(results.map(({ code }) => code)).toEqual([2, 1, 3, 3, 3, 3, 3])
+    expect(results.map(({ code }) => code)).toEqual([2, 1, 3, 3, 3, 3, 3, 3])
     expect(results[0]!.stderr).toContain("its digest does not match its bytes: it was altered")
     expect(results[5]!.stderr).toContain("is there already")
     expect(fs.existsSync(`${file}.2`)).toBe(false)

@@ -117,12 +117,18 @@ const amount = (state: State, market: number, unit: Unit | undefined, value: num
   }
 }
 
-/** The refusal's name and what it compared, in the unit that it names. */
+/** What a refusal compared, in the unit that it names. */
+export const comparedBy = (state: State, market: number, refused: Refused): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ([["limit", refused.limit], ["actual", refused.actual], ["nearest", refused.nearest]] as const)
+      .filter(([, value]) => !Number.isNaN(value))
+      .map(([what, value]) => [what, amount(state, market, describe(refused.refusal).compares, value)])
+  )
+
+/** The refusal's name and what it compared. */
 const refusal = (state: State, market: number, refused: Refused): string => {
-  const { compares, name, safeMessage } = describe(refused.refusal)
-  const compared = ([["limit", refused.limit], ["actual", refused.actual], ["nearest", refused.nearest]] as const)
-    .filter(([, value]) => !Number.isNaN(value))
-    .map(([what, value]) => `${what} ${amount(state, market, compares, value)}`)
+  const { name, safeMessage } = describe(refused.refusal)
+  const compared = Object.entries(comparedBy(state, market, refused)).map(([what, value]) => `${what} ${value}`)
   return `${name}${compared.length === 0 ? "" : ` (${compared.join(", ")})`}. ${safeMessage}`
 }
 

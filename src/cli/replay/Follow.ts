@@ -29,6 +29,8 @@ export const begin = (source: Source, capacity: Capacity): Effect.Effect<Engine,
 export interface Visitor {
   /** Whether the record is still to be applied; the first that is not ends it. */
   readonly wants: (record: Record) => boolean
+  /** Before a record is applied, with the engine as it was then. */
+  readonly before?: (engine: Engine, record: Record) => void
   /** After a record was applied, with what it came to and its events. */
   readonly applied: (engine: Engine, record: Record, outcome: Outcome, events: () => ReadonlyArray<DecodedEvent>) => void
   /** After each whole block. */
@@ -69,6 +71,7 @@ const applyRecords = (engine: Engine, block: Block.Block, visitor: Visitor): boo
   events.clear()
   for (const record of block.records) {
     if (!visitor.wants(record)) return false
+    visitor.before?.(engine, record)
     const from = events.length
     const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
     const to = events.length

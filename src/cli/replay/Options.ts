@@ -26,17 +26,53 @@ export const options = {
     CliOptions.withDescription("The state after a sequence, or at a time (ISO or epoch ms)"),
     CliOptions.optional
   ),
-  order: CliOptions.text("order").pipe(CliOptions.withDescription("The life of an order (ord_...)"), CliOptions.optional),
-  account: CliOptions.text("account").pipe(CliOptions.withDescription("The life of an account (acc_...)"), CliOptions.optional),
-  market: CliOptions.text("market").pipe(CliOptions.withDescription("The life of a market (BTC-USDC-PERP)"), CliOptions.optional),
+  order: CliOptions.text("order").pipe(
+    CliOptions.withDescription(
+      "The life of an order: its id (ord_...), its clientOrderId, or an Idempotency-Key of what placed, changed or "
+        + "cancelled it; with --account where several accounts used the same"
+    ),
+    CliOptions.optional
+  ),
+  request: CliOptions.text("request").pipe(
+    CliOptions.withDescription(
+      "The record that decided a request, by the x-request-id of its answer (req_..._...); an id without a second part "
+        + "is of an answer that no record decided"
+    ),
+    CliOptions.optional
+  ),
+  account: CliOptions.text("account").pipe(
+    CliOptions.withDescription("The life of an account (acc_...); with --at only that account, with --order only its orders"),
+    CliOptions.optional
+  ),
+  market: CliOptions.text("market").pipe(
+    CliOptions.withDescription("The life of a market (BTC-USDC-PERP); with --at only that market"),
+    CliOptions.optional
+  ),
   deposit: CliOptions.text("deposit").pipe(
     CliOptions.withDescription("The life of a deposit, a withdrawal or a change of ledger party (dep_..., wdr_..., pch_...)"),
     CliOptions.optional
   ),
-  from: CliOptions.integer("from").pipe(CliOptions.withDescription("A story's first sequence"), CliOptions.withDefault(1)),
-  to: CliOptions.integer("to").pipe(
-    CliOptions.withDescription("A story's last sequence"),
-    CliOptions.withDefault(Number.MAX_SAFE_INTEGER)
+  statement: CliOptions.text("statement").pipe(
+    CliOptions.withDescription("An account's statement (acc_...): opening balance, every fill, fee, funding and transfer, closing balance"),
+    CliOptions.optional
+  ),
+  format: CliOptions.choice("format", ["csv", "json"]).pipe(
+    CliOptions.withDescription("With --statement: how it is written"),
+    CliOptions.withDefault("csv" as const)
+  ),
+  from: CliOptions.text("from").pipe(
+    CliOptions.withDescription("Where a story or a statement begins: a sequence, or a time (ISO or epoch ms), both inclusive"),
+    CliOptions.optional
+  ),
+  to: CliOptions.text("to").pipe(
+    CliOptions.withDescription("Where it ends: a sequence, inclusive, or a time, exclusive"),
+    CliOptions.optional
+  ),
+  why: CliOptions.boolean("why").pipe(
+    CliOptions.withDescription("With --order, --request and --account: what each refusal was decided from, as it was before that record")
+  ),
+  json: CliOptions.boolean("json").pipe(
+    CliOptions.withDescription("Prints the report as one JSON object, and nothing else (src/cli/README.md has its members)")
   ),
   limit: CliOptions.integer("limit").pipe(
     CliOptions.withDescription("Most lines of a story or of differences, and most rows of a table"),

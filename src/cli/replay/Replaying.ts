@@ -1,5 +1,4 @@
 /** What `npm run replay` does: it opens a journal or a bundle, runs it again, and says what was asked. */
-import { SingleBar } from "cli-progress"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -7,97 +6,20 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Context from "effect/Context"
 import * as fs from "node:fs"
-import * as Ids from "../../domain/Ids.js"
-import * as Snapshot from "../../engine/Snapshot.js"
-import type { Capacity } from "../../engine/State.js"
-import type * as Block from "../../journal/Block.js"
-import type { Disk, DiskError } from "../../journal/Disk.js"
-import { Corrupt, Journal, type Unreadable } from "../../journal/Journal.js"
 import * as NodeDisk from "../../journal/NodeDisk.js"
-import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
-import { type Diverged, engineOf } from "../../sequencer/Recovery.js"
-import * as Bundle from "../bundle/Bundle.js"
-import * as BundleSource from "../bundle/Source.js"
-import { capacity, settingTooSmall } from "../Capacity.js"
+import type * as Bundle from "../bundle/Bundle.js"
+import { settingTooSmall } from "../Capacity.js"
 import { Ended, unreadable, unreadableCode, usage } from "../Exit.js"
 import * as Diff from "./Diff.js"
-import type { Source } from "./Follow.js"
 import * as Format from "./Format.js"
-import * as StateAt from "./StateAt.js"
-import * as Story from "./Story.js"
-import * as Verify from "./Verify.js"
+import { bundleSubject, dataSubject, differsCode, divergedError, readBundle, type Subject, withProgress } from "./Opening.js"
 import type { Parsed } from "./Options.js"
-
-const differsCode = 1
-
-/** What is replayed, and the bounds that it ran under. */
-interface Subject {
-  readonly journal: Source
-  readonly capacity: Capacity
-  /** The first sequence there is. */
-  readonly firstSequence: number
-}
-
-/**
- * A data directory's journal, from its start, or from the state that its last step to other rules began with: what is
- * before that is verified by its chain alone, and replayed by the version that wrote it.
- */
-const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError, Disk> = Effect.gen(function*() {
-  const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
-  const within = yield* capacity
-  const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly)
-  const step = yield* store.latestStep
-  if (step === undefined) return { journal, capacity: within, firstSequence: 1 }
-  if (typeof step === "string") {
-    return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })
-  }
-  if (!Snapshot.isKnown(step.schema)) {
-    const text = `the state that the last step began with is of schema ${step.schema}, and this program reads ${Snapshot.schema}: `
-      + "replay it with the version that made the step"
-    return yield* new Ended({ code: unreadableCode, text })
-  }
-  const base = engineOf(step, within).pipe(
-    Effect.mapError(({ message }) =>
-      new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
-    )
-  )
-  return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
-})
-
-/** Where a replay gets what it replays. */
-type Open<R> = Effect.Effect<Subject, Ended | Unreadable | DiskError, R>
-
-/** A bar on standard error, where a person looks on. */
-const withProgress = <A, E, R>(
-  { firstSequence, journal }: Subject,
-  use: (progress: (block: Block.Block) => void) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
-  const before = firstSequence - 1
-  const records = journal.opened.nextSequence - 1 - before
-  if (!process.stderr.isTTY || records === 0) return use(() => {})
-  return Effect.acquireUseRelease(
-    Effect.sync(() => {
-      const bar = new SingleBar({
-        format: "{bar} {percentage}% | {value} of {total} records | {eta_formatted} left",
-        stream: process.stderr,
-        hideCursor: true,
-        clearOnComplete: true,
-        fps: 10
-      })
-      bar.start(records, 0)
-      return bar
-    }),
-    (bar) => use((block) => bar.update(block.lastSequence - before)),
-    (bar) => Effect.sync(() => bar.stop())
-  )
-}
-
-const divergedError = (error: Diverged): Ended =>
-  new Ended({ code: differsCode, text: `diverged: ${error.message}\nrun --verify for what was decided there` })
+import { questions, say } from "./Questions.js"
+import * as Verify from "./Verify.js"
 
 /** Proves a data directory's journal and its snapshots. */
-const verify = (everyBlocks: number) =>
+const verify = ({ invariantsEvery, json }: Parsed) =>
   Effect.gen(function*() {
     const snapshots = yield* SnapshotStore.SnapshotStore
     // Before the journal is opened: see `Verify.verify`.
@@ -105,34 +27,55 @@ const verify = (everyBlocks: number) =>
     const started = yield* Clock.currentTimeMillis
     const subject = yield* dataSubject
     const later = sequences.filter((sequence) => sequence >= subject.firstSequence)
-    const report = yield* prove(subject, snapshots, later, everyBlocks, started)
+    const report = yield* prove(subject, { snapshots, sequences: later, everyBlocks: invariantsEvery, started, json })
     if (report.snapshots.some(({ found }) => found === "damaged" || found === "foreign")) {
       const text = "the journal is whole; a venue passes over the snapshots that are not proven"
       return yield* new Ended({ code: unreadableCode, text })
     }
   })
 
-/** Verifies a subject and says what it is; `expectedStateDigest` is what it must come to, where that is known. */
-const prove = (
-  subject: Subject,
-  snapshots: SnapshotsService,
-  sequences: ReadonlyArray<number>,
-  everyBlocks: number,
-  started: number,
-  expectedStateDigest?: string
-) =>
+/** How a subject is verified and told of. */
+interface Proving {
+  readonly snapshots: SnapshotsService
+  readonly sequences: ReadonlyArray<number>
+  readonly everyBlocks: number
+  /** When it began. */
+  readonly started: number
+  readonly json: boolean
+  /** What the state must come to, where that is known. */
+  readonly expectedStateDigest?: string
+  /** Of a bundle. */
+  readonly manifest?: Bundle.Manifest
+}
+
+/** Verifies a subject and says what it is. */
+const prove = (subject: Subject, { everyBlocks, expectedStateDigest, json, manifest, sequences, snapshots, started }: Proving) =>
   Effect.gen(function*() {
     const { capacity, journal } = subject
     const expected = expectedStateDigest === undefined ? {} : { expectedStateDigest }
-    const report = yield* withProgress(subject,
-      (progress) => Verify.verify(journal, snapshots, sequences, { capacity, invariantsEveryBlocks: everyBlocks, progress, ...expected }))
+    const report = yield* withProgress(subject, (progress) =>
+      Verify.verify(journal, snapshots, sequences, { capacity, invariantsEveryBlocks: everyBlocks, progress, ...expected }))
     const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
-    yield* Console.log(drawReport(report, subject, seconds))
+    const told = { ...report, firstSequence: subject.firstSequence, torn: journal.opened.torn ?? null, seconds }
+    yield* say(json, () => ({ report: "verify", holds: true, ...told, ...bundleTold(manifest) }), () =>
+      drawReport(report, subject, seconds))
     return report
   }).pipe(
-    Effect.catchTag("ReplayDiffers",
-      (error) => new Ended({ code: differsCode, text: [`diverged: ${error.message}`, ...error.decided.slice(0, decidedLines)].join("\n") }))
+    Effect.catchTag("ReplayDiffers", ({ decided, message, reason, sequence }) =>
+      Effect.zipRight(
+        json
+          ? say(json, () => ({ report: "verify", holds: false, sequence, reason, decided, ...bundleTold(manifest) }), () => "")
+          : Effect.void,
+        new Ended({ code: differsCode, text: [`diverged: ${message}`, ...(json ? [] : decided.slice(0, decidedLines))].join("\n") })
+      ))
   )
+
+/** What a report tells of the bundle that was verified. */
+const bundleTold = (manifest: Bundle.Manifest | undefined): object => {
+  if (manifest === undefined) return {}
+  const { sections: _, bodyBytes: __, ...bundle } = manifest
+  return { bundle }
+}
 
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore.SnapshotStore>
 
@@ -159,7 +102,7 @@ const drawReport = (report: Verify.Report, { firstSequence, journal }: Subject, 
   ].join("\n")
 }
 
-const diff = (only: Option.Option<number>, limit: number) =>
+const diff = ({ json, limit, snapshot: only }: Parsed) =>
   Effect.gen(function*() {
     const snapshots = yield* SnapshotStore.SnapshotStore
     const listed = yield* snapshots.list
@@ -178,7 +121,8 @@ const diff = (only: Option.Option<number>, limit: number) =>
     }
     const findings = yield* withProgress(subject,
       (progress) => Diff.compareAll(subject.journal, snapshots, later, subject.capacity, progress))
-    yield* Console.log(findings.flatMap((finding) => drawFinding(finding, limit)).join("\n"))
+    yield* say(json, () => ({ report: "diff", snapshots: findings.map((finding) => boundedFinding(finding, limit)) }),
+      () => findings.flatMap((finding) => drawFinding(finding, limit)).join("\n"))
     if (findings.some(({ found }) => found === "differs")) {
       return yield* new Ended({ code: differsCode, text: "a snapshot differs from replay" })
     }
@@ -186,6 +130,12 @@ const diff = (only: Option.Option<number>, limit: number) =>
       return yield* new Ended({ code: unreadableCode, text: "a snapshot cannot be compared; a venue passes over it" })
     }
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
+
+/** A finding as a report has it, with at most `limit` lines of each group. */
+const boundedFinding = ({ groups, ...finding }: Diff.Finding, limit: number): object => ({
+  ...finding,
+  groups: groups.map(({ lines, name }) => ({ name, lines: lines.slice(0, limit), more: Math.max(0, lines.length - limit) }))
+})
 
 /** A finding, with at most `limit` lines of each group. */
 const drawFinding = ({ detail, found, groups, sequence }: Diff.Finding, limit: number): ReadonlyArray<string> => [
@@ -197,58 +147,8 @@ const drawFinding = ({ detail, found, groups, sequence }: Diff.Finding, limit: n
   ])
 ]
 
-const stateAt = <R>(open: Open<R>, text: string, limit: number) =>
-  Effect.gen(function*() {
-    const moment = StateAt.parseMoment(text)
-    if (moment === undefined) return yield* usage(`--at takes a sequence from 1, an ISO time or epoch ms, and not ${text}`)
-    const subject = yield* open
-    const { capacity, firstSequence, journal } = subject
-    const last = journal.opened.nextSequence - 1
-    if (moment._tag === "Sequence" && moment.sequence > last) return yield* usage(`the journal ends at sequence ${last}`)
-    if (moment._tag === "Sequence" && moment.sequence < firstSequence - 1) {
-      return yield* usage(`what is replayed begins behind sequence ${firstSequence - 1}`)
-    }
-    const engine = yield* withProgress(subject, (block) => StateAt.engineAt(journal, capacity, moment, { block }))
-    yield* Console.log(StateAt.draw(engine, limit))
-  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
-
-const story = <R>(open: Open<R>, subject: Story.Subject, name: string, bounds: Story.Bounds) =>
-  Effect.gen(function*() {
-    const opened = yield* open
-    const { capacity, firstSequence, journal } = opened
-    const told = yield* withProgress(opened, (block) => Story.tell(journal, capacity, subject, bounds, { block }))
-    if (!told.known) return yield* usage(`the journal knows no ${name}`)
-    if (firstSequence > 1) yield* Console.log(`(what happened up to sequence ${firstSequence - 1} is not replayed here)`)
-    yield* Console.log([...told.lines.map(drawLine), ...notes(told)].join("\n"))
-  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
-
-const drawLine = ({ atEpochMs, sequence, text }: Story.Line): string =>
-  `${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text}`
-
-const notes = ({ feedSamples, lines, more }: Story.Story): ReadonlyArray<string> => [
-  ...(lines.length === 0 ? ["nothing in these sequences"] : []),
-  ...(more > 0 ? [`... and ${Format.count(more)} more lines (--limit, --from)`] : []),
-  ...(feedSamples > 0 ? [`(${Format.count(feedSamples)} samples of the index feed are left out)`] : [])
-]
-
-/** What is asked of a journal, wherever it comes from. */
-const questions = <R>(open: Open<R>, parsed: Parsed) => [
-  ...Option.toArray(parsed.at).map((text) => stateAt(open, text, parsed.limit)),
-  ...Option.toArray(parsed.order).map((id) => {
-    const orderNumber = Ids.parseOrderId(id)
-    return orderNumber === undefined
-      ? usage(`${id} is not an order's id`)
-      : story(open, { _tag: "Order", orderNumber }, `order ${id}`, parsed)
-  }),
-  ...Option.toArray(parsed.account).map((accountId) => story(open, { _tag: "Account", accountId }, `account ${accountId}`, parsed)),
-  ...Option.toArray(parsed.market).map((marketId) => story(open, { _tag: "Market", marketId }, `market ${marketId}`, parsed)),
-  ...Option.toArray(parsed.deposit).map((id) => {
-    const number = Ids.parseDepositId(id) ?? Ids.parseWithdrawalId(id) ?? Ids.parsePartyChangeId(id)
-    return number === undefined
-      ? usage(`${id} is not the id of a deposit, a withdrawal or a change of ledger party`)
-      : story(open, { _tag: "Transfer", number }, `transfer ${id}`, parsed)
-  })
-]
+/** What may be asked of a journal, wherever it comes from. */
+const asking = "--at, --order, --request, --account, --market, --deposit, --statement"
 
 /** The one thing asked for. */
 const one = <A extends Effect.Effect<void, unknown, unknown>>(asked: ReadonlyArray<A>, names: string): A | Ended => {
@@ -260,11 +160,11 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
   // The disk would make the directory.
   if (!fs.existsSync(parsed.data)) return usage(`there is no directory ${parsed.data}`)
   const asked = [
-    ...(parsed.verify ? [verify(parsed.invariantsEvery)] : []),
-    ...(parsed.diff ? [diff(parsed.snapshot, parsed.limit)] : []),
+    ...(parsed.verify ? [verify(parsed)] : []),
+    ...(parsed.diff ? [diff(parsed)] : []),
     ...questions(dataSubject, parsed)
   ]
-  return one(asked, "--verify, --diff, --at, --order, --account, --market, --deposit").pipe(
+  return one(asked, `--verify, --diff, ${asking}`).pipe(
     settingTooSmall,
     Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
     Effect.catchTags({
@@ -277,27 +177,12 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
   )
 }
 
-const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>
-  Effect.gen(function*() {
-    const bytes = yield* Effect.try({
-      try: () => fs.readFileSync(file),
-      catch: (error) => usage(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-    })
-    return yield* Effect.try({
-      try: () => Bundle.read(bytes),
-      catch: (error) => {
-        if (!(error instanceof Bundle.Damaged || error instanceof Bundle.OtherVersion)) throw error
-        return new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` })
-      }
-    })
-  })
-
 const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> =>
   Effect.gen(function*() {
     if (parsed.diff) return yield* usage("--diff holds the snapshots of a data directory to its journal: a bundle has none")
     const open = Effect.map(readBundle(file), (bundle) => ({ ...bundleSubject(bundle), bundle }))
-    const asked = [...(parsed.verify ? [verifyBundle(open, parsed.invariantsEvery)] : []), ...questions(open, parsed)]
-    yield* one(asked, "--verify, --at, --order, --account, --market, --deposit")
+    const asked = [...(parsed.verify ? [verifyBundle(open, parsed)] : []), ...questions(open, parsed)]
+    yield* one(asked, `--verify, ${asking}`)
   }).pipe(
     Effect.catchTags({
       JournalCorrupt: (error) => new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` }),
@@ -307,12 +192,6 @@ const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> 
       DiskError: unreadable
     })
   )
-
-const bundleSubject = (bundle: Bundle.Bundle): Subject => ({
-  journal: BundleSource.make(bundle),
-  capacity: bundle.capacity,
-  firstSequence: bundle.manifest.firstSequence
-})
 
 /** A bundle has no snapshots but the state that it begins with, which reading has held to its digest. */
 const noSnapshots: SnapshotsService = {
@@ -324,13 +203,15 @@ const noSnapshots: SnapshotsService = {
   latestStep: Effect.succeed(undefined)
 }
 
-const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bundle }, Ended>, everyBlocks: number) =>
+const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bundle }, Ended>, { invariantsEvery, json }: Parsed) =>
   Effect.gen(function*() {
     const started = yield* Clock.currentTimeMillis
     const subject = yield* open
     const { manifest } = subject.bundle
-    yield* Console.log(drawManifest(manifest))
-    yield* prove(subject, noSnapshots, [], everyBlocks, started, manifest.finalStateDigest ?? undefined)
+    if (!json) yield* Console.log(drawManifest(manifest))
+    const { finalStateDigest } = manifest
+    const expected = finalStateDigest === null ? {} : { expectedStateDigest: finalStateDigest }
+    yield* prove(subject, { snapshots: noSnapshots, sequences: [], everyBlocks: invariantsEvery, started, json, manifest, ...expected })
     if (manifest.divergedAt !== null) {
       const text = `differs: sequence ${manifest.divergedAt} was decided otherwise where the bundle was made (${maker(manifest)}), `
         + "and is not here"
@@ -358,9 +239,7 @@ const drawManifest = (manifest: Bundle.Manifest): string =>
 /** Does what a command line of `npm run replay` asks for. */
 export const replay = (parsed: Parsed): Effect.Effect<void, Ended> =>
   Effect.gen(function*() {
-    if (parsed.limit < 1 || parsed.from < 1 || parsed.invariantsEvery < 1) {
-      return yield* usage("--limit, --from and --invariants-every are at least 1")
-    }
+    if (parsed.limit < 1 || parsed.invariantsEvery < 1) return yield* usage("--limit and --invariants-every are at least 1")
     if (Option.isSome(parsed.snapshot) && !parsed.diff) return yield* usage("--snapshot belongs to --diff")
     yield* Option.match(parsed.bundle, {
       onNone: () => replayData(parsed),

@@ -48,20 +48,46 @@ export const engineAt = (
   })
 
 /** Levels drawn on each side of a book. */
-const depth = 10
+export const depth = 10
 /** Columns of the longest bar of a book. */
 const barColumns = 24
 
-/** The whole state as text; at most `limit` rows in each table of accounts, positions and orders. */
-export const draw = (engine: Engine, limit: number): string => {
+/** What of a state is looked at, by its numbers; undefined: all accounts, all markets. */
+export interface Narrowed {
+  readonly account?: number
+  readonly market?: number
+}
+
+/**
+ * What is shown of a state. An account comes with its positions and open orders, and the markets of these; a market with its
+ * book, and with those who hold or ask for something in it.
+ */
+export const shownOf = (engine: Engine, { account, market }: Narrowed) => {
+  const everybody = Array.from({ length: engine.state.accounts.count }, (_, index) => index)
+  const isShown = (each: { readonly market: number }): boolean => market === undefined || each.market === market
+  const positions = (account === undefined ? everybody : [account]).flatMap((each) => engine.positions(each)).filter(isShown)
+  const orders = (account === undefined ? everybody : [account]).flatMap((each) => engine.openOrders(each, market ?? anyMarket))
+  const concerned = [...positions, ...orders]
+  const holders = new Set(concerned.map((each) => each.account))
+  const places = new Set(concerned.map((each) => each.market))
   const markets = Array.from({ length: engine.marketCount }, (_, index) => engine.market(index))
-  const accounts = Array.from({ length: engine.state.accounts.count }, (_, index) => index)
-  const positions = accounts.flatMap((account) => engine.positions(account))
-  const orders = accounts.flatMap((account) => engine.openOrders(account, anyMarket))
+  return {
+    accounts: account !== undefined ? [account] : everybody.filter((each) => market === undefined || holders.has(each)),
+    markets: markets.filter(({ index }) => market === undefined ? account === undefined || places.has(index) : index === market),
+    positions,
+    orders
+  }
+}
+
+/** The state as text, or what it is narrowed to; at most `limit` rows in each table of accounts, positions and orders. */
+export const draw = (engine: Engine, limit: number, narrowed: Narrowed = {}): string => {
+  const { accounts, markets, orders, positions } = shownOf(engine, narrowed)
+  // The books of others are not what an account is looked at for.
+  const books = narrowed.account === undefined ? markets.filter((market) => engine.state.books[market.index]!.orderCount > 0) : []
   return [
     header(engine),
     section("Markets", drawMarkets(engine, markets)),
-    ...markets.filter((market) => engine.state.books[market.index]!.orderCount > 0).map((market) => drawBook(engine, market)),
+    ...books.map((market) => drawBook(engine, market)),
     section(
       `Accounts: ${Format.count(accounts.length)}`,
       bounded(accounts, limit, (shown) => drawAccounts(shown.map((account) => engine.balance(account))))
@@ -149,18 +175,21 @@ const drawAccounts = (balances: ReadonlyArray<BalanceView>): string =>
     ])
   )
 
+/** The price at which a position was entered on average. */
+export const entryPrice = (parameters: Market.Parameters, { entryNotionalAtoms, quantityAtoms }: PositionView): string =>
+  Format.price(parameters, mulDivHalfUp(entryNotionalAtoms, 1, Math.abs(quantityAtoms) * Market.notionalFactor(parameters)))
+
 const drawPositions = (engine: Engine, positions: ReadonlyArray<PositionView>): string =>
   Format.table(
     ["position", "account", "market", "size>", "entry price>", "mark>", "unrealised>", "realised>", "fees>", "opened"],
     positions.map((position) => {
       const { parameters } = engine.market(position.market)
-      const sizeAtoms = Math.abs(position.quantityAtoms)
       return [
         Ids.positionId(position.born),
         engine.accountId(position.account),
         parameters.marketId,
         Format.size(parameters, position.quantityAtoms),
-        Format.price(parameters, mulDivHalfUp(position.entryNotionalAtoms, 1, sizeAtoms * Market.notionalFactor(parameters))),
+        entryPrice(parameters, position),
         Format.price(parameters, position.markPriceAtoms),
         Format.money(position.unrealizedPnlAtoms),
         Format.money(position.realizedPnlAtoms),

@@ -2,27 +2,38 @@
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import type { Engine } from "../../engine/Engine.js"
+import type { DecodedEvent } from "../../engine/EventLog.js"
 import type { Capacity, State } from "../../engine/State.js"
 import type { Unknown, Unreadable } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
 import { Principal } from "../../operations/Header.js"
+import type { Outcome } from "../../operations/Operations.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
+import { auditLine } from "./CommandLines.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { linesOf } from "./Lines.js"
-import { nobody, type Who } from "./Names.js"
+import { everyone, nobody, type Who } from "./Names.js"
+import * as Stretch from "./Stretch.js"
+import * as Why from "./Why.js"
 
 /** Whom a story is about, by the id that clients know. */
 export type Subject =
   | { readonly _tag: "Order"; readonly orderNumber: number }
+  /** Several at once: each line tells of which. */
+  | { readonly _tag: "Orders"; readonly orderNumbers: ReadonlyArray<number> }
   | { readonly _tag: "Account"; readonly accountId: string }
   | { readonly _tag: "Market"; readonly marketId: string }
   | { readonly _tag: "Transfer"; readonly number: number }
+  /** Whatever happened, as when one record is looked at. */
+  | { readonly _tag: "Everything" }
 
 /** One thing that happened. */
 export interface Line {
   readonly sequence: number
   readonly atEpochMs: number
   readonly text: string
+  /** On the first line of a record that refused something, where that was asked for: what it was decided from. */
+  readonly why?: ReadonlyArray<Why.Reason>
 }
 
 /** The first lines of a story. */
@@ -34,19 +45,21 @@ export interface Story {
   readonly feedSamples: number
   /** Whether the journal knows the subject at all. */
   readonly known: boolean
+  /** The first and the last record that anything is told of, also beyond the limit; 0 where there is none. */
+  readonly first: number
+  readonly last: number
   /** The engine where the story ends. */
   readonly engine: Engine
 }
 
-export interface Bounds {
-  /** Sequences, inclusive. */
-  readonly from: number
-  readonly to: number
+export interface Bounds extends Stretch.Stretch {
   /** Most lines kept. */
   readonly limit: number
+  /** Whether refusals are told with what they were decided from. */
+  readonly why?: boolean
 }
 
-/** The story of a subject. The whole journal up to `to` is replayed; what comes before `from` is not told. */
+/** The story of a subject. The whole journal up to the end of the stretch is replayed; what comes before it is not told. */
 export const tell = (
   journal: Source,
   capacity: Capacity,
@@ -56,44 +69,86 @@ export const tell = (
 ): Effect.Effect<Story, Unreadable | Unknown | Diverged> =>
   Effect.suspend(() => {
     const lines: Array<Line> = []
-    let more = 0
-    let feedSamples = 0
+    const counts = { more: 0, feedSamples: 0, first: 0, last: 0 }
     let known = false
+    let suspects: ReadonlyArray<Why.Suspect> = []
     const visitor: Visitor = {
       ...look,
-      wants: (record) => record.sequence <= bounds.to,
+      wants: (record) => !Stretch.isBehind(bounds, record),
+      before: (engine, record) => {
+        suspects = bounds.why === true && !Stretch.isBefore(bounds, record)
+          ? Why.suspectsOf(engine, record, resolve(engine.state, subject))
+          : []
+      },
       applied: ({ state }, record, outcome, events) => {
-        const who = resolve(state, subject)
-        known ||= isKnown(who, state, record)
-        if (record.sequence < bounds.from) return
-        if (isFeedSample(record)) {
-          if (record.command.kind === "SetIndexPrice" && record.command.market === who.market) feedSamples++
+        const whos = resolve(state, subject)
+        known ||= whos.some((who) => isKnown(who, state, record))
+        if (Stretch.isBefore(bounds, record)) return
+        if (subject._tag !== "Everything" && isFeedSample(record)) {
+          if (whos.some(({ market }) => market >= 0 && market === whereOf(record))) counts.feedSamples++
           return
         }
-        for (const text of linesOf(state, record, outcome, events(), who)) {
-          if (lines.length < bounds.limit) lines.push({ sequence: record.sequence, atEpochMs: record.atEpochMs, text })
-          else more++
-        }
+        const texts = textsOf(state, record, outcome, events, whos)
+        if (texts.length === 0) return
+        if (counts.first === 0) counts.first = record.sequence
+        counts.last = record.sequence
+        const { atEpochMs, sequence } = record
+        const why = Why.reasonsOf(state, suspects, outcome)
+        texts.forEach((text, index) => {
+          if (lines.length < bounds.limit) lines.push({ sequence, atEpochMs, text, ...(index === 0 && why.length > 0 ? { why } : {}) })
+          else counts.more++
+        })
       }
     }
-    return Effect.map(follow(journal, capacity, visitor), (engine): Story => ({ lines, more, feedSamples, known, engine }))
+    return Effect.map(follow(journal, capacity, visitor), (engine): Story => ({ lines, ...counts, known, engine }))
   })
 
-const resolve = (state: State, subject: Subject): Who => {
+/** What a record did to any of those asked for. */
+const textsOf = (
+  state: State,
+  record: Record,
+  outcome: Outcome,
+  events: () => ReadonlyArray<DecodedEvent>,
+  whos: ReadonlyArray<Who>
+): ReadonlyArray<string> => {
+  const [only, ...others] = whos
+  if (only === undefined) return []
+  const decoded = events()
+  if (only === everyone) {
+    const texts = linesOf(state, record, outcome, decoded, everyone)
+    // Of the venue's own and the operator's commands only refusals are told beside what they changed.
+    return texts.length > 0 ? texts : [auditLine(state, record.command, outcome)]
+  }
+  if (others.length === 0) return linesOf(state, record, outcome, decoded, only)
+  return [...new Set(whos.flatMap((who) =>
+    linesOf(state, record, outcome, decoded, who).map((text) => {
+      const id = Ids.orderId(who.orderNumber)
+      return text.includes(id) ? text : `${id} ${text}`
+    })
+  ))]
+}
+
+const whereOf = ({ command }: Record): number => command.kind === "SetIndexPrice" ? command.market : -1
+
+const resolve = (state: State, subject: Subject): ReadonlyArray<Who> => {
   switch (subject._tag) {
     case "Order":
-      return { ...nobody, orderNumber: subject.orderNumber }
+      return [{ ...nobody, orderNumber: subject.orderNumber }]
+    case "Orders":
+      return subject.orderNumbers.map((orderNumber) => ({ ...nobody, orderNumber }))
     case "Account":
-      return { ...nobody, account: state.accounts.find(subject.accountId) }
+      return [{ ...nobody, account: state.accounts.find(subject.accountId) }]
     case "Transfer":
-      return { ...nobody, transfer: subject.number }
+      return [{ ...nobody, transfer: subject.number }]
     case "Market":
-      return { ...nobody, market: state.marketById.get(subject.marketId) ?? state.marketBySymbol.get(subject.marketId) ?? -1 }
+      return [{ ...nobody, market: state.marketById.get(subject.marketId) ?? state.marketBySymbol.get(subject.marketId) ?? -1 }]
+    case "Everything":
+      return [everyone]
   }
 }
 
 const isKnown = (who: Who, state: State, record: Record): boolean =>
-  who.account >= 0 || who.market >= 0 || (who.transfer >= 0 && state.funds.transfers.find(who.transfer) !== undefined)
+  who === everyone || who.account >= 0 || who.market >= 0 || (who.transfer >= 0 && state.funds.transfers.find(who.transfer) !== undefined)
   || (who.orderNumber >= 0 && (state.orders.find(who.orderNumber) >= 0
     || (record.command.kind === "PlaceOrders" && isBornIn(who.orderNumber, record, record.command.entries.length))))
 

@@ -2,9 +2,10 @@
 import * as Effect from "effect/Effect"
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
+import * as Order from "../../domain/Order.js"
 import type { Capacity } from "../../engine/State.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
-import { Journal, type Unreadable } from "../../journal/Journal.js"
+import { Journal, type Unknown, type Unreadable } from "../../journal/Journal.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import type { SnapshotStore } from "../../journal/SnapshotStore.js"
 import * as Bundle from "../bundle/Bundle.js"
@@ -13,12 +14,16 @@ import * as Redact from "../bundle/Redact.js"
 import { settingTooSmall } from "../Capacity.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
+import * as Lookup from "../replay/Lookup.js"
+import { dataSubject } from "../replay/Opening.js"
+import * as Story from "../replay/Story.js"
+import * as Stretch from "../replay/Stretch.js"
 
 /** What is asked for. */
 export interface Asked {
   readonly file: string
-  readonly from: number
-  readonly to: number
+  /** Sequences; or an order by any of its names, of an account where that is needed. */
+  readonly range: Collect.Range | { readonly order: string; readonly accountId: string | undefined }
   /** The account to redact for, or undefined. */
   readonly redact: string | undefined
   readonly capacity: Capacity
@@ -28,13 +33,14 @@ const refusedCode = 1
 
 /** Writes the bundle, to a new file, and says what is in it. */
 export const make = (
-  { capacity, file, from, redact, to }: Asked
-): Effect.Effect<ReadonlyArray<string>, Ended | Unreadable | DiskError, Disk | SnapshotStore> =>
+  { capacity, file, range: wanted, redact }: Asked
+): Effect.Effect<ReadonlyArray<string>, Ended | Unreadable | Unknown | DiskError, Disk | SnapshotStore> =>
   Effect.gen(function*() {
     if (fs.existsSync(file)) return yield* usage(`${file} is there already`)
     const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
     const last = opened.nextSequence - 1
     if (last === 0) return yield* usage("the journal is empty")
+    const { from, to } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId) : wanted
     if (from > last) return yield* usage(`the journal ends at sequence ${last}`)
     const range = { from, to: Math.min(to, last) }
     const contents = yield* redact === undefined
@@ -59,6 +65,27 @@ export const make = (
             + "a journal that is decided otherwise cannot be redacted; without --redact a bundle can be made"
         })
     })
+  )
+
+/** The records from the placement of the orders that a text names to their end: to the last record while one of them is open. */
+const lifeOf = (text: string, accountId: string | undefined) =>
+  Effect.gen(function*() {
+    const { capacity, journal } = yield* dataSubject
+    const { orderNumbers } = yield* Lookup.find(journal, capacity, text, accountId)
+    const { engine, first, last } = yield* Story.tell(journal, capacity, { _tag: "Orders", orderNumbers }, { ...Stretch.whole, limit: 0 })
+    const { orders } = engine.state
+    const isOpen = orderNumbers.some((orderNumber) => {
+      const slot = orders.find(orderNumber)
+      return slot >= 0 && orders.status(slot) === Order.open
+    })
+    return { from: first, to: isOpen ? engine.sequence : last }
+  }).pipe(
+    Effect.catchTag("ReplayDiverged", (error) =>
+      new Ended({
+        code: refusedCode,
+        text: `refused: ${error.message}\n`
+          + "an order cannot be looked up in a journal that is decided otherwise; --from and --to make a bundle of it"
+      }))
   )
 
 const describe = (file: string, bytes: Buffer, contents: Bundle.Contents): ReadonlyArray<string> => {

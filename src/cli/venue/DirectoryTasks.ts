@@ -126,12 +126,17 @@ export const audit = (parsed: Options.Of<typeof Options.audit>) =>
 export const bundle = (parsed: Options.Of<typeof Options.bundle>) =>
   Effect.gen(function*() {
     if (parsed.from < 1 || parsed.to < parsed.from) return yield* usage("--from is a sequence from 1, and --to not before it")
-    const asked = {
+    const order = Option.getOrUndefined(parsed.order)
+    const accountId = Option.getOrUndefined(parsed.account)
+    if (order !== undefined && (parsed.from !== 1 || parsed.to !== Number.MAX_SAFE_INTEGER)) {
+      return yield* usage("--order is in place of --from and --to")
+    }
+    if (order === undefined && accountId !== undefined) return yield* usage("--account says whose order --order names")
+    const asked: BundleTask.Asked = {
       file: parsed.out,
-      from: parsed.from,
-      to: parsed.to,
+      range: order === undefined ? { from: parsed.from, to: parsed.to } : { order, accountId },
       redact: Option.getOrUndefined(parsed.redact),
       capacity: yield* capacity
     }
     yield* sayLines(yield* onDisk(parsed.data, BundleTask.make(asked)))
-  }).pipe(Effect.catchTags(endedUnreadable))
+  }).pipe(Effect.catchTags({ ...endedUnreadable, JournalUnknown: unreadable }))

@@ -170,6 +170,9 @@ export const bundle = {
     CliOptions.withDescription("The last sequence of interest"),
     CliOptions.withDefault(Number.MAX_SAFE_INTEGER)
   ),
+  order: named("order", "In place of --from and --to: from an order's placement to its end. Its id (ord_...), its clientOrderId, or an "
+    + "Idempotency-Key of what placed, changed or cancelled it"),
+  account: named("account", "With --order: whose order it is (acc_...), where several accounts used the same name"),
   redact: CliOptions.text("redact").pipe(
     CliOptions.withDescription("Puts every text of all other accounts under pseudonyms (acc_...)"),
     CliOptions.optional

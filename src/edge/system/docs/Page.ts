@@ -198,7 +198,8 @@ const introduction = (document: Document): Html =>
   }</li>
 <li>${
     prose("Every answer carries `x-request-id`: random, and behind it, where a record of the journal decided the request, that "
-      + "record's sequence in base 36 (`npm run replay -- --request` finds it). Nothing is answered before what it says is durable in the journal.")
+      + "record's sequence in base 36 (`npm run replay -- --request` finds it). Nothing is answered before what it says is durable "
+      + "in the journal.")
   }</li>
 </ul>
 <h2 id="authentication">Authentication</h2>
@@ -210,9 +211,9 @@ const introduction = (document: Document): Html =>
 <p>${
     prose("Whatever changes something needs an `Idempotency-Key`, 1 to 255 visible ASCII characters, in the scope of account "
       + "and operation. The same key with the same body gets the original answer, byte for byte but for `requestId`, with the header "
-      + "`Idempotent-Replayed: true`, and does nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, refusals included, until the "
-      + "retention after the orders it made have ended: 24 h, unless `GET /v1/limits` tells another. What was not decided (a malformed "
-      + "request, 429, 503) is not.")
+      + "`Idempotent-Replayed: true`, and does nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, "
+      + "refusals included, until the retention after the orders it made have ended: 24 h, unless `GET /v1/limits` tells another. "
+      + "What was not decided (a malformed request, 429, 503) is not.")
   }</p>`
 
 const envelopes = (schemas: Types.Schemas): Html => {

@@ -1,0 +1,133 @@
+/**
+ * Which orders a text names: the id of one, the clientOrderId that an account gave, or the Idempotency-Key of whatever placed,
+ * changed or cancelled them. What is an order's id is taken as one wherever the journal knows that order.
+ */
+import * as Effect from "effect/Effect"
+import * as Ids from "../../domain/Ids.js"
+import type { Engine } from "../../engine/Engine.js"
+import type { Capacity, State } from "../../engine/State.js"
+import type { Unknown, Unreadable } from "../../journal/Journal.js"
+import type { Record } from "../../journal/Record.js"
+import { of } from "../../operations/Operations.js"
+import type { Diverged } from "../../sequencer/Recovery.js"
+import { type Ended, usage } from "../Exit.js"
+import { follow, passive, type Source, type Visitor } from "./Follow.js"
+import { accountName, ownerOf } from "./Names.js"
+
+/** Orders, oldest first, all of one account, and what the text is to them. */
+export interface Named {
+  readonly orderNumbers: ReadonlyArray<number>
+  readonly accountId: string
+  readonly by: "order id" | "name"
+}
+
+/** Most orders that one text may stand for: an account may use a clientOrderId again when the order is forgotten. */
+const mostOrders = 64
+/** Most matches kept to tell what is ambiguous. */
+const mostMatches = 1_024
+/** Most accounts told of in a sentence. */
+const mostAccounts = 8
+
+/** A record in which an account used the text. */
+interface Match {
+  readonly account: number
+  readonly sequence: number
+  readonly orderNumbers: ReadonlyArray<number>
+  /** What the command was, for one that names no order. */
+  readonly label: string
+}
+
+/** The orders that a record uses a text for; undefined where it does not use it. */
+const ordersIn = ({ command, sequence }: Record, text: string): ReadonlyArray<number> | undefined => {
+  const isKey = command.idempotencyKey === text
+  switch (command.kind) {
+    case "PlaceOrders": {
+      const named = command.entries.flatMap(({ clientOrderId }, index) =>
+        isKey || clientOrderId === text ? [Ids.ordinal(sequence, index)] : []
+      )
+      return named.length > 0 ? named : undefined
+    }
+    case "CancelOrders":
+      return isKey ? command.entries.flatMap(({ orderNumber }) => orderNumber < 0 ? [] : [orderNumber]) : undefined
+    case "AmendOrder":
+      return isKey ? (command.orderNumber < 0 ? [] : [command.orderNumber]) : undefined
+    default:
+      return isKey ? [] : undefined
+  }
+}
+
+/** Whose an order is that the record at hand may have brought; undefined where it is not known. */
+const bornTo = (state: State, { command, sequence }: Record, orderNumber: number): number | undefined => {
+  const { account } = ownerOf(state, orderNumber)
+  if (account >= 0) return account
+  const index = orderNumber - Ids.ordinal(sequence, 0)
+  return command.kind === "PlaceOrders" && index >= 0 && index < command.entries.length ? command.account : undefined
+}
+
+/** What a text names, in the whole of a journal; a wrong command line where that is nothing, or not one account's. */
+export const find = (
+  journal: Source,
+  capacity: Capacity,
+  text: string,
+  accountId: string | undefined,
+  look: Pick<Visitor, "block"> = passive
+): Effect.Effect<Named, Unreadable | Unknown | Diverged | Ended> =>
+  Effect.suspend(() => {
+    const matches: Array<Match> = []
+    const orderNumber = Ids.parseOrderId(text)
+    let owner: number | undefined
+    const isOf = ({ state }: Engine, account: number): boolean => accountId === undefined || state.accounts.find(accountId) === account
+    const visitor: Visitor = {
+      block: look.block,
+      wants: () => owner === undefined,
+      before: ({ state }) => {
+        // Behind a state of its own, a journal does not hold what placed the orders that rest there.
+        if (orderNumber !== undefined && owner === undefined && ownerOf(state, orderNumber).account >= 0) {
+          owner = ownerOf(state, orderNumber).account
+        }
+      },
+      applied: (engine, record) => {
+        if (orderNumber !== undefined) owner ??= bornTo(engine.state, record, orderNumber)
+        const orderNumbers = ordersIn(record, text)
+        if (orderNumbers === undefined || matches.length >= mostMatches || !isOf(engine, record.command.account)) return
+        matches.push({ account: record.command.account, sequence: record.sequence, orderNumbers, label: of(record.command).label })
+      }
+    }
+    return Effect.flatMap(follow(journal, capacity, visitor), (engine) => {
+      if (orderNumber === undefined || owner === undefined) return namedBy(engine.state, text, accountId, matches)
+      return isOf(engine, owner)
+        ? Effect.succeed<Named>({ orderNumbers: [orderNumber], accountId: accountName(engine.state, owner), by: "order id" })
+        : usage(`${text} is an order of ${accountName(engine.state, owner)}, and not of ${accountId}`)
+    })
+  })
+
+const namedBy = (
+  state: State,
+  text: string,
+  accountId: string | undefined,
+  matches: ReadonlyArray<Match>
+): Effect.Effect<Named, Ended> => {
+  const placing = matches.filter((match) => match.orderNumbers.length > 0)
+  const accounts = [...new Set(placing.map(({ account }) => account))]
+  if (accounts.length > 1) {
+    const told = accounts.slice(0, mostAccounts).map((account) => accountName(state, account)).join(", ")
+    const more = accounts.length > mostAccounts ? ` and ${accounts.length - mostAccounts} more` : ""
+    return usage(`${text} is ambiguous: it names orders of ${told}${more}; say whose with --account`)
+  }
+  const [account] = accounts
+  if (account === undefined) return usage(nothingBy(state, text, accountId, matches))
+  const orderNumbers = [...new Set(placing.flatMap((match) => match.orderNumbers))].sort((one, other) => one - other)
+  if (orderNumbers.length > mostOrders) {
+    return usage(`${text} is ambiguous: ${accountName(state, account)} used it for more than ${mostOrders} orders; ask for one by its id`)
+  }
+  return Effect.succeed({ orderNumbers, accountId: accountName(state, account), by: "name" })
+}
+
+/** Why a text names no order. */
+const nothingBy = (state: State, text: string, accountId: string | undefined, [match]: ReadonlyArray<Match>): string => {
+  const whose = accountId === undefined ? "" : ` of ${accountId}`
+  if (match === undefined) return `the journal knows no order ${text}${whose}: no order id, clientOrderId or Idempotency-Key`
+  const asked = match.account < 0 ? "" : `--account ${accountName(state, match.account)} `
+  return `${text} is the Idempotency-Key of a command that names no order (${match.label}), in record ${match.sequence}: `
+    + (asked === "" ? "npm run venue -- journal tail tells it" : `${asked}--from ${match.sequence} --to ${match.sequence} tells it`)
+}

@@ -1,0 +1,109 @@
+/** What there is to replay: a data directory or a bundle, opened to be read, with the bounds that it ran under. */
+import { SingleBar } from "cli-progress"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as Snapshot from "../../engine/Snapshot.js"
+import type { Capacity } from "../../engine/State.js"
+import type * as Block from "../../journal/Block.js"
+import type { Disk, DiskError } from "../../journal/Disk.js"
+import { Corrupt, Journal, type Unreadable } from "../../journal/Journal.js"
+import * as SegmentJournal from "../../journal/SegmentJournal.js"
+import * as SnapshotStore from "../../journal/SnapshotStore.js"
+import { type Diverged, engineOf } from "../../sequencer/Recovery.js"
+import * as Bundle from "../bundle/Bundle.js"
+import * as BundleSource from "../bundle/Source.js"
+import { capacity } from "../Capacity.js"
+import { Ended, unreadableCode, usage } from "../Exit.js"
+import type { Source } from "./Follow.js"
+
+/** Replay came to something else. */
+export const differsCode = 1
+
+/** What is replayed, and the bounds that it ran under. */
+export interface Subject {
+  readonly journal: Source
+  readonly capacity: Capacity
+  /** The first sequence there is. */
+  readonly firstSequence: number
+}
+
+/**
+ * A data directory's journal, from its start, or from the state that its last step to other rules began with: what is
+ * before that is verified by its chain alone, and replayed by the version that wrote it.
+ */
+export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError, Disk> = Effect.gen(function*() {
+  const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
+  const within = yield* capacity
+  const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly)
+  const step = yield* store.latestStep
+  if (step === undefined) return { journal, capacity: within, firstSequence: 1 }
+  if (typeof step === "string") {
+    return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })
+  }
+  if (!Snapshot.isKnown(step.schema)) {
+    const text = `the state that the last step began with is of schema ${step.schema}, and this program reads ${Snapshot.schema}: `
+      + "replay it with the version that made the step"
+    return yield* new Ended({ code: unreadableCode, text })
+  }
+  const base = engineOf(step, within).pipe(
+    Effect.mapError(({ message }) =>
+      new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
+    )
+  )
+  return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
+})
+
+/** Where a replay gets what it replays. */
+export type Open<R> = Effect.Effect<Subject, Ended | Unreadable | DiskError, R>
+
+/** A bar on standard error, where a person looks on. */
+export const withProgress = <A, E, R>(
+  { firstSequence, journal }: Subject,
+  use: (progress: (block: Block.Block) => void) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const before = firstSequence - 1
+  const records = journal.opened.nextSequence - 1 - before
+  if (!process.stderr.isTTY || records === 0) return use(() => {})
+  return Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const bar = new SingleBar({
+        format: "{bar} {percentage}% | {value} of {total} records | {eta_formatted} left",
+        stream: process.stderr,
+        hideCursor: true,
+        clearOnComplete: true,
+        fps: 10
+      })
+      bar.start(records, 0)
+      return bar
+    }),
+    (bar) => use((block) => bar.update(block.lastSequence - before)),
+    (bar) => Effect.sync(() => bar.stop())
+  )
+}
+
+/** A journal that is decided otherwise, as a tool ends. */
+export const divergedError = (error: Diverged): Ended =>
+  new Ended({ code: differsCode, text: `diverged: ${error.message}\nrun --verify for what was decided there` })
+
+/** A bundle of a file. */
+export const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>
+  Effect.gen(function*() {
+    const bytes = yield* Effect.try({
+      try: () => fs.readFileSync(file),
+      catch: (error) => usage(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    })
+    return yield* Effect.try({
+      try: () => Bundle.read(bytes),
+      catch: (error) => {
+        if (!(error instanceof Bundle.Damaged || error instanceof Bundle.OtherVersion)) throw error
+        return new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` })
+      }
+    })
+  })
+
+/** What a bundle holds, to be replayed. */
+export const bundleSubject = (bundle: Bundle.Bundle): Subject => ({
+  journal: BundleSource.make(bundle),
+  capacity: bundle.capacity,
+  firstSequence: bundle.manifest.firstSequence
+})

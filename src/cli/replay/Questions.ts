@@ -1,0 +1,195 @@
+/** What may be asked of a journal, wherever it comes from: its state at a moment, the lives of things, one record, a statement. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Ids from "../../domain/Ids.js"
+import type { Engine } from "../../engine/Engine.js"
+import { Ended, usage } from "../Exit.js"
+import * as Format from "./Format.js"
+import * as Lookup from "./Lookup.js"
+import { differsCode, divergedError, type Open, withProgress } from "./Opening.js"
+import type { Parsed } from "./Options.js"
+import * as StateAt from "./StateAt.js"
+import * as StateJson from "./StateJson.js"
+import * as Statement from "./Statement.js"
+import * as StatementText from "./StatementText.js"
+import * as Story from "./Story.js"
+import * as Stretch from "./Stretch.js"
+import * as Why from "./Why.js"
+
+/** Says a report: as an object, or as text. */
+export const say = (json: boolean, report: () => object, text: () => string): Effect.Effect<void> =>
+  Effect.suspend(() => Console.log(json ? JSON.stringify(report()) : text()))
+
+/** The account and the market that a state is narrowed to; a wrong command line where there is none of them. */
+const narrowedTo = (engine: Engine, { account, market }: Parsed): Effect.Effect<StateAt.Narrowed, Ended> => {
+  const [accountId, marketId] = [Option.getOrUndefined(account), Option.getOrUndefined(market)]
+  const found = {
+    ...(accountId === undefined ? {} : { account: engine.findAccount(accountId) }),
+    ...(marketId === undefined ? {} : { market: Math.max(engine.findMarket(marketId), engine.findSymbol(marketId)) })
+  }
+  if (found.account !== undefined && found.account < 0) return usage(`by then the journal knows no account ${accountId}`)
+  if (found.market !== undefined && found.market < 0) return usage(`by then the journal knows no market ${marketId}`)
+  return Effect.succeed(found)
+}
+
+const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
+  Effect.gen(function*() {
+    const moment = StateAt.parseMoment(text)
+    if (moment === undefined) return yield* usage(`--at takes a sequence from 1, an ISO time or epoch ms, and not ${text}`)
+    const subject = yield* open
+    const { capacity, firstSequence, journal } = subject
+    const last = journal.opened.nextSequence - 1
+    if (moment._tag === "Sequence" && moment.sequence > last) return yield* usage(`the journal ends at sequence ${last}`)
+    if (moment._tag === "Sequence" && moment.sequence < firstSequence - 1) {
+      return yield* usage(`what is replayed begins behind sequence ${firstSequence - 1}`)
+    }
+    const engine = yield* withProgress(subject, (block) => StateAt.engineAt(journal, capacity, moment, { block }))
+    const narrowed = yield* narrowedTo(engine, parsed)
+    yield* say(parsed.json, () => StateJson.report(engine, parsed.limit, narrowed), () => StateAt.draw(engine, parsed.limit, narrowed))
+  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
+
+/** Whose story is told, and how it is called. */
+interface Asked {
+  readonly subject: Story.Subject
+  /** As a report names the kind of it. */
+  readonly report: "order" | "account" | "market" | "transfer" | "request"
+  /** What was asked for, by the ids that clients know. */
+  readonly ids: ReadonlyArray<string>
+}
+
+const story = <R>(open: Open<R>, { ids, report, subject }: Asked, bounds: Story.Bounds, json: boolean) =>
+  Effect.gen(function*() {
+    const opened = yield* open
+    const { capacity, firstSequence, journal } = opened
+    const told = yield* withProgress(opened, (block) => Story.tell(journal, capacity, subject, bounds, { block }))
+    if (!told.known) return yield* usage(`the journal knows no ${report} ${ids.join(", ")}`)
+    yield* say(json, () => storyReport(report, ids, told, firstSequence), () =>
+      [
+        ...(firstSequence > 1 ? [`(what happened up to sequence ${firstSequence - 1} is not replayed here)`] : []),
+        ...told.lines.flatMap(drawLine),
+        ...notes(told)
+      ].join("\n"))
+  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
+
+const storyReport = (report: Asked["report"], ids: Asked["ids"], told: Story.Story, firstSequence: number): object => ({
+  report,
+  ids,
+  replayedFrom: firstSequence,
+  lines: told.lines.map(({ atEpochMs, sequence, text, why }) => ({
+    sequence,
+    at: Format.time(atEpochMs),
+    atEpochMs,
+    text,
+    ...(why === undefined ? {} : { why })
+  })),
+  more: told.more,
+  feedSamples: told.feedSamples
+})
+
+const drawLine = ({ atEpochMs, sequence, text, why = [] }: Story.Line): ReadonlyArray<string> => {
+  const heading = `${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  `
+  return [heading + text, ...why.flatMap(Why.draw).map((line) => " ".repeat(heading.length) + line)]
+}
+
+const notes = ({ feedSamples, lines, more }: Story.Story): ReadonlyArray<string> => [
+  ...(lines.length === 0 ? ["nothing in these sequences"] : []),
+  ...(more > 0 ? [`... and ${Format.count(more)} more lines (--limit, --from)`] : []),
+  ...(feedSamples > 0 ? [`(${Format.count(feedSamples)} samples of the index feed are left out)`] : [])
+]
+
+const order = <R>(open: Open<R>, text: string, parsed: Parsed, bounds: Story.Bounds) =>
+  Effect.gen(function*() {
+    const opened = yield* open
+    const named = yield* withProgress(opened,
+      (block) => Lookup.find(opened.journal, opened.capacity, text, Option.getOrUndefined(parsed.account), { block })).pipe(
+        Effect.catchTag("ReplayDiverged", divergedError)
+      )
+    const ids = named.orderNumbers.map(Ids.orderId)
+    if (named.by === "name" && !parsed.json) yield* Console.log(`(${text} of ${named.accountId} names ${ids.join(", ")})`)
+    const [only, ...others] = named.orderNumbers
+    const subject: Story.Subject = only !== undefined && others.length === 0
+      ? { _tag: "Order", orderNumber: only }
+      : { _tag: "Orders", orderNumbers: named.orderNumbers }
+    yield* story(Effect.succeed(opened), { subject, report: "order", ids }, bounds, parsed.json)
+  })
+
+const request = <R>(open: Open<R>, id: string, parsed: Parsed, bounds: Story.Bounds) =>
+  Effect.gen(function*() {
+    const named = Ids.parseRequestId(id)
+    if (named === undefined) return yield* usage(`${id} is not a request's id (req_..., as an answer's x-request-id tells it)`)
+    const { sequence } = named
+    if (sequence === undefined) {
+      return yield* usage(
+        `${id} names no record: nothing was decided with that answer (a read, a request that was malformed, not let in or not `
+          + "taken), or a version before 0.6.0 gave it. Defects are logged under such an id"
+      )
+    }
+    const opened = yield* open
+    const last = opened.journal.opened.nextSequence - 1
+    if (sequence < opened.firstSequence || sequence > last) {
+      return yield* usage(`${id} is of record ${sequence}, and what is replayed here are records ${opened.firstSequence} to ${last}`)
+    }
+    const own = { ...bounds, from: sequence, to: sequence }
+    yield* story(Effect.succeed(opened), { subject: { _tag: "Everything" }, report: "request", ids: [id] }, own, parsed.json)
+  })
+
+const statement = <R>(open: Open<R>, accountId: string, stretch: Stretch.Stretch, json: boolean) =>
+  Effect.gen(function*() {
+    const opened = yield* open
+    const { capacity, firstSequence, journal } = opened
+    const drawn = yield* withProgress(opened, (block) => Statement.draw(journal, capacity, accountId, stretch, { block }))
+    if (!drawn.known) return yield* usage(`by then the journal knows no account ${accountId}`)
+    if (drawn.isCut) return yield* usage(`that are more than ${Format.count(Statement.mostLines)} lines: ask for fewer (--from, --to)`)
+    if (firstSequence > 1 && drawn.first === firstSequence) {
+      yield* Console.error(
+        `what happened up to sequence ${firstSequence - 1} is not replayed here: the opening balance is the one behind it`
+      )
+    }
+    yield* say(json, () => StatementText.report(drawn), () => StatementText.csv(drawn))
+    if (!Statement.addsUp(drawn)) {
+      const where = drawn.brokenAt === undefined ? "" : ` behind record ${drawn.brokenAt}`
+      return yield* new Ended({ code: differsCode, text: `the statement does not add up${where}: that is a fault of the venue` })
+    }
+  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
+
+/** Options that narrow or change another, without what they belong to. */
+const misplaced = (parsed: Parsed): string | undefined => {
+  const [at, byOrder, byRequest, account, market] = [parsed.at, parsed.order, parsed.request, parsed.account, parsed.market].map(
+    Option.isSome
+  )
+  if (parsed.why && (at === true || !(byOrder === true || byRequest === true || account === true))) {
+    return "--why belongs to --order, --request and --account"
+  }
+  if (parsed.format === "json" && Option.isNone(parsed.statement)) return "--format belongs to --statement; every report takes --json"
+  return market === true && (byOrder === true || byRequest === true) ? "--market narrows --at, and no order or request" : undefined
+}
+
+/** What is asked of a journal, wherever it comes from. */
+export const questions = <R>(open: Open<R>, parsed: Parsed) => {
+  const wrong = misplaced(parsed)
+  if (wrong !== undefined) return [usage(wrong)]
+  const stretch = Stretch.parse(Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to))
+  if (typeof stretch === "string") return [usage(`${stretch} takes a sequence from 1, an ISO time or epoch ms`)]
+  const bounds: Story.Bounds = { ...stretch, limit: parsed.limit, why: parsed.why }
+  const { json } = parsed
+  const isNarrowing = Option.isSome(parsed.at)
+  return [
+    ...Option.toArray(parsed.at).map((text) => stateAt(open, text, parsed)),
+    ...Option.toArray(parsed.order).map((text) => order(open, text, parsed, bounds)),
+    ...Option.toArray(parsed.request).map((id) => request(open, id, parsed, bounds)),
+    ...Option.toArray(parsed.statement).map((accountId) => statement(open, accountId, stretch, json || parsed.format === "json")),
+    ...(isNarrowing || Option.isSome(parsed.order) ? [] : Option.toArray(parsed.account)).map((accountId) =>
+      story(open, { subject: { _tag: "Account", accountId }, report: "account", ids: [accountId] }, bounds, json)
+    ),
+    ...(isNarrowing ? [] : Option.toArray(parsed.market)).map((marketId) =>
+      story(open, { subject: { _tag: "Market", marketId }, report: "market", ids: [marketId] }, bounds, json)
+    ),
+    ...Option.toArray(parsed.deposit).map((id) => {
+      const number = Ids.parseDepositId(id) ?? Ids.parseWithdrawalId(id) ?? Ids.parsePartyChangeId(id)
+      return number === undefined
+        ? usage(`${id} is not the id of a deposit, a withdrawal or a change of ledger party`)
+        : story(open, { subject: { _tag: "Transfer", number }, report: "transfer", ids: [id] }, bounds, json)
+    })
+  ]
+}

@@ -1,0 +1,202 @@
+/**
+ * An account's statement over a stretch of a journal: what it had, each fill, and each change of its balance with its cause, and
+ * what it came to. It is made of what the engine notes of each change, and held to what the account had before and after every record.
+ */
+import * as Effect from "effect/Effect"
+import * as Ids from "../../domain/Ids.js"
+import { anyMarket } from "../../domain/None.js"
+import * as Order from "../../domain/Order.js"
+import { causes } from "../../engine/BalanceLog.js"
+import type { DecodedEvent } from "../../engine/EventLog.js"
+import { reserveChanges } from "../../engine/funds/Money.js"
+import type { BalanceChange } from "../../engine/BalanceLog.js"
+import type { Capacity, State } from "../../engine/State.js"
+import type { Unknown, Unreadable } from "../../journal/Journal.js"
+import type { Record } from "../../journal/Record.js"
+import type { Diverged } from "../../sequencer/Recovery.js"
+import { follow, passive, type Source, type Visitor } from "./Follow.js"
+import { marketName, priceOf, sizeOf, transferName } from "./Names.js"
+import * as Stretch from "./Stretch.js"
+
+/** One line. Quantity and price are decimals; empty where a line has none. */
+export interface Line {
+  readonly sequence: number
+  readonly atEpochMs: number
+  /** A cause of the ledger of balances; or `fill`, `taken_over`, `deleveraged`, `settled`, which move nothing themselves. */
+  readonly kind: string
+  readonly marketId: string
+  readonly side: string
+  readonly quantity: string
+  readonly price: string
+  /** The order that was filled, or the transfer. */
+  readonly reference: string
+  readonly amountAtoms: number
+  /** Behind this line. */
+  readonly balanceAtoms: number
+}
+
+export interface Statement {
+  readonly accountId: string
+  readonly openingAtoms: number
+  readonly lines: ReadonlyArray<Line>
+  readonly closingAtoms: number
+  /** The first and the last record that were looked at; 0 where there is none. */
+  readonly first: number
+  readonly last: number
+  /** Whether there were more lines than a statement may have. */
+  readonly isCut: boolean
+  /** Whether the journal knows the account at the end of the stretch. */
+  readonly known: boolean
+  /** The first record behind which the balance is another than the lines make it. */
+  readonly brokenAt: number | undefined
+}
+
+/** Most lines of a statement. */
+export const mostLines = 1_000_000
+
+/** Whether opening and lines make each balance, and the closing one, to the atom. */
+export const addsUp = ({ brokenAt, closingAtoms, lines, openingAtoms }: Omit<Statement, "accountId" | "known">): boolean => {
+  let balanceAtoms = openingAtoms
+  for (const line of lines) {
+    balanceAtoms += line.amountAtoms
+    if (balanceAtoms !== line.balanceAtoms) return false
+  }
+  return brokenAt === undefined && balanceAtoms === closingAtoms
+}
+
+type Money = Pick<BalanceChange, "cause" | "market" | "amountAtoms">
+type Told = Omit<Line, "sequence" | "atEpochMs" | "balanceAtoms">
+
+const plain: Told = { kind: "", marketId: "", side: "", quantity: "", price: "", reference: "", amountAtoms: 0 }
+
+/** What an event did to an account's position, as a line that moves no money; undefined for any other. */
+const execution = (state: State, account: number, event: DecodedEvent): Told | undefined => {
+  switch (event.event) {
+    case "Traded": {
+      if (event.takerAccount !== account && event.makerAccount !== account) return undefined
+      const isTaker = event.takerAccount === account
+      const side = isTaker === (event.takerSide === Order.buy) ? Order.buy : Order.sell
+      const reference = Ids.orderId(isTaker ? event.takerOrder : event.makerOrder)
+      return { ...executed(state, "fill", event), side: Order.sides[side], reference }
+    }
+    case "TakenOver":
+      return event.account === account ? executed(state, "taken_over", event) : undefined
+    case "Deleveraged":
+      return event.account === account || event.counterparty === account ? executed(state, "deleveraged", event) : undefined
+    case "Settled":
+      return event.account === account || event.counterparty === account ? executed(state, "settled", event) : undefined
+    default:
+      return undefined
+  }
+}
+
+const executed = (
+  state: State,
+  kind: string,
+  { market, priceAtoms, sizeAtoms }: { readonly market: number; readonly priceAtoms: number; readonly sizeAtoms: number }
+): Told => ({
+  ...plain,
+  kind,
+  marketId: marketName(state, market),
+  quantity: sizeOf(state, market, sizeAtoms),
+  price: priceOf(state, market, priceAtoms)
+})
+
+/** The transfers that moved an account's money in a record, in their order. */
+const transfersOf = (state: State, account: number, events: ReadonlyArray<DecodedEvent>): Array<string> =>
+  events.flatMap((event) => {
+    if (event.event === "DepositCredited") return event.account === account ? [transferName(state, event.transfer)] : []
+    if (event.event !== "ReserveMoved" || reserveChanges[event.became] === "spent") return []
+    return event.account === account ? [transferName(state, event.transfer)] : []
+  })
+
+/** What a record changed of an account's balance, oldest first. */
+const changesBy = ({ balances }: State, account: number, sequence: number): ReadonlyArray<BalanceChange> => {
+  for (let limit = 16;; limit *= 2) {
+    const latest = balances.of(account, anyMarket, undefined, limit)
+    const own = latest.filter((change) => change.sequence === sequence)
+    if (own.length < limit) return own.toReversed()
+  }
+}
+
+/**
+ * The lines of one record: what it executed, each before the money that came of it (a realised profit or loss, then a fee), and the
+ * other changes where they were made.
+ */
+const linesOf = (
+  state: State,
+  account: number,
+  changes: ReadonlyArray<Money>,
+  events: ReadonlyArray<DecodedEvent>
+): ReadonlyArray<Told> => {
+  const executions = events.flatMap((event) => execution(state, account, event) ?? [])
+  const transfers = transfersOf(state, account, events)
+  const told: Array<Told> = []
+  let isOpen = false
+  for (const { amountAtoms, cause, market } of changes) {
+    const kind = causes[cause]!
+    if (kind === "realized_pnl" || (kind === "fee" && !isOpen)) told.push(...executions.splice(0, 1))
+    if (kind === "realized_pnl" || kind === "fee") isOpen = kind === "realized_pnl"
+    const isTransfer = kind === "deposit" || kind === "withdrawal_reserved" || kind === "withdrawal_returned"
+    const reference = isTransfer ? transfers.shift() ?? "" : ""
+    told.push({ ...plain, kind, marketId: market < 0 ? "" : marketName(state, market), reference, amountAtoms })
+  }
+  return [...told, ...executions]
+}
+
+/** The statement of an account over a stretch. */
+export const draw = (
+  journal: Source,
+  capacity: Capacity,
+  accountId: string,
+  stretch: Stretch.Stretch,
+  look: Pick<Visitor, "block"> = passive
+): Effect.Effect<Statement, Unreadable | Unknown | Diverged> =>
+  Effect.suspend(() => {
+    const lines: Array<Line> = []
+    const at = { first: 0, last: 0, openingAtoms: 0, balanceAtoms: 0, isCut: false }
+    let brokenAt: number | undefined
+    const collateral = ({ accounts }: State): number => {
+      const account = accounts.find(accountId)
+      return account < 0 ? 0 : accounts.collateral(account)
+    }
+    const add = (state: State, { atEpochMs, sequence }: Record, events: () => ReadonlyArray<DecodedEvent>): void => {
+      const account = state.accounts.find(accountId)
+      if (account < 0) return
+      for (const told of linesOf(state, account, changesBy(state, account, sequence), events())) {
+        at.balanceAtoms += told.amountAtoms
+        if (lines.length < mostLines) lines.push({ ...told, sequence, atEpochMs, balanceAtoms: at.balanceAtoms })
+        else at.isCut = true
+      }
+      if (at.balanceAtoms !== collateral(state)) brokenAt ??= sequence
+    }
+    const visitor: Visitor = {
+      block: look.block,
+      wants: (record) => !Stretch.isBehind(stretch, record) && !at.isCut,
+      before: ({ state }, record) => {
+        if (at.first !== 0 || Stretch.isBefore(stretch, record)) return
+        at.first = record.sequence
+        at.openingAtoms = at.balanceAtoms = collateral(state)
+      },
+      applied: ({ state }, record, _outcome, events) => {
+        if (Stretch.isBefore(stretch, record)) return
+        at.last = record.sequence
+        add(state, record, events)
+      }
+    }
+    return Effect.map(follow(journal, capacity, visitor), ({ state }): Statement => {
+      const openingAtoms = at.first === 0 ? collateral(state) : at.openingAtoms
+      const known = state.accounts.find(accountId) >= 0
+      return {
+        accountId,
+        lines,
+        first: at.first,
+        last: at.last,
+        openingAtoms,
+        isCut: at.isCut,
+        known,
+        brokenAt,
+        closingAtoms: collateral(state)
+      }
+    })
+  })

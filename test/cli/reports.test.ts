@@ -1,0 +1,393 @@
+/** What replay reports: orders by any of their names, why something was refused, statements that add up, and each report as JSON. */
+import { ConfigProvider, type Console, Effect, Option } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Journals from "../../scripts/fixtures/Journals.js"
+import { settle } from "../../src/cli/Exit.js"
+import * as Lookup from "../../src/cli/replay/Lookup.js"
+import { options, type Parsed } from "../../src/cli/replay/Options.js"
+import { replay } from "../../src/cli/replay/Replaying.js"
+import * as StateAt from "../../src/cli/replay/StateAt.js"
+import * as StateJson from "../../src/cli/replay/StateJson.js"
+import * as Statement from "../../src/cli/replay/Statement.js"
+import * as Story from "../../src/cli/replay/Story.js"
+import * as Stretch from "../../src/cli/replay/Stretch.js"
+import type * as Follow from "../../src/cli/replay/Follow.js"
+import * as Ids from "../../src/domain/Ids.js"
+import * as Order from "../../src/domain/Order.js"
+import { Journal } from "../../src/journal/Journal.js"
+import { Driver, parameters } from "../engine/drive.js"
+import { FundsDriver } from "../engine/FundsDriver.js"
+import * as Recorded from "./Recorded.js"
+
+const folders: Array<string> = []
+const folder = (): string => {
+  const made = Recorded.newFolder()
+  folders.push(made)
+  return made
+}
+afterAll(() => {
+  for (const made of folders) fs.rmSync(made, { recursive: true })
+})
+
+const usdc = (amount: number): number => amount * 1_000_000
+
+/** A kept journal, where a venue would have it. */
+const golden = (name: string): string => {
+  const root = folder()
+  const kept = path.join("fixtures/journals/rules-6", name)
+  fs.mkdirSync(path.join(root, "journal"))
+  for (const segment of fs.readdirSync(kept).filter((each) => each.endsWith(".seg"))) {
+    fs.writeFileSync(path.join(root, "journal", segment), Journals.padded(fs.readFileSync(path.join(kept, segment))))
+  }
+  return root
+}
+
+const withJournal = <A, E>(from: string, use: (journal: Follow.JournalService) => Effect.Effect<A, E>): Promise<A> =>
+  Effect.runPromise(Effect.flatMap(Journal, use).pipe(Effect.provide(Recorded.reading(from))))
+
+const none: Parsed = {
+  data: "",
+  bundle: Option.none(),
+  diff: false,
+  snapshot: Option.none(),
+  verify: false,
+  at: Option.none(),
+  order: Option.none(),
+  request: Option.none(),
+  account: Option.none(),
+  market: Option.none(),
+  deposit: Option.none(),
+  statement: Option.none(),
+  format: "csv",
+  from: Option.none(),
+  to: Option.none(),
+  why: false,
+  json: false,
+  limit: 200,
+  invariantsEvery: 10_000
+}
+
+/** What a command line says and ends with. */
+const asked = async (parsed: Partial<Parsed>) => {
+  const [out, err]: [Array<string>, Array<string>] = [[], []]
+  const console: Console.Console = {
+    ...Effect.runSync(Effect.console),
+    log: (...words) => Effect.sync(() => out.push(words.join(" "))),
+    error: (...words) => Effect.sync(() => err.push(words.join(" ")))
+  }
+  const settings = ConfigProvider.fromMap(new Map([["ORDER_CAPACITY", "10000"], ["IDEMPOTENCY_CAPACITY", "10000"]]))
+  const code = await Effect.runPromise(
+    settle(replay({ ...none, ...parsed })).pipe(Effect.withConsole(console), Effect.withConfigProvider(settings))
+  )
+  return { code, out: out.join("\n"), err: err.join("\n") }
+}
+
+/**
+ * Two accounts that both call an order `bid`; the first uses its name again, places a batch under the key `batch`, and asks for
+ * more than it can pay.
+ */
+const scene = () => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new Driver(recording)
+  driver.market(parameters("AAA"), 1000)
+  driver.market(parameters("BBB"), 1000)
+  const [maker, taker] = [driver.account(usdc(200)), driver.account(usdc(200))]
+  const first = driver.place(maker, { clientOrderId: "bid" }).orderNumber
+  const second = driver.place(taker, { clientOrderId: "bid", priceAtoms: 990 }).orderNumber
+  const other = driver.place(taker, { clientOrderId: "only", priceAtoms: 980, market: 1 }).orderNumber
+  driver.run({ ...driver.placement(maker, { priceAtoms: 970 }, { priceAtoms: 960 }), idempotencyKey: "batch" })
+  const batch = [0, 1].map((index) => Ids.ordinal(recording.sequence, index))
+  driver.send({ kind: "CancelAllOrders", account: taker, idempotencyKey: "all", market: 1, raw: "" })
+  const poor = driver.place(maker, { side: Order.sell, priceAtoms: 1_050, quantityAtoms: 100_000 }).orderNumber
+  const refusedAt = recording.sequence
+  driver.place(taker, { side: Order.sell, quantityAtoms: 400, timeInForce: Order.ioc })
+  driver.cancel(maker, first)
+  return { recording, maker, taker, first, second, other, batch, poor, refusedAt }
+}
+
+describe("an order by any of its names", () => {
+  const { batch, first, maker, other, recording, refusedAt, second, taker, poor } = scene()
+  const [one, another] = [recording.accountId(maker), recording.accountId(taker)]
+  let made: string
+
+  beforeAll(async () => {
+    made = (await Recorded.write(recording, folder())).folder
+  })
+
+  const named = (text: string, accountId?: string) =>
+    withJournal(made, (journal) =>
+      Lookup.find(journal, Recorded.capacity, text, accountId).pipe(
+        Effect.catchTag("Ended", ({ text: told }) => Effect.succeed(told))
+      ))
+
+  it("is found by its id, its clientOrderId, and the keys of what placed and cancelled it", async () => {
+    expect(await named(Ids.orderId(first))).toEqual({ orderNumbers: [first], accountId: one, by: "order id" })
+    expect(await named(Ids.orderId(poor))).toMatchObject({ orderNumbers: [poor], accountId: one })
+    expect(await named("only")).toEqual({ orderNumbers: [other], accountId: another, by: "name" })
+    expect(await named("bid", one)).toMatchObject({ orderNumbers: [first], accountId: one })
+    expect(await named("bid", another)).toMatchObject({ orderNumbers: [second], accountId: another })
+    expect(await named("batch")).toMatchObject({ orderNumbers: batch })
+    const { command } = recording.taken.at(-1)!.record
+    expect(await named(command.idempotencyKey)).toMatchObject({ orderNumbers: [first] })
+  })
+
+  it("is asked for again where the name is ambiguous, another's, or no order's", async () => {
+    expect(await named("bid")).toBe(`bid is ambiguous: it names orders of ${one}, ${another}; say whose with --account`)
+    expect(await named("only", one)).toBe(`the journal knows no order only of ${one}: no order id, clientOrderId or Idempotency-Key`)
+    expect(await named(Ids.orderId(first), another)).toBe(`${Ids.orderId(first)} is an order of ${one}, and not of ${another}`)
+    expect(await named("all")).toMatch(
+      /^all is the Idempotency-Key of a command that names no order \(cancel of all orders\), in record \d+: --account/
+    )
+    expect(await named("ord_zzzzzz")).toContain("the journal knows no order ord_zzzzzz")
+  })
+
+  it("tells the lives of all that a name stands for, each line of which", async () => {
+    const { code, out } = await asked({ data: made, order: Option.some("batch") })
+    expect(code).toBe(0)
+    const lines = out.split("\n")
+    expect(lines[0]).toBe(`(batch of ${one} names ${batch.map(Ids.orderId).join(", ")})`)
+    for (const orderNumber of batch) expect(lines.filter((line) => line.includes(Ids.orderId(orderNumber))).length).toBeGreaterThan(1)
+  })
+
+  it("tells the record of a request, and says of an id that names none what that means", async () => {
+    const drawn = `req_${"0123456789ab".repeat(2)}`
+    const { code, out } = await asked({ data: made, request: Option.some(Ids.requestId(drawn, refusedAt)), why: true })
+    expect(code).toBe(0)
+    expect(out).toContain(`${Ids.orderId(poor)} limit sell 100.000 AAA-USDC-PERP at 105.0`)
+    expect(out).toContain(`right before it (after record ${refusedAt - 1})`)
+    const market = await asked({ data: made, request: Option.some(Ids.requestId(drawn, 1)), json: true })
+    expect(JSON.parse(market.out)).toMatchObject({ report: "request", lines: [{ sequence: 1 }] })
+    const others = await Promise.all(
+      [drawn, Ids.requestId(drawn, recording.sequence + 1), "req_1", `${drawn}_0`].map((id) =>
+        asked({ data: made, request: Option.some(id) })
+      )
+    )
+    expect(others.map((each) => each.code)).toEqual([3, 3, 3, 3])
+    expect(others[0]!.err).toContain("names no record")
+  })
+
+  it("shows what a refusal was decided from, exactly as it was right before it", async () => {
+    const story = await withJournal(made,
+      (journal) => Story.tell(journal, Recorded.capacity, { _tag: "Order", orderNumber: poor }, { ...Stretch.whole, limit: 10, why: true }))
+    const before = await withJournal(made,
+      (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Sequence", sequence: refusedAt - 1 }))
+    const [reason, ...others] = story.lines.flatMap(({ why = [] }) => why)
+    expect(others).toEqual([])
+    const report = StateJson.report(before, 10, { account: maker, market: 0 }) as {
+      readonly accounts: { readonly shown: ReadonlyArray<{ readonly [name: string]: unknown }> }
+      readonly markets: ReadonlyArray<
+        { readonly bids: ReadonlyArray<{ readonly price: string; readonly size: string }>; readonly mark: string }
+      >
+    }
+    const [account] = report.accounts.shown
+    const [market] = report.markets
+    expect(reason).toMatchObject({
+      sequence: refusedAt - 1,
+      refusal: "MarginInsufficient",
+      isHalted: false,
+      account: {
+        accountId: one,
+        equity: account!["equity"],
+        collateral: account!["collateral"],
+        initialMargin: account!["initialMargin"],
+        maintenanceMargin: account!["maintenanceMargin"],
+        available: account!["available"],
+        openOrders: { inMarket: 3, inAll: 3 }
+      },
+      market: { marketId: "AAA-USDC-PERP", mark: market!.mark, band: { low: "90.0", high: "110.0" } }
+    })
+    expect(reason!.market!.bids).toEqual(market!.bids.map(({ price, size }) => [price, size]))
+    expect(Number(reason!.margin!.needed)).toBeGreaterThan(Number(reason!.margin!.there))
+    // Who asks for nothing else is told nothing else.
+    const plain = await withJournal(made,
+      (journal) => Story.tell(journal, Recorded.capacity, { _tag: "Order", orderNumber: poor }, { ...Stretch.whole, limit: 10 }))
+    expect(plain.lines.flatMap(({ why = [] }) => why)).toEqual([])
+  })
+
+  it("narrows a state to an account, to a market, or to both", async () => {
+    const at = Option.some(String(refusedAt))
+    const value = async (more: Partial<Parsed>) => JSON.parse((await asked({ data: made, at, json: true, ...more })).out)
+    const [account, market] = [{ account: Option.some(another) }, { market: Option.some("BBB-USDC-PERP") }]
+    const [whole, own, there, both] = [await value({}), await value(account), await value(market), await value({ ...account, ...market })]
+    const accountsOf = (
+      report: { readonly openOrders: { readonly shown: ReadonlyArray<{ readonly accountId: string }> } }
+    ) => [...new Set(report.openOrders.shown.map(({ accountId }) => accountId))]
+    expect([whole.accounts.count, own.accounts.count]).toEqual([recording.state.accounts.count, 1])
+    expect(accountsOf(whole)).toEqual([one, another])
+    expect(accountsOf(own)).toEqual([another])
+    expect(there.markets.map(({ marketId }: { readonly marketId: string }) => marketId)).toEqual(["BBB-USDC-PERP"])
+    expect(both.openOrders.count).toBe(0)
+    const drawn = await asked({ data: made, at, ...account })
+    expect(drawn.out).toContain("Accounts: 1\n")
+    expect(drawn.out).not.toContain("book of sequence")
+    expect((await asked({ data: made, at, account: Option.some("acc_none") })).code).toBe(3)
+  })
+})
+
+/** Options that report something, as each is asked for; all others narrow or shape a report. */
+const shaping: ReadonlySet<string> = new Set(["data", "bundle", "snapshot", "format", "from", "to", "why", "json", "limit",
+  "invariantsEvery"])
+
+it("every report is one JSON object", async () => {
+  const { first, maker, recording } = scene()
+  const funds = new FundsDriver({}, recording)
+  funds.atEpochMs = recording.atEpochMs
+  const owner = funds.owner()
+  const deposit = funds.deposit(owner, usdc(5))
+  const { blocks, folder: made } = await Recorded.write(recording, folder())
+  await Recorded.saveSnapshot(made, blocks.at(-1)!, recording.state)
+  const accountId = recording.accountId(maker)
+  const reports: Readonly<Record<string, readonly [Partial<Parsed>, string]>> = {
+    verify: [{ verify: true }, "verify"],
+    diff: [{ diff: true }, "diff"],
+    at: [{ at: Option.some("7") }, "state"],
+    order: [{ order: Option.some(Ids.orderId(first)), why: true }, "order"],
+    request: [{ request: Option.some(Ids.requestId(`req_${"0".repeat(24)}`, 3)) }, "request"],
+    account: [{ account: Option.some(accountId), why: true }, "account"],
+    market: [{ market: Option.some("AAA-USDC-PERP") }, "market"],
+    deposit: [{ deposit: Option.some(Ids.depositId(deposit)) }, "transfer"],
+    statement: [{ statement: Option.some(accountId) }, "statement"]
+  }
+  expect(Object.keys(reports).sort()).toEqual(Object.keys(options).filter((name) => !shaping.has(name)).sort())
+  for (const [name, [parsed, report]] of Object.entries(reports)) {
+    const { code, err, out } = await asked({ data: made, json: true, ...parsed })
+    expect([name, code, err]).toEqual([name, 0, ""])
+    expect(out.split("\n")).toHaveLength(1)
+    expect(JSON.parse(out)).toMatchObject({ report })
+  }
+  const { folder: lied } = await Recorded.write(recording, folder(), { outcomeAt: 5 })
+  const differs = await asked({ data: lied, json: true, verify: true })
+  expect(differs.code).toBe(1)
+  expect(JSON.parse(differs.out)).toMatchObject({ report: "verify", holds: false })
+})
+
+it("options that belong to others are refused without them", async () => {
+  const wrong: ReadonlyArray<Partial<Parsed>> = [
+    { at: Option.some("1"), why: true },
+    { market: Option.some("AAA-USDC-PERP"), why: true },
+    { at: Option.some("1"), format: "json" },
+    { order: Option.some("x"), market: Option.some("AAA-USDC-PERP") },
+    { account: Option.some("acc_1"), from: Option.some("0") },
+    { account: Option.some("acc_1"), to: Option.some("soon") }
+  ]
+  for (const parsed of wrong) expect((await asked({ data: folder(), ...parsed })).code).toBe(3)
+})
+
+describe("a statement", () => {
+  const drawnOf = (from: string, accountId: string, stretch = Stretch.whole) =>
+    withJournal(from, (journal) => Statement.draw(journal, Recorded.capacity, accountId, stretch))
+
+  /** Holds all statements of a journal to its end, and gives the kinds of line that there were. */
+  const kindsOf = async (from: string): Promise<ReadonlySet<string>> => {
+    const engine = await withJournal(from, (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Time", atEpochMs: 8e15 }))
+    const kinds = new Set<string>()
+    for (let account = 0; account < engine.state.accounts.count; account++) {
+      const statement = await drawnOf(from, engine.accountId(account))
+      const moved = statement.lines.reduce((sum, { amountAtoms }) => sum + amountAtoms, 0)
+      expect(statement.openingAtoms + moved).toBe(engine.state.accounts.collateral(account))
+      expect(statement.closingAtoms).toBe(engine.state.accounts.collateral(account))
+      expect(Statement.addsUp(statement)).toBe(true)
+      for (const { kind } of statement.lines) kinds.add(kind)
+    }
+    return kinds
+  }
+
+  it("adds up to the atom over journals with funding and liquidations", async () => {
+    const kinds = [...await kindsOf(golden("trading")), ...await kindsOf(golden("liquidations"))]
+    expect([...new Set(kinds)].sort()).toEqual([
+      "credit",
+      "deleveraged",
+      "fee",
+      "fill",
+      "funding",
+      "funding_rest",
+      "liquidation_fee",
+      "realized_pnl",
+      "taken_over"
+    ])
+  })
+
+  /** An owner's deposit, a withdrawal that is done and one that is given up. */
+  const moved = async () => {
+    const recording = new Recorded.RecordingEngine()
+    const driver = new FundsDriver({}, recording)
+    const owner = driver.funded(usdc(10))
+    const deposited = recording.sequence
+    const done = driver.withdrawal(owner, usdc(4))
+    driver.finish(owner, done)
+    const given = driver.withdrawal(owner, usdc(3))
+    driver.refusal({ kind: "CancelTransfer", ...driver.by(owner), transfer: given })
+    const { folder: made } = await Recorded.write(recording, folder())
+    return { made, recording, deposited, accountId: recording.accountId(owner.account), done, given }
+  }
+
+  it("tells deposits and withdrawals with their ids, and what came back", async () => {
+    const { accountId, done, given, made } = await moved()
+    const { closingAtoms, lines } = await drawnOf(made, accountId)
+    expect(lines.map(({ amountAtoms, kind, reference }) => [kind, amountAtoms, reference])).toEqual([
+      ["deposit", usdc(10), expect.stringMatching(/^dep_/)],
+      ["withdrawal_reserved", -usdc(4), Ids.withdrawalId(done)],
+      ["withdrawal_reserved", -usdc(3), Ids.withdrawalId(given)],
+      ["withdrawal_returned", usdc(3), Ids.withdrawalId(given)]
+    ])
+    expect(closingAtoms).toBe(usdc(6))
+    await kindsOf(made)
+  })
+
+  it("begins where the one before it ended, by sequence and by time", async () => {
+    const { accountId, deposited, made, recording } = await moved()
+    const whole = await drawnOf(made, accountId)
+    const { atEpochMs } = recording.taken[deposited - 1]!.record
+    const parts = (until: Stretch.Stretch, on: Stretch.Stretch) =>
+      Promise.all([drawnOf(made, accountId, until), drawnOf(made, accountId, on)])
+    for (
+      const [before, behind] of [
+        await parts({ ...Stretch.whole, to: deposited }, { ...Stretch.whole, from: deposited + 1 }),
+        await parts({ ...Stretch.whole, untilEpochMs: atEpochMs }, { ...Stretch.whole, fromEpochMs: atEpochMs })
+      ]
+    ) {
+      expect(behind!.openingAtoms).toBe(before!.closingAtoms)
+      expect(behind!.closingAtoms).toBe(whole.closingAtoms)
+      expect([...before!.lines, ...behind!.lines]).toEqual(whole.lines)
+    }
+  })
+
+  it("is a file for a spreadsheet, or JSON that says the same", async () => {
+    const { accountId, made } = await moved()
+    const [csv, json] = [
+      await asked({ data: made, statement: Option.some(accountId) }),
+      await asked({ data: made, statement: Option.some(accountId), format: "json" })
+    ]
+    const rows = csv.out.split("\n").map((line) => line.split(","))
+    expect(rows[0]).toEqual(["time", "sequence", "kind", "market", "side", "quantity", "price", "reference", "amount", "balance"])
+    expect(rows.every((row) => row.length === rows[0]!.length)).toBe(true)
+    expect([rows[1]!.at(-1), rows.at(-1)!.at(-1)]).toEqual(["0.000000", "6.000000"])
+    const report = JSON.parse(json.out) as { readonly lines: ReadonlyArray<{ readonly amount: string }>; readonly addsUp: boolean }
+    expect(report).toMatchObject({ report: "statement", accountId, openingAtoms: "0", closingAtoms: "6000000", addsUp: true })
+    expect(report.lines.map(({ amount }) => amount)).toEqual(rows.slice(2, -1).map((row) => row[8]))
+    expect((await asked({ data: made, statement: Option.some("acc_none") })).code).toBe(3)
+  })
+
+  it("that does not add up is told from one that does", async () => {
+    const { accountId, made } = await moved()
+    const statement = await drawnOf(made, accountId)
+    const [first, ...others] = statement.lines
+    expect(Statement.addsUp({ ...statement, lines: [{ ...first!, amountAtoms: first!.amountAtoms + 1 }, ...others] })).toBe(false)
+    expect(Statement.addsUp({ ...statement, lines: others })).toBe(false)
+    expect(Statement.addsUp({ ...statement, closingAtoms: statement.closingAtoms - 1 })).toBe(false)
+    expect(Statement.addsUp({ ...statement, openingAtoms: 1 })).toBe(false)
+    expect(Statement.addsUp({ ...statement, brokenAt: 3 })).toBe(false)
+  })
+})
+
+it.each([
+  [undefined, undefined, Stretch.whole],
+  ["5", "9", { from: 5, to: 9 }],
+  ["2023-11-14", "1700000000000", { ...Stretch.whole, fromEpochMs: 1_699_920_000_000, untilEpochMs: 1_700_000_000_000 }],
+  ["yesterday", undefined, "--from"],
+  ["1", "-2", "--to"]
+])("a stretch from %s to %s", (from, to, stretch) => {
+  expect(Stretch.parse(from, to)).toEqual(stretch)
+})
