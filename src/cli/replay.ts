@@ -2,8 +2,8 @@
  * `npm run replay`: what a journal says, by running it again, from a data directory or from an incident bundle.
  * Reads only, also beside a running venue.
  *
- * Exit codes: 0 done; 1 replay differs from the journal, the bundle or a snapshot, or an invariant is broken; 2 the
- * journal, the bundle or a snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something
+ * Exit codes: 0 done; 1 replay differs from the journal, the bundle or a snapshot, an invariant is broken, or a statement does
+ * not add up; 2 the journal, the bundle or a snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something
  * the journal does not know.
  */
 import * as Cli from "@effect/cli/Command"
@@ -27,7 +27,7 @@ runTool(command, "replay", {
   isFollowing: false,
   exitCodes: {
     0: "done",
-    1: "replay differs from the journal, the bundle or a snapshot, or an invariant is broken",
+    1: "replay differs from the journal, the bundle or a snapshot, an invariant is broken, or a statement does not add up",
     2: "the journal, the bundle or a snapshot is damaged, of another version, or cannot be read",
     3: "the command line or a setting is wrong, or names what the journal does not know"
   }
