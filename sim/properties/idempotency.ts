@@ -1,8 +1,9 @@
 /**
  * Safety (I5). While a key is remembered, the same scope, key and body get the same response and no new
  * record, whatever crashed or was retried between, under a halt too; another body is refused and does nothing; and there are
- * never two orders for one clientOrderId.
+ * never two orders for one clientOrderId. Answers name the record that decided them, and all but one say that they repeat it.
  */
+import * as Ids from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
 import { unspelled } from "../reading/Answers.js"
@@ -92,6 +93,12 @@ export const idempotency: Property<State> = {
     }
     if (!isDecision(answer, call)) return holds
     const text = answer.text.replace(moving, "")
+    const named = Ids.parseRequestId(answer.headers["x-request-id"] ?? "")?.sequence
+    if (named !== undefined && named !== memory.sequence) {
+      return broken(
+        `key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${memory.sequence}, and its answer names ${named}`
+      )
+    }
     const isRepeat = answer.headers["idempotent-replayed"] === "true"
     if (first === undefined) {
       state.answers.set(decided, { request, body: call.body, answer: text, status: answer.status, isTold: !isRepeat })
