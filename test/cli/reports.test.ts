@@ -4,6 +4,9 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Journals from "../../scripts/fixtures/Journals.js"
+import * as Bundle from "../../src/cli/bundle/Bundle.js"
+import * as Collect from "../../src/cli/bundle/Collect.js"
+import * as Source from "../../src/cli/bundle/Source.js"
 import { settle } from "../../src/cli/Exit.js"
 import * as Lookup from "../../src/cli/replay/Lookup.js"
 import { options, type Parsed } from "../../src/cli/replay/Options.js"
@@ -131,6 +134,20 @@ describe("an order by any of its names", () => {
     expect(await named("batch")).toMatchObject({ orderNumbers: batch })
     const { command } = recording.taken.at(-1)!.record
     expect(await named(command.idempotencyKey)).toMatchObject({ orderNumbers: [first] })
+  })
+
+  it("is found in a bundle that begins behind its placement", async () => {
+    const { blocks, folder: kept } = await Recorded.write(recording, folder())
+    const block = blocks.find(({ lastSequence }) => lastSequence > Math.floor(batch[1]! / Ids.idsPerRecord) && lastSequence < refusedAt)!
+    await Recorded.saveSnapshot(kept, block, Recorded.stateAt(recording, block.lastSequence))
+    const range = { from: block.lastSequence + 1, to: recording.sequence }
+    const contents = await Effect.runPromise(Collect.collect(range, Recorded.capacity).pipe(Effect.provide(Recorded.reading(kept))))
+    const source = Source.make(Bundle.read(Bundle.write(contents)))
+    const found = (text: string) => Effect.runPromise(Lookup.find(source, Recorded.capacity, text, one))
+    expect(contents.base!.sequence).toBe(block.lastSequence)
+    expect(await found(Ids.orderId(first))).toMatchObject({ orderNumbers: [first], by: "order id" })
+    expect(await found("bid")).toMatchObject({ orderNumbers: [first], by: "name" })
+    expect(await found("batch")).toMatchObject({ orderNumbers: batch })
   })
 
   it("is asked for again where the name is ambiguous, another's, or no order's", async () => {
@@ -279,11 +296,14 @@ describe("a statement", () => {
   const drawnOf = (from: string, accountId: string, stretch = Stretch.whole) =>
     withJournal(from, (journal) => Statement.draw(journal, Recorded.capacity, accountId, stretch))
 
-  /** Holds all statements of a journal to its end, and gives the kinds of line that there were. */
+  /** Holds statements of a journal to its end, the insurance fund's too, and gives the kinds of line that there were. */
   const kindsOf = async (from: string): Promise<ReadonlySet<string>> => {
     const engine = await withJournal(from, (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Time", atEpochMs: 8e15 }))
     const kinds = new Set<string>()
-    for (let account = 0; account < engine.state.accounts.count; account++) {
+    const accounts = new Set(
+      [0, 1, engine.findAccount(Ids.insuranceFundId)].filter((each) => each >= 0 && each < engine.state.accounts.count)
+    )
+    for (const account of accounts) {
       const statement = await drawnOf(from, engine.accountId(account))
       const moved = statement.lines.reduce((sum, { amountAtoms }) => sum + amountAtoms, 0)
       expect(statement.openingAtoms + moved).toBe(engine.state.accounts.collateral(account))

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
 import type { Engine } from "../../engine/Engine.js"
 import type { Capacity, State } from "../../engine/State.js"
 import type { Unknown, Unreadable } from "../../journal/Journal.js"
@@ -64,6 +65,18 @@ const bornTo = (state: State, { command, sequence }: Record, orderNumber: number
   return command.kind === "PlaceOrders" && index >= 0 && index < command.entries.length ? command.account : undefined
 }
 
+/** What a state remembers under a text: of a journal that begins behind one, what was placed before it. */
+const rememberedIn = (engine: Engine, text: string): ReadonlyArray<Match> =>
+  Array.from({ length: engine.state.accounts.count }, (_, account): Match => {
+    const client = engine.findClientOrder(account, text)
+    const decided = engine.findOutcomes(account, text).flatMap(({ outcome }) => outcome.entries)
+    const orderNumbers = [
+      ...(client === undefined ? [] : [client.orderNumber]),
+      ...decided.flatMap((entry) => "orderNumber" in entry && entry.orderNumber >= 0 ? [entry.orderNumber] : [])
+    ]
+    return { account, sequence: engine.sequence, orderNumbers, label: "" }
+  }).filter(({ orderNumbers }) => orderNumbers.length > 0)
+
 /** What a text names, in the whole of a journal; a wrong command line where that is nothing, or not one account's. */
 export const find = (
   journal: Source,
@@ -76,15 +89,19 @@ export const find = (
     const matches: Array<Match> = []
     const orderNumber = Ids.parseOrderId(text)
     let owner: number | undefined
+    let hasBegun = false
     const isOf = ({ state }: Engine, account: number): boolean => accountId === undefined || state.accounts.find(accountId) === account
     const visitor: Visitor = {
       block: look.block,
       wants: () => owner === undefined,
-      before: ({ state }) => {
-        // Behind a state of its own, a journal does not hold what placed the orders that rest there.
-        if (orderNumber !== undefined && owner === undefined && ownerOf(state, orderNumber).account >= 0) {
-          owner = ownerOf(state, orderNumber).account
-        }
+      before: (engine) => {
+        if (hasBegun) return
+        hasBegun = true
+        // Behind a state of its own, a journal does not hold what placed the orders that the state remembers.
+        if (engine.sequence === 0) return
+        const { account } = ownerOf(engine.state, orderNumber ?? none)
+        if (account >= 0) owner = account
+        matches.push(...rememberedIn(engine, text).filter((match) => isOf(engine, match.account)).slice(0, mostMatches))
       },
       applied: (engine, record) => {
         if (orderNumber !== undefined) owner ??= bornTo(engine.state, record, orderNumber)
