@@ -40,7 +40,7 @@ export const make = (
     const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
     const last = opened.nextSequence - 1
     if (last === 0) return yield* usage("the journal is empty")
-    const { from, to } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId) : wanted
+    const { from, to } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId, capacity) : wanted
     if (from > last) return yield* usage(`the journal ends at sequence ${last}`)
     const range = { from, to: Math.min(to, last) }
     const contents = yield* redact === undefined
@@ -68,9 +68,9 @@ export const make = (
   )
 
 /** The records from the placement of the orders that a text names to their end: to the last record while one of them is open. */
-const lifeOf = (text: string, accountId: string | undefined) =>
+const lifeOf = (text: string, accountId: string | undefined, capacity: Capacity) =>
   Effect.gen(function*() {
-    const { capacity, journal } = yield* dataSubject
+    const { journal } = yield* dataSubject
     const { orderNumbers } = yield* Lookup.find(journal, capacity, text, accountId)
     const { engine, first, last } = yield* Story.tell(journal, capacity, { _tag: "Orders", orderNumbers }, { ...Stretch.whole, limit: 0 })
     const { orders } = engine.state
