@@ -796,7 +796,10 @@ test("before it is ready the venue serves only what says so", async () => {
     const response = await fake.ask({ target, method: endpoint.method })
     statuses.push([endpoint.name, response.status])
   }
-  const served = new Map([["getHealth", 200], ["getReadiness", 503], ["getMetrics", 200], ["getOpenApi", 200], ["getDocs", 200]])
+  const served = new Map([["getHealth", 200], ["getReadiness", 503], ["getMetrics", 200], ["getOpenApi", 200], ["getDocs", 200], [
+    "getDocsPage",
+    404
+  ]])
   expect(statuses).toEqual(Contract.endpoints.map(({ name }) => [name, served.get(name) ?? 503]))
   const ready = await fake.ask({ target: "/readyz" })
   expect(Fake.json(ready)).toMatchObject({ status: "starting", details: { recovery: "replaying" } })
