@@ -48,7 +48,17 @@ const distance = (one: string, other: string): number => {
   return last[other.length]!
 }
 
-const folded = (name: string): string => name.replaceAll(/[_-]/g, "").toLowerCase()
+/** A name without what spellings differ in. */
+export const folded = (name: string): string => name.replaceAll(/[_-]/g, "").toLowerCase()
+
+/** How far two folded names are from each other, at most two letters; undefined where they are others. */
+export const far = (sent: string, other: string): number | undefined => {
+  // Of a short name nearly every other is a few letters away.
+  if (sent === other) return sent.length > 2 ? 0 : undefined
+  if (sent.length > maxCompared || Math.abs(sent.length - other.length) > 2 || sent.length <= 2) return undefined
+  const letters = distance(sent, other)
+  return letters <= 1 || (letters === 2 && sent.length > 5) ? letters : undefined
+}
 
 /** What other venues call what is meant here. */
 const elsewhere: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -79,17 +89,10 @@ export const meant = (text: string, known: Iterable<string>): string | undefined
   let least = Infinity
   for (const name of known) {
     const other = folded(name)
-    const far = sent === other
-      ? 0
-      : elsewhere[name]?.includes(sent) === true
-      ? 1
-      : Math.abs(sent.length - other.length) > 2
-      ? Infinity
-      : distance(sent, other)
-    // Of a short name nearly every other is a few letters away.
-    if (far < least && (far <= 1 ? sent.length > 2 : far === 2 && sent.length > 5)) {
+    const found = elsewhere[name]?.includes(sent) === true ? Math.min(1, far(sent, other) ?? 1) : far(sent, other)
+    if (found !== undefined && found < least) {
       best = name
-      least = far
+      least = found
     }
   }
   return best

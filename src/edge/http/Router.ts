@@ -13,7 +13,7 @@ import type { Application, Misframed, Reply, Request, Response } from "./Listene
 import type { RouteCounts } from "./Metrics.js"
 import type { Stage } from "./Readiness.js"
 import type { Run } from "./Route.js"
-import { meantRoute } from "./Unrouted.js"
+import { meantAmong } from "./Unrouted.js"
 
 /** Methods that the contract uses, in the order in which `allow` lists them. */
 const methods = ["GET", "POST", "PUT", "DELETE"] as const
@@ -125,10 +125,10 @@ export const make = (
 
 /** What a path without a route is answered with. Of what is hidden here, or is the operator's, nobody is told who does not know of it. */
 const unknownOver = (endpoints: ReadonlyArray<Described>) => {
-  const candidates = endpoints.filter(({ access, feature }) => access !== "operator" && feature === undefined)
+  const meant = meantAmong(endpoints.filter(({ access, feature }) => access !== "operator" && feature === undefined))
   return (method: string, path: string): Errors.Failure => {
-    const meant = meantRoute(method, path, candidates)
-    return meant === undefined ? Errors.routeNotFound : Errors.routeMeant(meant)
+    const route = meant(method, path)
+    return route === undefined ? Errors.routeNotFound : Errors.routeMeant(route)
   }
 }
 
