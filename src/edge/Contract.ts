@@ -14,6 +14,7 @@ import { tags } from "./http/Tags.js"
 import * as Funds from "./funds/Funds.js"
 import * as Identity from "./identity/Identity.js"
 import * as Markets from "./markets/Markets.js"
+import { withWords } from "./members/Members.js"
 import * as Operator from "./operator/Operator.js"
 import * as Orders from "./orders/Orders.js"
 import * as System from "./system/System.js"
@@ -132,7 +133,7 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id. A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, (document) => withHead(withLimits(withOptionalBodies(withoutDecodeError(document)))))
+  .annotate(OpenApi.Transform, (document) => withHead(withLimits(withOptionalBodies(withWords(withoutDecodeError(document))))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

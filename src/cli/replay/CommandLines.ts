@@ -119,10 +119,10 @@ const amount = (state: State, market: number, unit: Unit | undefined, value: num
 
 /** The refusal's name and what it compared, in the unit that it names. */
 const refusal = (state: State, market: number, refused: Refused): string => {
-  const { compares, name, safeMessage } = describe(refused.refusal)
+  const { compares, name, nearestIn = compares, safeMessage } = describe(refused.refusal)
   const compared = ([["limit", refused.limit], ["actual", refused.actual], ["nearest", refused.nearest]] as const)
     .filter(([, value]) => !Number.isNaN(value))
-    .map(([what, value]) => `${what} ${amount(state, market, compares, value)}`)
+    .map(([what, value]) => `${what} ${amount(state, market, what === "nearest" ? nearestIn : compares, value)}`)
   return `${name}${compared.length === 0 ? "" : ` (${compared.join(", ")})`}. ${safeMessage}`
 }
 

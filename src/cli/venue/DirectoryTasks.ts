@@ -71,7 +71,9 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
     if (fs.existsSync(out) && fs.readdirSync(out).length > 0)
-      return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
+      return yield* usage(
+        `${out} is not empty: a copy is made into a directory of its own`
+      )
     yield* sayLines(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
   }).pipe(Effect.catchTags(endedUnreadable))
 

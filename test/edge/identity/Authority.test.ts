@@ -33,7 +33,7 @@ const access: Readonly<Record<Described["access"], ReadonlyArray<Contract.Name>>
     "openIndexStream", "getIndexStream", "streamIndexPrices", "cancelByOperator", "addToFund", "haltEngine", "resumeEngine", "setLimits",
     "openDemoAccounts", "issueBotKey", "setAccountFlags", "creditAccount", "fundLedgerParty", "reconcile", "stopWithdrawals",
     "allowWithdrawals"],
-  system: ["getHealth", "getReadiness", "getMetrics", "getOpenApi", "getDocs"],
+  system: ["getHealth", "getReadiness", "getMetrics", "getOpenApi", "getDocs", "getDocsPage"],
   key_read: ["mintTicket"],
   anyone_or_trader: ["listMarkets", "getMarket"]
 }

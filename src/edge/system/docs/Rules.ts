@@ -6,6 +6,7 @@
 import * as fs from "node:fs"
 import { Marked } from "marked"
 import { Html, html } from "./Html.js"
+import { packageFolder } from "./Package.js"
 
 interface Document {
   /** Path from the package's folder. */
@@ -19,16 +20,6 @@ const documents: ReadonlyArray<Document> = [
   { path: "src/engine/INVARIANTS.md", prefix: "invariants" },
   { path: "src/engine/DECISIONS.md", prefix: "decisions" }
 ]
-
-/** The nearest folder above a file that holds a `package.json`: compiled files lie deeper than their sources. */
-const packageFolder = (file: string): URL => {
-  for (let folder = new URL("./", file);;) {
-    if (fs.existsSync(new URL("package.json", folder))) return folder
-    const above = new URL("../", folder)
-    if (above.href === folder.href) throw new Error(`no package.json in any folder above ${file}`)
-    folder = above
-  }
-}
 
 const texts: ReadonlyArray<string> = documents.map(({ path }) => fs.readFileSync(new URL(path, packageFolder(import.meta.url)), "utf8"))
 
