@@ -152,8 +152,8 @@ export class Driver {
 
   /** A turn that ends with the venue is no defect of whoever waits for it: the next process goes on with the transfer. */
   private awaited(fiber: Fiber.RuntimeFiber<void, Trouble>): Effect.Effect<void, Trouble> {
-    const ended = Effect.flatMap(Fiber.await(fiber), (exit) =>
-      Exit.isInterrupted(exit) ? new Unreachable({ whom: "ledger", detail: "the venue stops" }) : exit)
+    const ended = Effect.flatMap(Fiber.await(fiber),
+      (exit) => Exit.isInterrupted(exit) ? new Unreachable({ whom: "ledger", detail: "the venue stops" }) : exit)
     return Effect.timeoutTo(ended, { duration: this.options.askedMs, onSuccess: () => undefined, onTimeout: () => undefined })
   }
 
