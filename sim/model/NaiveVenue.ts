@@ -338,7 +338,6 @@ export class NaiveVenue {
     return {
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
-      // No workload sets flags.
       isDisabled: (account) => this.standings.isDisabled(account),
       collateral: (account) => this.accounts[account]!.collateral,
       withdrawable: (account) => this.#withdrawable(this.accounts[account]!),
