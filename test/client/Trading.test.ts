@@ -10,6 +10,7 @@ import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { served } from "../../src/client/ccxt/Description.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { run } from "../cli/Tool.js"
+import * as Methods from "./Methods.js"
 import * as Structures from "./Structures.js"
 
 const symbol = "BTC/USDC:USDC"
@@ -316,7 +317,7 @@ describe("ccxt class", () => {
     expect(Object.keys(await maker.fetchTradingFees())).toEqual(maker.symbols)
     const tiers = await maker.fetchMarketLeverageTiers(symbol)
     expect(tiers.map(({ maintenanceMarginRate, maxNotional, minNotional }) => [minNotional, maxNotional, maintenanceMarginRate]))
-      .toEqual([[0, 1_000_000, 0.005], [1_000_000, 5_000_000, 0.01], [5_000_000, undefined, 0.025]])
+      .toEqual([[0, 1_000_000, 0.005], [1_000_000, 5_000_000, 0.01], [5_000_000, 500_000_000, 0.025]])
     expect(Object.keys(await maker.fetchLeverageTiers([symbol]))).toEqual([symbol])
   })
 
@@ -366,11 +367,15 @@ describe("ccxt class", () => {
     expect(maker.featureValue(symbol, "fetchOrders", "limit")).toBe(500)
   })
 
+  it.each(Object.entries(Methods.methods))("%s answers in the library's structure", async (_name, row) => {
+    await row({ maker, taker, symbol, near })
+    expect(await maker.fetchOpenOrders()).toEqual([])
+  })
+
   it("`has` is true for what these tests called, and false for everything else", () => {
-    const capabilities = ["publicAPI", "privateAPI", "swap"]
     for (const name of served) {
       expect(maker.has[name], name).toBe(true)
-      if (!capabilities.includes(name)) expect(used, `${name} was called`).toContain(name)
+      if (!(Methods.capabilities as ReadonlyArray<string>).includes(name)) expect(used, `${name} was called`).toContain(name)
     }
     for (const [name, value] of Object.entries(maker.has)) {
       if (!(served as ReadonlyArray<string>).includes(name)) expect(value, name).toBe(false)
