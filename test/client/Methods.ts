@@ -102,14 +102,22 @@ const markets: Pick<
     const [bought, offered] = [await bid(setting), await offer(setting)]
     const { [symbol]: ticker } = await maker.fetchBidsAsks([symbol])
     Structures.ticker(maker, ticker!, symbol)
-    expect(ticker).toMatchObject({ bid: near - 100, bidVolume: 0.01, ask: near + 1, askVolume: 0.01, last: undefined, markPrice: undefined })
+    expect(ticker).toMatchObject({
+      bid: near - 100,
+      bidVolume: 0.01,
+      ask: near + 1,
+      askVolume: 0.01,
+      last: undefined,
+      markPrice: undefined
+    })
     await maker.cancelOrders([bought.id!, offered.id!], symbol)
     await ofMarkets(setting, (symbols) => maker.fetchBidsAsks(symbols), (entry: Ticker, name) => Structures.ticker(maker, entry, name))
   },
   fetchFundingRate: async ({ maker, symbol }) => Structures.fundingRate(maker, await maker.fetchFundingRate(symbol), symbol),
   fetchFundingRateHistory: async ({ maker, symbol }) => Structures.inOrder(await maker.fetchFundingRateHistory(symbol)),
   fetchFundingRates: (setting) =>
-    ofMarkets(setting, (symbols) => setting.maker.fetchFundingRates(symbols), (entry, name) => Structures.fundingRate(setting.maker, entry, name)),
+    ofMarkets(setting, (symbols) => setting.maker.fetchFundingRates(symbols), (entry, name) =>
+      Structures.fundingRate(setting.maker, entry, name)),
   fetchL2OrderBook: async ({ maker, symbol }) => Structures.orderBook(maker, await maker.fetchL2OrderBook(symbol), symbol),
   fetchLastPrices: async (setting) => {
     const { maker, symbol } = setting
@@ -117,7 +125,8 @@ const markets: Pick<
     expect((await maker.fetchLastPrices([symbol]))[symbol]!.price).toBe((await maker.fetchTicker(symbol)).last)
   },
   fetchLeverageTiers: (setting) =>
-    ofMarkets(setting, (symbols) => setting.maker.fetchLeverageTiers(symbols), (entry, name) => Structures.leverageTiers(setting.maker, entry, name)),
+    ofMarkets(setting, (symbols) => setting.maker.fetchLeverageTiers(symbols), (entry, name) =>
+      Structures.leverageTiers(setting.maker, entry, name)),
   fetchMarginMode: async ({ maker, symbol }) => Structures.marginMode(await maker.fetchMarginMode(symbol), symbol),
   fetchMarginModes: (setting) => ofMarkets(setting, (symbols) => setting.maker.fetchMarginModes(symbols), Structures.marginMode),
   fetchMarkPrice: async ({ maker, symbol }) => {
@@ -141,7 +150,8 @@ const markets: Pick<
     expect(interest.openInterestValue).toBeGreaterThan(0)
   },
   fetchOpenInterests: (setting) =>
-    ofMarkets(setting, (symbols) => setting.maker.fetchOpenInterests(symbols), (entry, name) => Structures.openInterest(setting.maker, entry, name)),
+    ofMarkets(setting, (symbols) => setting.maker.fetchOpenInterests(symbols), (entry, name) =>
+      Structures.openInterest(setting.maker, entry, name)),
   fetchOrderBook: async (setting) => {
     const { maker, near, symbol } = setting
     const { id } = await bid(setting)
@@ -247,7 +257,8 @@ const account: Pick<
     const trades = await taker.fetchOrderTrades(bought.id!, symbol)
     expect(trades.map(({ amount, order }) => [order, amount])).toEqual([[bought.id, 0.01], [bought.id, 0.02]])
     for (const trade of trades) Structures.trade(taker, trade, symbol)
-    expect((await maker.fetchOrderTrades(makers[1]!.id!)).map(({ amount, takerOrMaker }) => [takerOrMaker, amount])).toEqual([["maker", 0.02]])
+    expect((await maker.fetchOrderTrades(makers[1]!.id!)).map(({ amount, takerOrMaker }) => [takerOrMaker, amount])).toEqual([["maker",
+      0.02]])
     const resting = await bid(setting)
     expect(await maker.fetchOrderTrades(resting.id!, symbol)).toEqual([])
     await maker.cancelOrder(resting.id!, symbol)

@@ -37,7 +37,7 @@ describe("ccxt class", () => {
   beforeAll(async () => {
     venue = await VenueProcess.start(dataDir)
     const [one, two] = await venue.demoAccounts(2)
-    const settings = { hostname: `127.0.0.1:${venue.port}`, enableRateLimit: false }
+    const settings = { hostname: `127.0.0.1:${venue.port}` }
     maker = watched(new Perpetuum({ ...settings, apiKey: one!.apiKey }))
     taker = watched(new Perpetuum({ ...settings, apiKey: two!.apiKey }))
     await maker.loadMarkets()
@@ -288,11 +288,11 @@ describe("ccxt class", () => {
     const example = /```js\n([\s\S]*?)```/.exec(readme)![1]!
     const file = path.join(dataDir, "example.mjs")
     const module = pathToFileURL(path.resolve("dist/src/client/ccxt/Perpetuum.js")).href
-    expect(example).toContain("\"./ccxt/Perpetuum.js\"")
+    expect(example).toContain("\"perpetuum-ccxt\"")
     expect(example).toContain("http://127.0.0.1:8080")
     fs.writeFileSync(
       file,
-      example.replace("./ccxt/Perpetuum.js", module).replace("http://127.0.0.1:8080", `http://127.0.0.1:${venue.port}`)
+      example.replace("perpetuum-ccxt", module).replace("http://127.0.0.1:8080", `http://127.0.0.1:${venue.port}`)
     )
     const { code, stderr, stdout } = await run(file, [], { API_KEY: maker.apiKey })
     expect(stderr).toBe("")
