@@ -35,11 +35,20 @@ describe("what is left", () => {
     const allowance = new Allowance()
     allowance.hear(headers(10, 1, 60), start)
     allowance.hear(headers(10, 5, 60), start + 900)
-    expect([allowance.take(start + 900), allowance.take(start + 900)]).toEqual([0, 59_100 + 900])
+    expect([allowance.take(start + 900), allowance.take(start + 900)]).toEqual([0, 59_100])
     // One that was under way for half a window does not bring the old one back.
     allowance.hear(headers(10, 9, 60), start + 61_000)
     allowance.hear(headers(10, 0, 1), start + 62_000)
     expect(allowance.take(start + 62_000)).toBe(0)
+  })
+
+  test("ends no earlier than the venue says of a window that was only expected", () => {
+    const allowance = new Allowance()
+    allowance.hear(headers(1, 0, 1), start)
+    expect([allowance.take(start), allowance.take(start + 1000)]).toEqual([1000, 0])
+    // The request was under way for 300 ms before the venue began the window with it.
+    allowance.hear(headers(1, 0, 60), start + 1300)
+    expect(allowance.take(start + 2000)).toBe(59_300)
   })
 
   test("is lowered by what is sent all the same, to nothing at most", () => {

@@ -21,13 +21,18 @@ export class Allowance {
   private limit: number | undefined = undefined
   private remaining = 0
   private endsAtEpochMs = 0
+  /** Whether the window's end is only expected, by when its first request was sent. */
+  private isExpected = false
 
   /** Milliseconds between two requests where they are spread evenly over a window; undefined before the first answer. */
   get intervalMs(): number | undefined {
     return this.limit === undefined || this.limit === 0 ? undefined : windowMs / this.limit
   }
 
-  /** Takes what an answer says. The least that was heard of one window holds: answers overtake one another. */
+  /**
+   * Takes what an answer says. The least that was heard of one window holds, answers overtake one another; and so does the earliest
+   * end, since what is told in whole seconds, upwards, is never too early.
+   */
   hear(headers: Dict, nowEpochMs: number): void {
     const limit = numberOf(headers, "ratelimit-limit")
     const remaining = numberOf(headers, "ratelimit-remaining")
@@ -38,7 +43,8 @@ export class Allowance {
     // An answer that was long under way speaks of a window that is over.
     if (!isSameWindow && endsAtEpochMs < this.endsAtEpochMs) return
     this.remaining = isSameWindow ? Math.min(this.remaining, remaining) : remaining
-    this.endsAtEpochMs = endsAtEpochMs
+    this.endsAtEpochMs = isSameWindow && !this.isExpected ? Math.min(this.endsAtEpochMs, endsAtEpochMs) : endsAtEpochMs
+    this.isExpected = false
     this.limit = limit
   }
 
@@ -48,6 +54,7 @@ export class Allowance {
     if (nowEpochMs >= this.endsAtEpochMs) {
       this.remaining = this.limit
       this.endsAtEpochMs = nowEpochMs + windowMs
+      this.isExpected = true
     }
     if (this.remaining <= 0 && this.limit > 0) return this.endsAtEpochMs - nowEpochMs
     this.remaining--
