@@ -431,6 +431,8 @@ export const openInterest = (exchange: Exchange, entry: OpenInterest, symbol: st
     symbol: "string",
     openInterestAmount: "number",
     openInterestValue: "number",
+    baseVolume: "number",
+    quoteVolume: "number",
     timestamp: "number",
     datetime: "string"
   })
@@ -438,6 +440,7 @@ export const openInterest = (exchange: Exchange, entry: OpenInterest, symbol: st
   timed(exchange, "open interest", members)
   atLeast("openInterestAmount", entry.openInterestAmount, 0)
   atLeast("openInterestValue", entry.openInterestValue, 0)
+  expect([entry.baseVolume, entry.quoteVolume]).toEqual([entry.openInterestAmount, entry.openInterestValue])
 }
 
 /** What the library demands of a last price. */

@@ -1,6 +1,6 @@
 /** The exchange class through the real library against the real venue: everything in `has`, on live data. */
 import { describe, expect, it } from "@effect/vitest"
-import { type Exchange, type Order, Precise } from "ccxt"
+import { type Exchange, type Market, type Order, Precise } from "ccxt"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -379,6 +379,25 @@ describe("ccxt class", () => {
     }
     for (const [name, value] of Object.entries(maker.has)) {
       if (!(served as ReadonlyArray<string>).includes(name)) expect(value, name).toBe(false)
+    }
+  })
+
+  it("what `has` says is not there is refused, and the venue is asked nothing", async () => {
+    const idle = new Perpetuum({ apiKey: maker.apiKey, accountId: await maker.loadAccountId() })
+    idle.setMarkets(await maker.fetchMarkets() as Array<NonNullable<Market>>)
+    idle.fetch = () => {
+      throw new Error("the venue was asked")
+    }
+    // The library makes these of the loaded markets, or of what is called so and is no method of an exchange.
+    const made = ["index", "fetchCurrencies", "fetchCurrenciesWs", "fetchMarketsWs"]
+    const members = idle as unknown as Readonly<Record<string, unknown>>
+    const absent = Object.keys(idle.has).filter((name) =>
+      idle.has[name] === false && !made.includes(name) && typeof members[name] === "function"
+    )
+    expect(absent).toContain("fetchOHLCV")
+    for (const name of absent) {
+      const method = members[name] as (...terms: ReadonlyArray<unknown>) => Promise<unknown>
+      await expect(method.call(idle, symbol, "limit", "buy", 1, 1, 1, 1, {}), name).rejects.toThrow(/not support/)
     }
   })
 })

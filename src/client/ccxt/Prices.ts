@@ -67,6 +67,9 @@ export class Prices extends Markets {
     const stats = await this.fetchStats(market, params)
     return this.safeOpenInterest({
       symbol: market.symbol,
+      // The library's former names for the two behind them.
+      baseVolume: this.safeNumber(stats, "openInterestAmount"),
+      quoteVolume: this.safeNumber(stats, "openInterestValue"),
       openInterestAmount: this.safeNumber(stats, "openInterestAmount"),
       openInterestValue: this.safeNumber(stats, "openInterestValue"),
       timestamp: this.safeInteger(stats, "timestamp"),
