@@ -397,7 +397,8 @@ describe("ccxt class", () => {
     expect(absent).toContain("fetchOHLCV")
     for (const name of absent) {
       const method = members[name] as (...terms: ReadonlyArray<unknown>) => Promise<unknown>
-      await expect(method.call(idle, symbol, "limit", "buy", 1, 1, 1, 1, {}), name).rejects.toThrow(/not support/)
+      const error = name === "fetchL3OrderBook" ? "BadRequest" : "NotSupported"
+      await expect(method.call(idle, symbol, "limit", "buy", 1, 1, 1, 1, {}), name).rejects.toMatchObject({ name: error })
     }
   })
 })
