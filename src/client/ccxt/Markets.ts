@@ -144,14 +144,15 @@ export class Markets extends Delivery {
       const atoms = this.safeString(tier, "notionalThresholdAtoms")
       return atoms === undefined ? undefined : this.parseNumber(Precise.stringDiv(atoms, "1000000"))
     }
-    // No position has a greater notional: so many of the base at the highest price.
+    // No position has a greater notional: so many of the base at the highest price. A tier beyond that is never reached, and empty.
     const most = this.parseNumber(Precise.stringMul(this.safeString(details, "maxPositionQuantity"), this.safeString(details, "maxPrice")))
+    const ended = (from: Num): Num => most === undefined || from === undefined ? most : Math.max(most, from)
     return tiers.map((tier, index) => ({
       tier: index + 1,
       symbol: market?.symbol,
       currency: market?.settle,
       minNotional: notional(tier),
-      maxNotional: notional(tiers[index + 1]) ?? most,
+      maxNotional: notional(tiers[index + 1]) ?? ended(notional(tier)),
       maintenanceMarginRate: this.parseNumber(Precise.stringDiv(this.safeString(tier, "maintenanceMarginBps"), "10000")),
       maxLeverage: this.safeNumber(details, "maxLeverageX"),
       info: tier
