@@ -20,7 +20,8 @@ const documents: ReadonlyArray<Document> = [
   { path: "src/engine/DECISIONS.md", prefix: "decisions" }
 ]
 
-const texts = (): ReadonlyArray<string> => documents.map(({ path }) => fs.readFileSync(new URL(path, packageFolder(import.meta.url)), "utf8"))
+const texts = (): ReadonlyArray<string> =>
+  documents.map(({ path }) => fs.readFileSync(new URL(path, packageFolder(import.meta.url)), "utf8"))
 
 /** A heading as part of an id: small letters, digits and hyphens. */
 const slug = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "")
