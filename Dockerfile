@@ -20,11 +20,8 @@ WORKDIR /opt/perpetuum
 COPY --from=dependencies /build/node_modules ./node_modules
 COPY --from=build /build/package.json ./package.json
 COPY --from=build /build/fixtures/markets.json ./fixtures/markets.json
-# The reference page has the engine's rules as they are written.
-COPY --from=build /build/src/engine/RULES.md ./src/engine/RULES.md
-COPY --from=build /build/src/engine/INVARIANTS.md ./src/engine/INVARIANTS.md
-COPY --from=build /build/src/engine/DECISIONS.md ./src/engine/DECISIONS.md
 COPY --from=build /build/dist/console ./dist/console
+COPY --from=build /build/dist/docs ./dist/docs
 COPY --from=build /build/dist/src ./dist/src
 # A volume takes its owner from the directory that it is laid over.
 RUN install --directory --owner=node --group=node --mode=0700 /var/lib/perpetuum

@@ -17,8 +17,16 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..")
 /** All that the output is made of: also what is only bundled, the compiler and its settings. */
 const tree = {
   root,
-  folders: ["src", "sim", "test", "scripts"],
-  files: ["tsconfig.json", "package.json", "package-lock.json"]
+  folders: ["src", "sim", "test", "scripts", "fixtures/http"],
+  files: [
+    "tsconfig.json",
+    "package.json",
+    "package-lock.json",
+    // The reference shows them.
+    "src/engine/RULES.md",
+    "src/engine/INVARIANTS.md",
+    "src/engine/DECISIONS.md"
+  ]
 }
 
 const lines = (/** @type {string} */ text) => void process.stderr.write(`${text}\n`)
@@ -48,8 +56,8 @@ const compile = async (folder) => {
   if (!fs.existsSync(path.join(root, compiler))) throw new Error("the compiler is not installed: npm ci does that")
   // Errors of both are told, whichever comes first.
   await all([step([compiler, "-p", "tsconfig.json", "--outDir", folder]), step([compiler, "-p", "src/console/tsconfig.json"])])
-  lines("compiled; now the owner's pages and the command line tools")
-  await all([step([`${folder}/scripts/console.js`, "--to", folder]), step([`${folder}/scripts/tools.js`, "--to", folder])])
+  lines("compiled; now the owner's pages, the reference and the command line tools")
+  await all(["console", "docs", "tools"].map((each) => step([`${folder}/scripts/${each}.js`, "--to", folder])))
   lines(`built in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`)
 }
 

@@ -8,6 +8,7 @@
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { environment } from "../sim/report/Memory.js"
 
 interface Tally {
   passed: number
@@ -19,7 +20,7 @@ const tally: Tally = { passed: 0, failed: 0, skipped: 0 }
 
 const run = (title: string, args: ReadonlyArray<string>): boolean => {
   process.stdout.write(`\n== ${title}\n`)
-  const { status } = spawnSync(process.execPath, args, { stdio: "inherit" })
+  const { status } = spawnSync(process.execPath, args, { env: environment, stdio: "inherit" })
   return status === 0
 }
 
@@ -37,7 +38,7 @@ const step = (title: string, args: ReadonlyArray<string>): void => count(title, 
 /** Runs a program to its end; whether it was well, and all that it said. */
 const outputOf = (args: ReadonlyArray<string>): Promise<{ readonly passed: boolean; readonly text: string }> =>
   new Promise((resolve, reject) => {
-    const spawned = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] })
+    const spawned = spawn(process.execPath, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] })
     const said: Array<Buffer> = []
     for (const stream of [spawned.stdout, spawned.stderr]) stream.on("data", (bytes: Buffer) => said.push(bytes))
     spawned.on("error", reject)

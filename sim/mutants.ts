@@ -11,6 +11,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import Table from "cli-table3"
+import { environment } from "./report/Memory.js"
 
 interface Mutant {
   readonly name: string
@@ -43,7 +44,7 @@ const option = (name: string, fallback: string): string => {
 
 const execute = (command: string, words: ReadonlyArray<string>, cwd: string): Promise<{ readonly output: string; readonly code: number }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, words, { cwd, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(command, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"] })
     let output = ""
     child.stdout.on("data", (bytes: Buffer) => {
       output += bytes.toString("utf8")

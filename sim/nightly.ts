@@ -17,6 +17,7 @@ import Table from "cli-table3"
 import * as Options from "./faults/Options.js"
 import * as BugFile from "./report/BugFile.js"
 import * as Loop from "./report/Loop.js"
+import { environment } from "./report/Memory.js"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const usage = "usage: node dist/sim/nightly.js --minutes N [--jobs N] [--steps N] [--most N] [--bugs FOLDER]"
@@ -71,6 +72,7 @@ const run = (words: ReadonlyArray<string>): Promise<{ readonly output: string; r
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--max-semi-space-size=64", "dist/sim/main.js", ...words], {
       cwd: root,
+      env: environment,
       stdio: ["ignore", "pipe", "pipe"]
     })
     running.add(child)

@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Bootstrap from "./Bootstrap.js"
 import * as NodeAssets from "./edge/console/NodeAssets.js"
+import * as NodeWritten from "./edge/system/docs/NodeWritten.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodeTls from "./edge/http/NodeTls.js"
@@ -64,6 +65,9 @@ const bundledMarkets = path.join(path.dirname(fileURLToPath(import.meta.url)), "
 
 /** The owner's pages, as the build leaves them beside the compiled output. */
 const builtPages = path.join(path.dirname(fileURLToPath(import.meta.url)), "../console")
+
+/** The reference, as the build writes it there. */
+const writtenReference = path.join(path.dirname(fileURLToPath(import.meta.url)), "../docs")
 
 const readMarkets = (settings: VenueConfig) =>
   Effect.try({
@@ -216,6 +220,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       NodeSecureRandom.layer,
       NodePasskeyVerifier.layer,
       NodeAssets.layer(builtPages),
+      NodeWritten.layer(writtenReference),
       NodeWorkloads.layer(settings.workloads),
       partySigner(settings, signerSecret),
       ledgerAt(settings, custody),

@@ -625,13 +625,13 @@ const funds = (random: SimRandom): Funds | undefined =>
       owners: random.pick([1, 1, 2]),
       calls: random.pick([90, 120, 160]),
       meanPauseMs: random.pick([10, 30, 100]),
-      days: random.pick([0, 1, 2]),
+      days: random.pick([0, 0, 1, 2]),
       bank: {
-        faultRate: random.pick([0, 0.05, 0.15, 0.3]),
+        faultRate: random.pick([0, 0.05, 0.1, 0.15, 0.3]),
         weights: faultWeights(random),
         maxDelayMs: random.pick([1, 5, 40]),
-        meanLeapMs: random.pick([0, 3_000, 10_000]),
-        perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_500_000])
+        meanLeapMs: random.pick([0, 2_000, 8_000]),
+        perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_000_000_000_000, 1_500_000])
       }
     }
     : undefined

@@ -134,6 +134,9 @@ const told = (
   return Object.fromEntries(texts) as NaiveCompared
 }
 
+/** What a refusal compared that less of the order would meet as well. */
+const lessWouldNotDo = ({ compared: { nearest: _nearest, ...compared } }: Refused): NaiveCompared => compared
+
 /** The same of whole numbers. */
 const counted = (limit: number, actual: number): NaiveCompared => ({ limit: String(limit), actual: String(actual) })
 
@@ -335,7 +338,6 @@ export class NaiveVenue {
     return {
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
-      // No workload sets flags.
       isDisabled: (account) => this.standings.isDisabled(account),
       collateral: (account) => this.accounts[account]!.collateral,
       withdrawable: (account) => this.#withdrawable(this.accounts[account]!),
@@ -1334,8 +1336,12 @@ export class NaiveVenue {
   // --- placing -------------------------------------------------------------------------------------------
 
   #place(command: PlaceOrders, entry: PlaceEntry, number: number): NaiveOutcome {
-    const found = this.#refusal(command.account, entry) ?? this.#refusalOfTriggers(command.account, entry)
-    if (found !== undefined) return refused(found.refusal, number, found.compared)
+    const before = this.#refusal(command.account, entry)
+    const unclosable = before === undefined || before.refusal === Refusal.marginInsufficient
+      ? this.#refusalOfTriggers(command.account, entry)
+      : undefined
+    if (before !== undefined) return refused(before.refusal, number, unclosable === undefined ? before.compared : lessWouldNotDo(before))
+    if (unclosable !== undefined) return refused(unclosable.refusal, number, unclosable.compared)
     const order: NaiveOrder = {
       by: "client",
       number,
@@ -1422,6 +1428,7 @@ export class NaiveVenue {
       price: entry.priceAtoms,
       quantity: entry.quantityAtoms,
       total: entry.quantityAtoms,
+      filled: 0,
       postOnly: entry.postOnly,
       reduceOnly: entry.reduceOnly
     })
@@ -1458,7 +1465,7 @@ export class NaiveVenue {
       ?? this.#refusalOfQuantity(market, order, opposes ? Math.abs(held) : 0)
       ?? this.#refusalOfBand(market, order)
       ?? this.#refusalOfSize(account, market, order, sameSide, held)
-      ?? this.#refusalOfMargin(account, market, order, onlyReduces)
+      ?? this.#refusalOfMargin(account, market, order, (size) => opposes && size + sum(beside.map(remaining)) <= Math.abs(held))
       ?? this.#refusalOfBook(market, order)
   }
 
@@ -1528,16 +1535,36 @@ export class NaiveVenue {
     return because(Refusal.reduceOnlyWouldIncrease, told(quantityScale, allowed, quantity + resting, nearest))
   }
 
-  #refusalOfMargin(account: NaiveAccount, market: NaiveMarket, order: Checked, onlyReduces: boolean): Refused | undefined {
-    const { price, quantity, reduceOnly, side } = order
-    const margin = this.margin(account, reduceOnly ? undefined : { market: market.index, side, price, size: quantity })
-    const backing = margin.marginEquity - margin.orderLoss
-    const isExact = [account.collateral, margin.equity, backing, margin.initialMargin].every((atoms) => abs(atoms) <= largestTotal)
-    const isBacked = backing >= margin.initialMargin
-    // Nothing has changed hands yet: of the reducing branch only "equity is not below zero" is left.
-    const passes = isBacked || (onlyReduces && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))
-    if (isExact && passes) return undefined
-    return because(Refusal.marginInsufficient, isExact ? told(moneyScale, backing, margin.initialMargin) : nothingCompared)
+  #refusalOfMargin(
+    account: NaiveAccount,
+    market: NaiveMarket,
+    order: Checked,
+    onlyReduces: (size: number) => boolean
+  ): Refused | undefined {
+    const { filled, price, quantity, reduceOnly, side } = order
+    const at = (size: number) => {
+      const margin = this.margin(account, reduceOnly ? undefined : { market: market.index, side, price, size })
+      const backing = margin.marginEquity - margin.orderLoss
+      const isExact = [account.collateral, margin.equity, backing, margin.initialMargin].every((atoms) => abs(atoms) <= largestTotal)
+      // Nothing has changed hands yet: of the reducing branch only "equity is not below zero" is left.
+      const passes = backing >= margin.initialMargin
+        || (onlyReduces(size) && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))
+      return { backing, margin, isExact, isBacked: isExact && passes }
+    }
+    const whole = at(quantity)
+    if (whole.isBacked) return undefined
+    const compared = whole.isExact ? told(moneyScale, whole.backing, whole.margin.initialMargin) : nothingCompared
+    // Where the book takes none of it, or less does not need less, nothing is near.
+    if (reduceOnly || this.#refusalOfBook(market, order) !== undefined) return because(Refusal.marginInsufficient, compared)
+    let most = 0
+    for (let step = 2 ** 52; step >= 1; step /= 2) if (most + step < quantity && at(most + step).isBacked) most += step
+    const total = filled + most
+    return because(
+      Refusal.marginInsufficient,
+      most > 0 && total >= market.parameters.minQuantityAtoms
+        ? { ...compared, ...told(market.parameters.quantityScale, undefined, undefined, total) }
+        : compared
+    )
   }
 
   /** What an order finds on the other side of the book. */
@@ -1585,10 +1612,14 @@ export class NaiveVenue {
     // As if it were not there: its own size and its place among the open orders are not counted against it.
     const without = { ...account, open: account.open.filter((other) => other !== order) }
     const { postOnly, reduceOnly, side, timeInForce, type } = order
-    const found = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, postOnly, reduceOnly })
-    if (found !== undefined) return refused(found.refusal, orderNumber, found.compared)
+    const { filled } = order
+    const found = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, filled, postOnly, reduceOnly })
     const bracket = this.brackets.all.find(({ number }) => number === orderNumber)
     const invalid = bracket === undefined ? undefined : this.#triggerFault(market, side, type, price, bracket.autoClose)
+    if (found !== undefined) {
+      const isFar = found.refusal === Refusal.marginInsufficient && invalid !== undefined
+      return refused(found.refusal, orderNumber, isFar ? lessWouldNotDo(found) : found.compared)
+    }
     if (invalid !== undefined) return refused(invalid.refusal, orderNumber, faultTold(market, invalid))
     const keepsPlace = price === order.price && quantity <= remaining(order)
     if (!keepsPlace || quantity < remaining(order)) market.bookSequence = this.sequence
@@ -2044,6 +2075,8 @@ interface Checked {
   readonly quantity: number
   /** All that was ever ordered. */
   readonly total: number
+  /** What of it was filled. */
+  readonly filled: number
   readonly postOnly: boolean
   readonly reduceOnly: boolean
 }

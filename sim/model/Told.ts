@@ -3,7 +3,7 @@
  * the model decided, by the published contract alone. What the venue draws or reads from its clock is not in it.
  */
 import * as Order from "../../src/domain/Order.js"
-import { Refusal } from "../../src/domain/Refusal.js"
+import { backingBelowZero, Refusal } from "../../src/domain/Refusal.js"
 import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Wanted } from "../reading/Asked.js"
 import { numberOf as orderNumberOf, pricesOf } from "../reading/Commands.js"
 import type { Place } from "../reading/Markets.js"
@@ -89,7 +89,8 @@ const compared = (order: AskedOrder, outcome: NaiveOutcome, place: Place | undef
 /** What of an entry's refusal stands beside it. */
 const why = ({ refusal }: NaiveOutcome, comparison: NaiveCompared): Members => {
   const { code, guard } = Refusals.of(refusal)
-  return { code, rejectionGuard: guard, ...comparison }
+  const isBelowZero = guard === "margin_insufficient" && comparison.limit?.startsWith("-") === true
+  return { code, rejectionGuard: guard, ...(isBelowZero ? { safeMessage: backingBelowZero } : {}), ...comparison }
 }
 
 // --- placed orders ---------------------------------------------------------------------------------------

@@ -33,11 +33,13 @@ import { identityIsAsAsked } from "./identityIsAsAsked.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { ledgerBook } from "./ledgerBook.js"
+import { ledgerCommands } from "./ledgerCommands.js"
 import { ledgerMoney } from "./ledgerMoney.js"
 import { liquidation } from "./liquidation.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
+import { moneyIsAsAsked } from "./moneyIsAsAsked.js"
 import { noCredentialKept } from "./noCredentialKept.js"
 import { noDefect } from "./noDefect.js"
 import { oneCurrentTicketAFamily } from "./oneCurrentTicketAFamily.js"
@@ -77,6 +79,8 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(ledgerMoney),
   watch(fundsEqualModel),
   watch(ledgerBook),
+  watch(ledgerCommands),
+  watch(moneyIsAsAsked),
   watch(book),
   watch(feedRebuildsBook),
   watch(band),

@@ -132,6 +132,10 @@ export const of = (refusal: Refusal): Told => byRefusal.get(refusal)!
 /** What is told of requests that no command is made of. */
 const withoutCommand: ReadonlyArray<Told> = [
   invalid(),
+  // Native numbers with more decimals than their market has.
+  invalid("price_out_of_bounds"),
+  invalid("quantity_out_of_bounds"),
+  invalid("trigger_invalid"),
   told(400, "invalid_request", "BadRequest", "restart_from_first_page"),
   told(400, "operation_not_available", "NotSupported", "none"),
   unauthorized,

@@ -19,8 +19,14 @@ export interface Desk {
   readonly isOpen: () => boolean
 }
 
+/** The least that is paid in or out, money atoms. */
+const leastAtoms = 1_000_000
+
 /** Numbers of passkeys begin here, so that none is another owner's. */
 const firstPasskey = 500_000
+
+/** How long an owner waits, beside the usual, who was not answered, or was told that the ledger has something to decide. */
+const waitMs = 400
 
 /** What may be wrong with an approval. */
 const faults: ReadonlyArray<Fault> = ["another challenge", "another ceremony", "another origin", "within another page", "another site",
@@ -36,6 +42,7 @@ interface Passkey {
 /** Something that is under way, by the request that was answered. */
 interface Open extends Calls.Asked {
   readonly draft: Draft
+  readonly amountAtoms: number
 }
 
 type Then = (answer: Answer | undefined, call: number) => void
@@ -57,6 +64,9 @@ type Act = keyof typeof weights
 
 const isOver = (status: unknown): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
 
+/** Whether nothing is asked of the owner before the ledger has said more. */
+const isUnderWay = (status: unknown): boolean => status === "submitted" || status === "submitted_unknown"
+
 const member = (answer: Answer | undefined, name: string): unknown =>
   (answer?.json as { readonly [name: string]: unknown } | undefined)?.[name]
 
@@ -75,6 +85,8 @@ class Depositor {
   readonly #answered: Array<Draft> = []
   #made = 0
   #keys = 0
+  /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
+  #moneyAtoms = 0
 
   constructor(
     readonly index: number,
@@ -105,6 +117,12 @@ class Depositor {
 
   readonly #next = (): void => this.#later(() => this.#act())
 
+  /** The same after an answer: whoever got none, or has to wait for the ledger, does not ask again at once. */
+  readonly #after = (answer: Answer | undefined): void => {
+    if (answer !== undefined && answer.status !== 503 && !isUnderWay(member(answer, "status"))) this.#next()
+    else this.desk.time.after(waitMs * (0.5 + this.random.next()), this.#next)
+  }
+
   get #who(): Owners.Bearer {
     return Owners.holder(this.client, this.session!)
   }
@@ -116,9 +134,15 @@ class Depositor {
   #act(): void {
     if (this.passkeys.length === 0) return this.#openAccount()
     if (this.session === undefined) return this.#acts["sign in"]()
-    // A first deposit comes first: without it there is nothing to take out.
-    const act = this.#open.length === 0 && this.random.chance(0.5) ? "deposit" : this.random.weighted(weights)
-    this.#acts[act]()
+    this.#acts[this.random.chance(0.55) ? this.#sensible() : this.random.weighted(weights)]()
+  }
+
+  /** What an owner does who wants nothing but money in, and some of it out again. */
+  #sensible(): Act {
+    if (this.#open.length > 0) return "go on"
+    if (this.#moneyAtoms < leastAtoms) return "deposit"
+    if (this.party === undefined) return "look"
+    return this.random.chance(0.7) ? "withdraw" : "deposit"
   }
 
   // ---- who they are
@@ -184,40 +208,53 @@ class Depositor {
 
   // ---- money
 
-  #requested(kind: Open["kind"], draft: Draft): Then {
+  #requested(kind: Open["kind"], draft: Draft, amountAtoms: number): Then {
     return (answer, call) => {
       if (answer !== undefined) this.#asked.push(draft)
-      if (answer?.status === 200) this.#open.push({ kind, call, draft })
-      this.#next()
+      if (answer?.status === 200) {
+        this.#open.push({ kind, call, draft, amountAtoms })
+        if (kind === "withdrawal") this.#moneyAtoms -= amountAtoms
+      }
+      this.#after(answer)
     }
   }
 
   #deposit(): void {
     const asset = this.random.chance(0.04) ? "BTC" : "USDC"
-    const amount = this.random.pick(["1000000", "2500000", "7000001", "999999", "0", "5000000", "3000000"])
+    const amount = this.random.chance(0.1)
+      ? this.random.pick(["999999", "0"])
+      : this.random.pick(["1000000", "2500000", "7000001", "5000000", "3000000"])
     const draft = Calls.createDeposit(this.#who, this.#key(), asset, amount)
-    this.#say(draft, this.#requested("deposit", draft))
+    this.#say(draft, this.#requested("deposit", draft, Number(amount)))
   }
 
   #withdraw(): void {
-    if (this.party === undefined) return this.#look()
+    if (this.party === undefined || (this.#moneyAtoms < leastAtoms && this.random.chance(0.8))) return this.#look()
     const other = this.others.find(({ party }) => party !== undefined)?.party
     const to = this.random.chance(0.07)
       ? `nobody::1220${"0".repeat(64)}`
       : of(other !== undefined && this.random.chance(0.3) ? other : this.party, "partyId")
-    const amount = this.random.pick(["1000000", "1000001", "2000000", "4000000", "999999", "50000000"])
+    const amounts = ["1000000", "1000000", "1000001", "2000000", "4000000"]
+    const backed = amounts.filter((each) => Number(each) <= this.#moneyAtoms)
+    const amount = backed.length > 0 && this.random.chance(0.85)
+      ? this.random.pick(backed)
+      : this.random.pick([...amounts, "999999", "50000000"])
     const draft = Calls.createWithdrawal(this.#who, this.#key(), amount, to)
-    this.#say(draft, this.#requested("withdrawal", draft))
+    this.#say(draft, this.#requested("withdrawal", draft, Number(amount)))
   }
 
   #changeParty(): void {
     const draft = Calls.changeParty(this.#who, this.#key())
-    this.#say(draft, this.#requested("change", draft))
+    this.#say(draft, this.#requested("change", draft, 0))
   }
 
   #forget(open: Open, answer: Answer | undefined): void {
     const at = this.#open.indexOf(open)
-    if (at >= 0 && (isOver(member(answer, "status")) || answer?.status === 404)) this.#open.splice(at, 1)
+    const status = member(answer, "status")
+    if (at < 0 || (!isOver(status) && answer?.status !== 404)) return
+    this.#open.splice(at, 1)
+    const isBack = open.kind === "deposit" ? status === "ledger_confirmed" : status !== "ledger_confirmed"
+    if (isBack) this.#moneyAtoms += open.amountAtoms
   }
 
   #goOn(): void {
@@ -225,7 +262,8 @@ class Depositor {
     const open = this.random.pick(this.#open)
     this.#say(Calls.initiate(this.#who, open), (answer, call) => {
       this.#forget(open, answer)
-      if (answer?.status !== 200 || member(answer, "status") !== "approval_required" || this.session === undefined) return this.#next()
+      if (answer?.status !== 200 || member(answer, "status") !== "approval_required" || this.session === undefined)
+        return this.#after(answer)
       const approve = (): void => {
         if (this.session === undefined) return this.#next()
         const passkey = this.random.chance(0.8) ? this.passkeys[0]! : this.random.pick(this.passkeys)
@@ -234,7 +272,7 @@ class Depositor {
         this.#answered.push(draft)
         this.#say(draft, (completed) => {
           this.#forget(open, completed)
-          this.#next()
+          this.#after(completed)
         })
       }
       if (this.random.chance(0.2)) this.desk.time.after(this.random.between(100, 6_000), approve)

@@ -63,6 +63,8 @@ export const custody: Setting = {
 
 /** What an owner is given to deposit, money atoms. */
 const givenAtoms = 40_000_000
+/** How often a step's completion is told twice where that may happen at all: few steps are a deposit's last. */
+const twiceShare = 0.3
 /** When an answer is given up that never comes. */
 const lostMs = 700
 const longestLeapMs = 15 * 60_000
@@ -111,6 +113,13 @@ const scriptFor = (route: keyof typeof ofRoute & Route, behaviour: Behaviour, ra
   if (names.length === 0) return undefined
   const name = random.weighted(Object.fromEntries(names.map((each) => [each, behaviour.weights[each]])) as Record<Fault["name"], number>)
   return [{ on: route, skip: 0, times: 1, fault: drawn(name, random) }]
+}
+
+/** What befalls the question that comes now, if anything does. */
+const struck = (route: Route, behaviour: Behaviour, random: SimRandom): Script | undefined => {
+  const mayBeTwice = route === "execute" && behaviour.weights.complete_twice > 0 && behaviour.faultRate > 0
+  if (mayBeTwice && random.chance(twiceShare)) return [{ on: route, skip: 0, times: 1, fault: { name: "complete_twice" } }]
+  return random.chance(behaviour.faultRate) ? scriptFor(route, behaviour, random) : undefined
 }
 
 /** What a value is once it went over the wire. */
@@ -183,8 +192,8 @@ export const make = (
   /** Draws what befalls the question that comes now. */
   const draw = (path: string): void => {
     const route = routeOf(path)
-    if (!striking || route === undefined || !faults.chance(behaviour.faultRate)) return
-    const script = scriptFor(route, behaviour, faults)
+    if (!striking || route === undefined) return
+    const script = struck(route, behaviour, faults)
     if (script === undefined) return
     tell({ method: "POST", path: controls.script, body: script })
   }

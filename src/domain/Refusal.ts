@@ -46,7 +46,13 @@ export interface Description {
   readonly safeMessage: string
   /** The unit of `limit`, `actual` and `nearest`; undefined where nothing is compared. */
   readonly compares: Unit | undefined
+  /** The unit of `nearest`, where it is another. */
+  readonly nearestIn?: Unit
 }
+
+/** Said of an order that margin does not cover where what would back it is below zero. */
+export const backingBelowZero = "What would back it is below zero: the account's margin equity is less than what its open orders "
+  + "and this one would lose at once against the mark."
 
 export const Refusal = {
   /** Not a refusal. */
@@ -414,13 +420,16 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "A reduce-only order may not open or grow a position."
     )],
   [Refusal.marginInsufficient,
-    rejected(
-      "MarginInsufficient",
-      "margin_insufficient",
-      "money_atoms",
-      "InsufficientFunds",
-      "The account's margin does not cover this order."
-    )],
+    {
+      ...rejected(
+        "MarginInsufficient",
+        "margin_insufficient",
+        "money_atoms",
+        "InsufficientFunds",
+        "The account's margin does not cover this order."
+      ),
+      nearestIn: "size_atoms"
+    }],
   [Refusal.postOnlyWouldCross,
     rejected("PostOnlyWouldCross", "post_only_would_cross", "price_atoms", "InvalidOrder", "A post-only order would have traded at once.")],
   [Refusal.noLiquidity,

@@ -14,6 +14,7 @@ import { tags } from "./http/Tags.js"
 import * as Funds from "./funds/Funds.js"
 import * as Identity from "./identity/Identity.js"
 import * as Markets from "./markets/Markets.js"
+import { withWords } from "./members/Members.js"
 import * as Operator from "./operator/Operator.js"
 import * as Orders from "./orders/Orders.js"
 import * as System from "./system/System.js"
@@ -152,7 +153,7 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id, which names the record that decided it, if one did. "
     + "A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, (document) => withHead(withRepeats(withLimits(withOptionalBodies(withoutDecodeError(document))))))
+  .annotate(OpenApi.Transform, (document) => withHead(withRepeats(withLimits(withOptionalBodies(withWords(withoutDecodeError(document)))))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

@@ -39,7 +39,8 @@ import * as RouteTable from "./RouteTable.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
 import { registerLedger } from "./system/LedgerStanding.js"
 import { settlements } from "./system/SettlementWatch.js"
-import * as Page from "./system/docs/Page.js"
+import * as Made from "./system/docs/Made.js"
+import { Written } from "./system/docs/Written.js"
 
 /** What the environment decides about the edge. */
 export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
@@ -92,21 +93,6 @@ const requestIds = (random: Context.Tag.Service<SecureRandom>): () => string => 
       at = 0
     }
     return `req_${drawn.toString("hex", at, at += requestIdBytes)}`
-  }
-}
-
-/** Makes a text when it is first asked for, and keeps it. */
-const once = (make: () => string): () => string => {
-  let made: string | undefined
-  return () => made ??= make()
-}
-
-/** The contract as it is read: neither text is made before someone asks. */
-const makeReference = (): Services["reference"] => {
-  const { endpoints, examples } = Contract
-  return {
-    openApi: once(() => JSON.stringify(Contract.openApi())),
-    page: once(() => Page.page({ document: Contract.openApi() as unknown as Page.Document, endpoints, examples }))
   }
 }
 
@@ -233,7 +219,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     acceptsIndexPrices: settings.acceptsIndexPrices,
     indexStream: settings.acceptsIndexStream ? new IndexStream(state, submit, now, nextSession) : undefined,
     readiness,
-    reference: makeReference(),
+    reference: Made.make(yield* Written),
     assets: yield* Assets,
     shared: makeShared(state),
     defect: (call, cause) => Executor.report(runtime, call, cause)

@@ -611,7 +611,8 @@ export class Idempotency {
       // The digests of key and body are next to each other.
       const digests = this.words.subarray(row + word.key, row + word.body + 4).join(" ")
       const isSuperseded = (this.words[row + word.flags]! & flag.superseded) !== 0
-      const kept = isSuperseded ? { ...this.outcome(entry), superseded: true } : this.outcome(entry)
+      const outcome = asDigested(this.outcome(entry))
+      const kept = isSuperseded ? { ...outcome, superseded: true } : outcome
       feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${this.retentionOf(entry)} ${JSON.stringify(kept)}`)
     }
   }
@@ -674,3 +675,14 @@ const unpackAt = (codes: number, numbers: Float64Array, at: number): EntryOutcom
   for (let index = 0; index < packedNumbers; index++) packed.numbers[index] = numbers[at + index]!
   return unpack(packed)
 }
+
+/**
+ * An outcome as a state is known by it: without the quantity that margin would have backed. It only explains, and was not told by
+ * every build of these rules.
+ */
+const asDigested = (outcome: Outcome): Outcome => ({
+  ...outcome,
+  entries: outcome.entries.map((entry) =>
+    entry._tag === "Refused" && entry.refusal === Refusal.marginInsufficient ? { ...entry, nearest: Number.NaN } : entry
+  )
+})

@@ -8,6 +8,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import * as Page from "../../src/edge/system/docs/Page.js"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
@@ -296,5 +297,17 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     await button("Sign in with a passkey").click()
     await heading("Passkeys").waitFor()
     await rows("Passkeys").first().waitFor()
+  })
+
+  test("no page of the reference is wider than a telephone, and none is refused anything by its policy", async () => {
+    const before = tab.complaints.length
+    const wide: Array<string> = []
+    for (const name of Page.names) {
+      await tab.page.goto(`${origin}/docs${name === Page.start ? "" : `/${name}`}`)
+      const over = await tab.page.evaluate("document.documentElement.scrollWidth - innerWidth") as number
+      if (over > 0) wide.push(`${name}: ${over}`)
+    }
+    expect(wide).toEqual([])
+    expect(tab.complaints.slice(before)).toEqual([])
   })
 })

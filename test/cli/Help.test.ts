@@ -24,10 +24,11 @@ describe("--help", () => {
 
   test("of a group and of a command: what each takes", async () => {
     const [group, command] = await Promise.all([tool("venue", "journal"), tool("venue", "market", "put", "-h")])
-    expect(group.stdout.split("\n").slice(2, 6)).toEqual([
+    expect(group.stdout.split("\n").slice(2, 7)).toEqual([
       "COMMANDS",
       expect.stringMatching(/^  info /),
       expect.stringMatching(/^  tail /),
+      expect.stringMatching(/^  copy /),
       expect.stringMatching(/^  cut /)
     ])
     expect(command.stdout).toContain("  venue market put [--url text] [--data text] [--key text] [--dry-run] <file>")

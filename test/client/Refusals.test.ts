@@ -60,6 +60,19 @@ describe("refusals in the library's classes", () => {
     expect(errorOf("perpetuum", 429, { "retry-after": "soon" }, envelope)!.details.retryAfterMs).toBeUndefined()
   })
 
+  it("the nearest value that the venue would take is on the error and in its message, with a guard and without", () => {
+    for (const more of [{}, { rejectionGuard: "quantity_out_of_bounds" }]) {
+      for (const family of ["native", "compat"]) {
+        const native = { version: "external-rest-error/v1", code: "order_rejected", safeMessage: "No.", nearest: "60000.1", ...more }
+        const error = errorOf("perpetuum", 422, {}, family === "native" ? native : { name: "InvalidOrder", info: native })
+        expect(error).toMatchObject({ nearest: "60000.1", details: { nearest: "60000.1" } })
+        expect(error!.message).toContain("nearest 60000.1)")
+      }
+    }
+    const without = errorOf("perpetuum", 404, {}, { version: "external-rest-error/v1", code: "not_found" })
+    expect(without).not.toHaveProperty("nearest")
+  })
+
   it("what a gateway says is not taken for the venue's word", () => {
     for (const body of [undefined, "<html>", [], {}, { name: "InvalidOrder", message: "forged" }, { code: 7 }]) {
       expect(errorOf("perpetuum", 502, {}, body)).toBeUndefined()
@@ -133,6 +146,8 @@ describe("refusals by a running venue", () => {
   it("numbers between two ticks or lots are InvalidOrder before they are sent", async () => {
     await refusedAs(buy(exchange, 0.0015, near - 100), ccxt.InvalidOrder)
     await refusedAs(buy(exchange, 0.01, near - 100.05), ccxt.InvalidOrder)
+    await expect(buy(exchange, 0.0004, near - 100)).rejects.toMatchObject({ nearest: "0.001" })
+    await expect(buy(exchange, 0.0024, near - 100)).rejects.toThrow("nearest 0.002")
     await refusedAs(buy(exchange, -0.01, near - 100), ccxt.InvalidOrder)
     await refusedAs(buy(exchange, Number.NaN, near - 100), ccxt.InvalidOrder)
     expect(await exchange.fetchOrders(symbol, undefined, 100, { status: "open" })).toEqual([])
@@ -160,6 +175,13 @@ describe("refusals by a running venue", () => {
 
   it("one idempotency key with two bodies is BadRequest", async () => {
     const { id } = await buy(exchange, 0.01, near - 100, { clientOrderId: "same-1", idempotencyKey: "same" })
+    await refusedAs(exchange.createMarketOrderWithCost(symbol, "buy", 1000, { idempotencyKey: "refused" }), ccxt.InvalidOrder)
+    await refusedAs(exchange.createOrder(symbol, "market", "buy", 1, undefined, { idempotencyKey: "refused" }), ccxt.InvalidOrder)
+    // What was refused under a key is refused again, whatever the order would be now.
+    await refusedAs(exchange.createMarketOrderWithCost(symbol, "buy", 1000, { idempotencyKey: "refused" }), ccxt.InvalidOrder, {
+      code: "order_rejected",
+      rejectionGuard: "no_liquidity"
+    })
     await refusedAs(
       buy(exchange, 0.02, near - 100, { clientOrderId: "same-2", idempotencyKey: "same" }),
       ccxt.BadRequest,

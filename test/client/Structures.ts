@@ -4,7 +4,24 @@
  * and its manual, since its package carries no tests.
  */
 import { Precise } from "ccxt"
-import type { Balances, Exchange, FundingRate, Market, Order, OrderBook, Position, Ticker, Trade } from "ccxt"
+import type {
+  Account,
+  Balances,
+  Exchange,
+  FundingRate,
+  LastPrice,
+  Leverage,
+  LeverageTier,
+  MarginMode,
+  Market,
+  OpenInterest,
+  Order,
+  OrderBook,
+  Position,
+  Ticker,
+  Trade,
+  TradingFeeInterface
+} from "ccxt"
 import { expect } from "vitest"
 
 type Kind = "string" | "number" | "boolean" | "object" | "array"
@@ -292,17 +309,17 @@ export const position = (exchange: Exchange, entry: Position, symbol: string): v
     entryPrice: "number",
     markPrice: "number",
     notional: "number",
-    leverage: "number?",
-    collateral: "number?",
+    leverage: "number",
+    collateral: "number",
     initialMargin: "number",
     initialMarginPercentage: "number",
     maintenanceMargin: "number",
     maintenanceMarginPercentage: "number",
     unrealizedPnl: "number",
-    marginRatio: "number?",
+    marginRatio: "number",
     liquidationPrice: "number?",
     marginMode: "string",
-    percentage: "number?"
+    percentage: "number"
   })
   expect(entry.symbol).toBe(symbol)
   timed(exchange, "position", members)
@@ -314,12 +331,18 @@ export const position = (exchange: Exchange, entry: Position, symbol: string): v
     "entryPrice",
     "markPrice",
     "notional",
+    "leverage",
+    "collateral",
+    "marginRatio",
     "initialMargin",
     "initialMarginPercentage",
     "maintenanceMargin",
     "maintenanceMarginPercentage"
   ]
   for (const name of positive) above(`position.${name}`, members[name], 0)
+  above("position.liquidationPrice", entry.liquidationPrice, 0)
+  expect(entry.leverage).toBeLessThanOrEqual(200)
+  expect(entry.marginRatio, "nothing is held that is to be liquidated").toBeLessThan(1)
   expect(entry.maintenanceMargin).toBeLessThan(entry.initialMargin!)
   const notional = Precise.stringMul(text(exchange, entry.contracts), text(exchange, entry.markPrice))
   expect(text(exchange, entry.notional)).toBe(notional)
@@ -367,4 +390,105 @@ export const fundingRate = (exchange: Exchange, entry: FundingRate, symbol: stri
   expect(exchange.iso8601(entry.previousFundingTimestamp)).toBe(entry.previousFundingDatetime)
   expect(entry.fundingTimestamp).toBeGreaterThan(Number(entry.timestamp))
   expect(entry.previousFundingTimestamp).toBeLessThanOrEqual(Number(entry.timestamp))
+}
+
+/** What the library demands of an account's leverage in a market. */
+export const leverage = (entry: Leverage, symbol: string): void => {
+  hold("leverage", entry, { info: "object", symbol: "string", marginMode: "string", longLeverage: "number", shortLeverage: "number" })
+  expect(entry.symbol).toBe(symbol)
+  atLeast("longLeverage", entry.longLeverage, 1)
+  atLeast("shortLeverage", entry.shortLeverage, 1)
+}
+
+/** What the library demands of a market's tiers: each begins where the one before it ends, and has an end. */
+export const leverageTiers = (exchange: Exchange, entries: ReadonlyArray<LeverageTier>, symbol: string): void => {
+  expect(entries.length).toBeGreaterThan(0)
+  entries.forEach((entry, index) => {
+    hold("leverage tier", entry, {
+      tier: "number",
+      symbol: "string",
+      currency: "string",
+      minNotional: "number",
+      maxNotional: "number",
+      maintenanceMarginRate: "number",
+      maxLeverage: "number",
+      info: "object"
+    })
+    expect([entry.tier, entry.symbol]).toEqual([index + 1, symbol])
+    expect(Object.keys(exchange.currencies)).toContain(entry.currency)
+    expect(entry.minNotional).toBe(index === 0 ? 0 : entries[index - 1]!.maxNotional)
+    above("maxNotional", entry.maxNotional, entry.minNotional!)
+    above("maintenanceMarginRate", entry.maintenanceMarginRate, 0)
+    expect(entry.maintenanceMarginRate).toBeLessThanOrEqual(1)
+    atLeast("maxLeverage", entry.maxLeverage, 1)
+  })
+}
+
+/** What the library demands of a market's open interest. */
+export const openInterest = (exchange: Exchange, entry: OpenInterest, symbol: string): void => {
+  const members = hold("open interest", entry, {
+    info: "object",
+    symbol: "string",
+    openInterestAmount: "number",
+    openInterestValue: "number",
+    baseVolume: "number",
+    quoteVolume: "number",
+    timestamp: "number",
+    datetime: "string"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "open interest", members)
+  atLeast("openInterestAmount", entry.openInterestAmount, 0)
+  atLeast("openInterestValue", entry.openInterestValue, 0)
+  expect([entry.baseVolume, entry.quoteVolume]).toEqual([entry.openInterestAmount, entry.openInterestValue])
+}
+
+/** What the library demands of a last price. */
+export const lastPrice = (exchange: Exchange, entry: LastPrice, symbol: string): void => {
+  const members = hold("last price", entry, {
+    info: "object",
+    symbol: "string",
+    timestamp: "number?",
+    datetime: "string?",
+    price: "number?",
+    side: "string?"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "last price", members)
+  above("last price", entry.price, 0)
+  oneOf("last price.side", entry.side, ["buy", "sell", undefined])
+}
+
+/** What the library demands of a market's margin mode. */
+export const marginMode = (entry: MarginMode, symbol: string): void => {
+  hold("margin mode", entry, { info: "object", symbol: "string", marginMode: "string" })
+  expect(entry.symbol).toBe(symbol)
+  oneOf("margin mode", entry.marginMode, ["cross", "isolated"])
+}
+
+/** What the library demands of an account. */
+export const account = (exchange: Exchange, entry: Account): void => {
+  hold("account", entry, { info: "object", id: "string", type: "string", code: "string" })
+  expect(Object.keys(exchange.currencies)).toContain(entry.code)
+}
+
+/** What the library demands of a market's fees. */
+export const tradingFee = (entry: TradingFeeInterface, symbol: string): void => {
+  hold("trading fee", entry, {
+    info: "object",
+    symbol: "string",
+    maker: "number",
+    taker: "number",
+    percentage: "boolean",
+    tierBased: "boolean"
+  })
+  expect(entry.symbol).toBe(symbol)
+  for (const rate of [entry.maker, entry.taker]) expect(Math.abs(rate!)).toBeLessThan(1)
+}
+
+/** What the library demands of a list: in the order of time. */
+export const inOrder = (entries: ReadonlyArray<{ readonly timestamp?: number | undefined }>): void => {
+  entries.forEach(({ timestamp }, index) => {
+    if (index > 0) expect(timestamp).toBeGreaterThanOrEqual(entries[index - 1]!.timestamp!)
+  })
 }

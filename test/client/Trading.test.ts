@@ -1,6 +1,6 @@
 /** The exchange class through the real library against the real venue: everything in `has`, on live data. */
 import { describe, expect, it } from "@effect/vitest"
-import { type Exchange, type Order, Precise } from "ccxt"
+import { type Exchange, type Market, type Order, Precise } from "ccxt"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -10,6 +10,7 @@ import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { served } from "../../src/client/ccxt/Description.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { run } from "../cli/Tool.js"
+import * as Methods from "./Methods.js"
 import * as Structures from "./Structures.js"
 
 const symbol = "BTC/USDC:USDC"
@@ -36,7 +37,7 @@ describe("ccxt class", () => {
   beforeAll(async () => {
     venue = await VenueProcess.start(dataDir)
     const [one, two] = await venue.demoAccounts(2)
-    const settings = { hostname: `127.0.0.1:${venue.port}`, enableRateLimit: false }
+    const settings = { hostname: `127.0.0.1:${venue.port}` }
     maker = watched(new Perpetuum({ ...settings, apiKey: one!.apiKey }))
     taker = watched(new Perpetuum({ ...settings, apiKey: two!.apiKey }))
     await maker.loadMarkets()
@@ -287,11 +288,11 @@ describe("ccxt class", () => {
     const example = /```js\n([\s\S]*?)```/.exec(readme)![1]!
     const file = path.join(dataDir, "example.mjs")
     const module = pathToFileURL(path.resolve("dist/src/client/ccxt/Perpetuum.js")).href
-    expect(example).toContain("\"./ccxt/Perpetuum.js\"")
+    expect(example).toContain("\"perpetuum-ccxt\"")
     expect(example).toContain("http://127.0.0.1:8080")
     fs.writeFileSync(
       file,
-      example.replace("./ccxt/Perpetuum.js", module).replace("http://127.0.0.1:8080", `http://127.0.0.1:${venue.port}`)
+      example.replace("perpetuum-ccxt", module).replace("http://127.0.0.1:8080", `http://127.0.0.1:${venue.port}`)
     )
     const { code, stderr, stdout } = await run(file, [], { API_KEY: maker.apiKey })
     expect(stderr).toBe("")
@@ -316,7 +317,7 @@ describe("ccxt class", () => {
     expect(Object.keys(await maker.fetchTradingFees())).toEqual(maker.symbols)
     const tiers = await maker.fetchMarketLeverageTiers(symbol)
     expect(tiers.map(({ maintenanceMarginRate, maxNotional, minNotional }) => [minNotional, maxNotional, maintenanceMarginRate]))
-      .toEqual([[0, 1_000_000, 0.005], [1_000_000, 5_000_000, 0.01], [5_000_000, undefined, 0.025]])
+      .toEqual([[0, 1_000_000, 0.005], [1_000_000, 5_000_000, 0.01], [5_000_000, 500_000_000, 0.025]])
     expect(Object.keys(await maker.fetchLeverageTiers([symbol]))).toEqual([symbol])
   })
 
@@ -366,14 +367,38 @@ describe("ccxt class", () => {
     expect(maker.featureValue(symbol, "fetchOrders", "limit")).toBe(500)
   })
 
+  it.each(Object.entries(Methods.methods))("%s answers in the library's structure", async (_name, row) => {
+    await row({ maker, taker, symbol, near })
+    expect(await maker.fetchOpenOrders()).toEqual([])
+  })
+
   it("`has` is true for what these tests called, and false for everything else", () => {
-    const capabilities = ["publicAPI", "privateAPI", "swap"]
     for (const name of served) {
       expect(maker.has[name], name).toBe(true)
-      if (!capabilities.includes(name)) expect(used, `${name} was called`).toContain(name)
+      if (!(Methods.capabilities as ReadonlyArray<string>).includes(name)) expect(used, `${name} was called`).toContain(name)
     }
     for (const [name, value] of Object.entries(maker.has)) {
       if (!(served as ReadonlyArray<string>).includes(name)) expect(value, name).toBe(false)
+    }
+  })
+
+  it("what `has` says is not there is refused, and the venue is asked nothing", async () => {
+    const idle = new Perpetuum({ apiKey: maker.apiKey, accountId: await maker.loadAccountId() })
+    idle.setMarkets(await maker.fetchMarkets() as Array<NonNullable<Market>>)
+    idle.fetch = () => {
+      throw new Error("the venue was asked")
+    }
+    // The library makes these of the loaded markets, or of what is called so and is no method of an exchange.
+    const made = ["index", "fetchCurrencies", "fetchCurrenciesWs", "fetchMarketsWs"]
+    const members = idle as unknown as Readonly<Record<string, unknown>>
+    const absent = Object.keys(idle.has).filter((name) =>
+      idle.has[name] === false && !made.includes(name) && typeof members[name] === "function"
+    )
+    expect(absent).toContain("fetchOHLCV")
+    for (const name of absent) {
+      const method = members[name] as (...terms: ReadonlyArray<unknown>) => Promise<unknown>
+      const error = name === "fetchL3OrderBook" ? "BadRequest" : "NotSupported"
+      await expect(method.call(idle, symbol, "limit", "buy", 1, 1, 1, 1, {}), name).rejects.toMatchObject({ name: error })
     }
   })
 })

@@ -1,6 +1,7 @@
 /** The published document says what is served, no more and no less. */
 import { expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
+import { isBoilerplate } from "../../src/edge/members/Members.js"
 import * as Router from "../../src/edge/http/Router.js"
 import type { Services } from "../../src/edge/http/Call.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
@@ -91,4 +92,61 @@ test("it documents the headers of limits and of repeats where they are sent", as
   expect(headersOf("/healthz", "get", 200)).toEqual([])
   expect(headersOf("/v1/operator/engine/halt", "put", 200)).toEqual(["Idempotent-Replayed"])
   expect(headersOf("/v1/operator/engine/halt", "put", 401)).toEqual(usual)
+})
+
+type Json = Readonly<Record<string, any>>
+
+/** The members of a schema, and of all in it, that are described neither by themselves nor by the component that they refer to. */
+const wordless = (schema: Json, at: string, components: Json): ReadonlyArray<string> => {
+  const isDescribed = (member: Json): boolean =>
+    (typeof member["description"] === "string" && !isBoilerplate(member["description"]))
+    || (typeof member["$ref"] === "string" && isDescribed(components[member["$ref"].split("/").at(-1)!]))
+  const below: ReadonlyArray<Json> = [...(schema["anyOf"] ?? []), ...(schema["items"] === undefined ? [] : [schema["items"]].flat())]
+  return [
+    ...Object.entries(schema["properties"] as Json ?? {}).flatMap(([name, member]) => [
+      ...(isDescribed(member) ? [] : [`${at}.${name}`]),
+      ...wordless(member, `${at}.${name}`, components)
+    ]),
+    ...below.flatMap((each) => wordless(each, at, components))
+  ]
+}
+
+test("every member of every request and answer, and every parameter, is described", async () => {
+  const { components: { schemas }, paths } = await document()
+  const missing = Object.entries(schemas as Json).flatMap(([name, schema]) => wordless(schema, name, schemas))
+  for (const [path, operations] of Object.entries(paths as Json)) {
+    for (const [method, { parameters, requestBody, responses }] of Object.entries(operations as Json)) {
+      const at = `${method} ${path}`
+      const contents: ReadonlyArray<Json> = [requestBody, ...Object.values(responses)].flatMap(({ content = {} } = {}) =>
+        Object.values(content)
+      )
+      for (const { schema } of contents) missing.push(...wordless(schema, at, schemas))
+      for (const { description, name, schema } of parameters) {
+        missing.push(
+          ...wordless({ properties: { [name]: { ...schema, ...(description === undefined ? {} : { description }) } } }, at, schemas)
+        )
+      }
+    }
+  }
+  expect(missing).toEqual([])
+  const odd = {
+    properties: {
+      known: { description: "Known." },
+      odd: { type: "string", description: "a string" },
+      deep: { items: { properties: { x: {} } } }
+    }
+  }
+  expect(wordless(odd, "Odd", {})).toEqual(["Odd.odd", "Odd.deep", "Odd.deep.x"])
+})
+
+test("amounts say in which unit they are, in both forms", async () => {
+  const { components: { schemas } } = await document()
+  const { price, priceAtoms, quantityAtoms } = schemas.Order.properties
+  const { available } = schemas.AccountBalance.properties
+  expect([price, priceAtoms, quantityAtoms, available].map(({ description }) => description)).toEqual([
+    expect.stringMatching(/In USDC for one unit of the underlying\.$/),
+    expect.stringMatching(/In price atoms, 10\^-`priceScale` USDC each\.$/),
+    expect.stringMatching(/In size atoms, /),
+    expect.stringMatching(/In USDC\.$/)
+  ])
 })

@@ -249,7 +249,8 @@ const rows: ReadonlyArray<Row> = [
       return at.venue.place(poor!, { quantity: "1.000" })
     },
     limit: "5.000000",
-    actual: "10.000000"
+    actual: "10.000000",
+    nearest: "0.500"
   },
   {
     refusal: "postOnlyWouldCross",
@@ -616,13 +617,14 @@ const forms: Partial<Readonly<Record<Unit, RegExp>>> = {
 }
 
 test("what compares something is told with numbers in its unit, and nothing else is", () => {
-  for (const [code, { compares, name }] of Refusal.all) {
+  for (const [code, { compares, name, nearestIn = compares }] of Refusal.all) {
     const told = all.filter((row) => Refusal.Refusal[row.refusal] === code)
-      .flatMap(({ actual, limit, nearest }) => [limit, actual, nearest].filter((value) => value !== undefined))
+      .flatMap(({ actual, limit, nearest }) => [[limit, compares], [actual, compares], [nearest, nearestIn]] as const)
+      .filter(([value]) => value !== undefined)
     if (compares === undefined || name === "PasskeyTooNew") expect(told, name).toEqual([])
     else {
       expect(told.length, name).toBeGreaterThan(0)
-      for (const value of told) expect(value, name).toMatch(forms[compares]!)
+      for (const [value, unit] of told) expect(value, name).toMatch(forms[unit!]!)
     }
   }
 })
@@ -704,4 +706,67 @@ test("what was there when it was decided is told again after the market has move
   await at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "open" })
   await venue.place(bob, { side: "sell", price: "100.0" })
   expect([await tell({ orderType: "market" }, "unmet"), await tell({}, "grown")]).toEqual([unmet, grown])
+})
+
+const native = (status: number, code: string, rejectionGuard: string | undefined, more: object = {}) => ({
+  httpStatus: status,
+  code,
+  ...(rejectionGuard === undefined ? undefined : { rejectionGuard }),
+  ...more
+})
+
+const teaching: ReadonlyArray<readonly [string, (at: Bench) => Promise<any>, object]> = [
+  ["a price between two steps", (at) => post(at, "/v1/orders", order(at.alice, { price: "100.05" })),
+    native(400, "invalid_request", "price_out_of_bounds", {
+      limit: "0.1",
+      actual: "100.05",
+      nearest: "100.1",
+      safeMessage: "price: has more than 1 decimals, steps are of 0.1; the nearest is 100.1."
+    })],
+  ["a quantity below a lot", (at) => post(at, "/v1/orders", order(at.alice, { quantity: "0.0000001" })),
+    native(400, "invalid_request", "quantity_out_of_bounds", { limit: "0.001", actual: "0.0000001", nearest: "0.001" })],
+  ["the same in a batch", (at) => post(at, "/v1/orders/batch", { orders: [order(at.alice), order(at.alice, { quantity: "1.00049" })] }),
+    native(400, "invalid_request", "quantity_out_of_bounds", {
+      limit: "0.001",
+      nearest: "1.000",
+      safeMessage: expect.stringMatching(/^orders\[1\]\.quantity: /)
+    })],
+  ["a trigger between two steps", (at) => post(at, "/v1/orders", order(at.alice, { autoClose: { stopLoss: { triggerPrice: "90.05" } } })),
+    native(400, "invalid_request", "trigger_invalid", { limit: "0.1", actual: "90.05", nearest: "90.1" })],
+  ["too much for the margin", async (at) => {
+    const [poor] = await at.venue.traders(1, "5")
+    return post({ ...at, alice: poor! }, "/v1/orders", order(poor!, { quantity: "1.000" }))
+  }, native(422, "order_rejected", "margin_insufficient", {
+    limit: "5.000000",
+    actual: "10.000000",
+    nearest: "0.500",
+    safeMessage: "The account's margin does not cover this order. The largest quantity that would have been accepted is 0.500."
+  })],
+  ["less than nothing behind it", async (at) => {
+    const [poor] = await at.venue.traders(1, "5")
+    return post({ ...at, alice: poor! }, "/v1/orders", order(poor!, { quantity: "1.000", price: "110.0" }))
+  }, native(422, "order_rejected", "margin_insufficient", {
+    limit: "-5.000000",
+    actual: "10.000000",
+    nearest: "0.250",
+    safeMessage: expect.stringContaining(Refusal.backingBelowZero)
+  })],
+  ["a symbol where the id is wanted", (at) => at.place({ marketId: symbol }),
+    native(404, "market_not_found", undefined, { safeMessage: expect.stringContaining(` ${marketId}, `) })],
+  ["another venue's name where the symbol is wanted", (at) => post(at, "/v2/order", compat({ symbol: marketId.replace("-PERP", "") })), {
+    httpStatus: 404,
+    name: "BadSymbol",
+    message: expect.stringContaining(` ${symbol}, `)
+  }]
+]
+
+test("what is nearly right is refused with what would be, and a bound below zero is explained, in a batch too", async () => {
+  const at = await bench()
+  for (const [what, ask, expected] of teaching) expect(await ask(at), what).toMatchObject(expected)
+  const [poor] = await at.venue.traders(1, "5")
+  const alone = { ...at, alice: poor! }
+  const { outcomes } = await post(alone, "/v1/orders/batch", { orders: [order(poor!, { quantity: "1.000", price: "110.0" })] })
+  const [compatible] = JSON.parse((await at.venue.post(poor!, "/v2/orders", [compat({ price: 110 })])).body)
+  const told = { limit: "-5.000000", nearest: "0.250", safeMessage: Refusal.backingBelowZero }
+  expect([outcomes[0], compatible, compatible.info]).toMatchObject([told, told, told])
 })

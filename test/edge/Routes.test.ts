@@ -13,6 +13,8 @@ interface Row {
   readonly status: number
   readonly code: string
   readonly apiKeyRejection?: string
+  /** What its safeMessage says. */
+  readonly says?: RegExp
 }
 
 const place = (fake: Fake.FakeVenue, more: Partial<Fake.Ask> = {}): Fake.Ask => ({
@@ -577,6 +579,132 @@ const rows: ReadonlyArray<Row> = [
   }
 ]
 
+/** What is nearly right, and what is told of it: the right name, and never one that could be a secret. */
+const hints: ReadonlyArray<Row> = [
+  ...([
+    ["/v1/order", "POST", "POST /v1/orders"],
+    ["/v1/Orders/", "POST", "POST /v1/orders"],
+    ["/orders", "POST", "POST /v1/orders"],
+    ["/api/v1/markets", "GET", "GET /v1/markets"],
+    ["/v3/markets", "GET", "GET /v1/markets"],
+    ["/v1/market/BTC-USDC-PERP/book", "GET", "GET /v1/markets/{marketId}/book"],
+    ["/v2/orders/ord_1/cancle", "POST", "POST /v2/orders/{orderId}/cancel"],
+    ["/v1/time", "GET", "GET /v2/time"],
+    ["/healthcheck", "GET", ""],
+    ["/v1/operator/engine/hallt", "PUT", ""],
+    [`/v1/${"x".repeat(200)}`, "GET", ""],
+    ["/v1/pk_development_a_secret", "GET", ""]
+  ] as const).map(([target, method, meant]): Row => ({
+    why: `${method} ${target.slice(0, 40)}, which is nearly ${meant === "" ? "nothing" : meant}`,
+    ask: () => ({ target, method }),
+    status: 404,
+    code: "route_not_found",
+    says: meant === "" ? /^There is no such route\.$/ : new RegExp(` Did you mean ${meant.replaceAll(/[{}]/g, "\\$&")}\\?$`)
+  })),
+  ...([
+    ["leverage", /^leverage: this route does not know such a member\.$/],
+    ["qty", / \(did you mean quantity\?\)\.$/],
+    ["quantiy", / \(did you mean quantity\?\)\.$/],
+    ["time_in_force", / \(did you mean timeInForce\?\)\.$/],
+    ["stopPrice", /^stopPrice: .* \(did you mean autoClose\?\)\.$/],
+    ["pk_development_1_aB3dE5fG7hJ9", /^The body has a member that this route does not know\.$/],
+    ["hunter2hunter2hunter2", /^The body has a member that this route does not know\.$/],
+    ["a b", /^The body has a member that this route does not know\.$/]
+  ] as const).map(([member, says]): Row => ({
+    why: `an order with a member ${member}`,
+    ask: (f) => place(f, { body: Fake.order(f, { [member]: "10" }) }),
+    status: 400,
+    code: "invalid_request",
+    says
+  })),
+  {
+    why: "an operator's command with a member that is nearly one",
+    ask: () => ({
+      target: "/v1/operator/markets/BTC-USDC-PERP/status",
+      method: "PUT",
+      key: Fake.operatorToken,
+      idempotencyKey: "k",
+      body: { state: "open" }
+    }),
+    status: 400,
+    code: "invalid_request",
+    says: /^This route does not know the member state \(did you mean status\?\)\.$/
+  },
+  {
+    why: "a query parameter that is nearly one",
+    ask: () => ({ target: "/v1/markets/BTC-USDC-PERP/trades?limits=10" }),
+    status: 400,
+    code: "invalid_request",
+    says: /query parameter limits \(did you mean limit\?\)\.$/
+  },
+  {
+    why: "an empty body",
+    ask: (f) => ({ target: "/v1/orders", method: "POST", key: f.keys.alice, idempotencyKey: "k" }),
+    status: 400,
+    code: "invalid_request",
+    says: /^The body is empty/
+  },
+  {
+    why: "an empty body of an operator's",
+    ask: () => ({ target: "/v1/operator/markets/X/status", method: "PUT", key: Fake.operatorToken, idempotencyKey: "k" }),
+    status: 400,
+    code: "invalid_request",
+    says: /^The body is empty/
+  },
+  {
+    why: "a key without Bearer",
+    ask: (f) => place(f, { headers: { authorization: f.keys.alice } }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "malformed",
+    says: /does not begin with Bearer/
+  },
+  {
+    why: "a compat order with a key without Bearer",
+    ask: (f) => place(f, { target: "/v2/order", body: {}, headers: { authorization: f.keys.alice } }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "malformed",
+    says: /does not begin with Bearer/
+  },
+  {
+    why: "an order without an idempotency key",
+    ask: (f) => place(f, { idempotencyKey: "" }),
+    status: 400,
+    code: "invalid_request",
+    says: /^idempotency-key: the header is missing/
+  },
+  {
+    why: "an order with an idempotency key that is none",
+    ask: (f) => place(f, { idempotencyKey: "a b" }),
+    status: 400,
+    code: "invalid_request",
+    says: /^idempotency-key: the header must be/
+  },
+  ...([
+    ["/v1/markets/BTC%2FUSDC%3AUSDC", "BTC-USDC-PERP"],
+    ["/v1/markets/BTC-USDC/book", "BTC-USDC-PERP"],
+    ["/v1/markets/btcusdc/stats", "BTC-USDC-PERP"],
+    ["/v1/markets/BTC_USDT/trades", "BTC-USDC-PERP"],
+    ["/v1/markets/BTC", "BTC-USDC-PERP"],
+    ["/v1/markets/BTC-PERP", "BTC-USDC-PERP"],
+    ["/v2/markets/BTC-USDC-PERP/book", "BTC/USDC:USDC"],
+    ["/v2/markets/BTC%2FUSDC/stats", "BTC/USDC:USDC"],
+    ["/v2/markets/BTCUSDT/trades", "BTC/USDC:USDC"],
+    ["/v1/markets/NOPE-USDC-PERP", ""],
+    ["/v1/markets/what-is-this", ""],
+    ["/v1/markets/pk_development_a_secret1", ""]
+  ] as const).map(([target, meant]): Row => ({
+    why: `${target}, by which ${meant === "" ? "nothing" : meant} is meant`,
+    ask: () => ({ target }),
+    status: 404,
+    code: "market_not_found",
+    says: meant === ""
+      ? /^There is no such market\.$/
+      : new RegExp(`is like ${meant}, which may be meant; GET /v[12]/markets lists all\\.$`)
+  }))
+]
+
 const operatorCancel = (body: object) => ({
   target: "/v1/operator/orders/cancel",
   key: Fake.operatorToken,
@@ -603,15 +731,30 @@ const marketBody = {
 
 const reachesEngine = (code: string): boolean => ["order_rejected", "market_not_found", "not_found"].includes(code)
 
-test.each(rows)("$why: $status $code", async ({ apiKeyRejection, ask, code, status }) => {
-  const fake = Fake.make()
+/** What of an answer is otherwise than its row says. */
+const unlike = async (fake: Fake.FakeVenue, { apiKeyRejection, ask, code, says = /./, status }: Row): Promise<object | undefined> => {
   const request = ask(fake)
   const response = await fake.ask(request)
   const body = Fake.json(response)
-  expect({ status: response.status, code: body.code }).toEqual({ status, code })
   const native = Endpoint.familyOf(request.target) === "compat" ? body.info : body
-  if (apiKeyRejection !== undefined) expect(native.apiKeyRejection).toBe(apiKeyRejection)
-  if (!reachesEngine(code)) expect(fake.commands).toEqual([])
+  const isRight = response.status === status && body.code === code && says.test(native.safeMessage)
+    && (apiKeyRejection === undefined || native.apiKeyRejection === apiKeyRejection)
+    && (reachesEngine(code) || fake.commands.length === 0)
+  return isRight ? undefined : { status: response.status, body, commands: fake.commands.length }
+}
+
+test.each(rows)("$why: $status $code", async (row) => {
+  expect(await unlike(Fake.make(), row)).toBeUndefined()
+})
+
+test("what is nearly right is refused with what would be", async () => {
+  const fake = Fake.make()
+  const found: Array<object> = []
+  for (const row of hints) {
+    const other = await unlike(fake, row)
+    if (other !== undefined) found.push({ why: row.why, ...other })
+  }
+  expect(found).toEqual([])
 })
 
 test("405 lists the methods that the path has", async () => {
@@ -653,7 +796,10 @@ test("before it is ready the venue serves only what says so", async () => {
     const response = await fake.ask({ target, method: endpoint.method })
     statuses.push([endpoint.name, response.status])
   }
-  const served = new Map([["getHealth", 200], ["getReadiness", 503], ["getMetrics", 200], ["getOpenApi", 200], ["getDocs", 200]])
+  const served = new Map([["getHealth", 200], ["getReadiness", 503], ["getMetrics", 200], ["getOpenApi", 200], ["getDocs", 200], [
+    "getDocsPage",
+    404
+  ]])
   expect(statuses).toEqual(Contract.endpoints.map(({ name }) => [name, served.get(name) ?? 503]))
   const ready = await fake.ask({ target: "/readyz" })
   expect(Fake.json(ready)).toMatchObject({ status: "starting", details: { recovery: "replaying" } })

@@ -14,6 +14,7 @@ test.each([
   ["getHealth", [400, 500]],
   ["getReadiness", [400, 500, 503]],
   ["getDocs", [400, 429, 500]],
+  ["getDocsPage", [400, 404, 429, 500]],
   ["getCompatTime", [400, 429, 500, 503]],
   ["getBook", [400, 404, 429, 500, 503]],
   ["getCurrentApiKey", [400, 401, 429, 500, 503]],

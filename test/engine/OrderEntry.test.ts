@@ -199,7 +199,7 @@ const rows: ReadonlyArray<Row> = [
     collateral: 9_999_999,
     entry: { quantityAtoms: 1000 },
     refusal: Refusal.marginInsufficient,
-    figures: [9_999_999, 10_000_000, none]
+    figures: [9_999_999, 10_000_000, 999]
   },
   {
     name: "a post-only buy at the best offer",

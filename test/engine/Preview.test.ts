@@ -58,6 +58,7 @@ const compareOutcomes = (driver: Driver, account: number, entry: PlaceEntry): Pr
   const { engine } = driver
   expect(engine.preview(account, entry, driver.atEpochMs).before).toEqual(figures(driver, account, entry.market))
   const preview = engine.preview(account, entry, driver.atEpochMs)
+  nearestIsLargest(driver, account, entry, preview)
   const sequence = engine.sequence
   const outcome = driver.run(driver.placement(account, entry))
   expect(preview.outcome).toEqual(decided(outcome))
@@ -70,6 +71,22 @@ const compareOutcomes = (driver: Driver, account: number, entry: PlaceEntry): Pr
     expect(preview.feesAtoms).toBe(fees)
   }
   return preview
+}
+
+/** Quantities that were near what margin refused, as they were met. */
+const near: Array<number> = []
+
+/** Of an order that margin does not cover: the quantity that is told is accepted at the same state, and one lot more is not. */
+const nearestIsLargest = ({ atEpochMs, engine }: Driver, account: number, entry: PlaceEntry, { outcome }: PreviewView): void => {
+  if (outcome._tag !== "Refused" || outcome.refusal !== Refusal.marginInsufficient) return
+  const { minQuantityAtoms } = engine.market(entry.market).parameters
+  const at = (quantityAtoms: number) => engine.preview(account, { ...entry, quantityAtoms }, atEpochMs).outcome
+  const { nearest } = outcome
+  if (Number.isNaN(nearest)) return expect(at(minQuantityAtoms)._tag).toBe("Refused")
+  near.push(nearest)
+  const more = at(nearest + 1)
+  expect([nearest < entry.quantityAtoms, at(nearest)._tag, more._tag === "Refused" ? more.refusal : 0])
+    .toEqual([true, "OrderDecided", Refusal.marginInsufficient])
 }
 
 /** Whether the next record has something to do before what it is for. */
@@ -98,6 +115,7 @@ test("equals the decision at the same sequence and leaves the state as it was, w
   )
   expect(seen.filled).toBeGreaterThan(200)
   expect(seen.rested).toBeGreaterThan(200)
+  expect(new Set(near).size).toBeGreaterThan(20)
   const { iocRemainder, marginUnbacked, selfTrade } = Order.CancelReason
   expect([...seen.reasons]).toEqual(expect.arrayContaining([iocRemainder, marginUnbacked, selfTrade]))
   const { marginInsufficient, marketNotAccepting, noLiquidity, postOnlyWouldCross, reduceOnlyWouldIncrease } = Refusal

@@ -302,7 +302,11 @@ const resultOf = (entry: OrderAnswer): string => {
     ? (code: number) => Market.statuses[code]!
     : size
   const figures = (["limit", "actual", "nearest"] as const)
-    .flatMap((name) => Number.isNaN(entry[name]) ? [] : [`${name} ${show(entry[name])}`])
+    .flatMap((name) => {
+      // What would be accepted where margin is short is a size.
+      const shown = name === "nearest" && guard === "margin_insufficient" ? size : show
+      return Number.isNaN(entry[name]) ? [] : [`${name} ${shown(entry[name])}`]
+    })
   return ["refused " + (guard ?? code), ...figures].join(", ")
 }
 

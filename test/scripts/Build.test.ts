@@ -200,7 +200,7 @@ const at = process.argv.indexOf("--outDir")
 if (at > 0) {
   const out = process.argv[at + 1]
   fs.mkdirSync(out + "/scripts"), fs.mkdirSync(out + "/tools")
-  for (const name of ["console", "tools"]) fs.writeFileSync(out + "/scripts/" + name + ".js", "")
+  for (const name of ["console", "docs", "tools"]) fs.writeFileSync(out + "/scripts/" + name + ".js", "")
   fs.writeFileSync(out + "/tools/venue.js", "console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 3")
 }`
     )

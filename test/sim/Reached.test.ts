@@ -33,7 +33,7 @@ test("the kept list names marks, each once", () => {
 })
 
 test("a run tells which marks its venue reached, the same for the same seed", () => {
-  const run = (): Simulation.Report => Simulation.run({ seed: "11", profile: "crash", steps: 150 })
+  const run = (): Simulation.Report => Simulation.run({ seed: "13", profile: "crash", steps: 150 })
   const first = run()
   expect(first.failure).toBe(undefined)
   expect(Object.keys(first.marks).length).toBeGreaterThan(4)

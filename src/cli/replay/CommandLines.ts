@@ -118,12 +118,14 @@ const amount = (state: State, market: number, unit: Unit | undefined, value: num
 }
 
 /** What a refusal compared, in the unit that it names. */
-export const comparedBy = (state: State, market: number, refused: Refused): Readonly<Record<string, string>> =>
-  Object.fromEntries(
+export const comparedBy = (state: State, market: number, refused: Refused): Readonly<Record<string, string>> => {
+  const { compares, nearestIn = compares } = describe(refused.refusal)
+  return Object.fromEntries(
     ([["limit", refused.limit], ["actual", refused.actual], ["nearest", refused.nearest]] as const)
       .filter(([, value]) => !Number.isNaN(value))
-      .map(([what, value]) => [what, amount(state, market, describe(refused.refusal).compares, value)])
+      .map(([what, value]) => [what, amount(state, market, what === "nearest" ? nearestIn : compares, value)])
   )
+}
 
 /** The refusal's name and what it compared. */
 const refusal = (state: State, market: number, refused: Refused): string => {

@@ -29,7 +29,7 @@ const trigger = (price: unknown, type: unknown, limit: unknown, priced: Priced):
 const own = (name: string, value: unknown, priced: Priced): Dict | undefined => {
   if (value === undefined) return undefined
   if (typeof value !== "object" || value === null) return trigger(value, undefined, undefined, priced)
-  const { price, triggerPrice, triggerPriceType, type: _type, ...rest } = value as Dict
+  const { price, priceType, triggerPrice, triggerPriceType = priceType, type: _type, ...rest } = value as Dict
   const [odd] = Object.keys(rest)
   if (odd !== undefined) throw new NotSupported(`a ${name} does not take ${odd}`)
   if (triggerPrice === undefined) throw new ArgumentsRequired(`a ${name} requires a triggerPrice`)

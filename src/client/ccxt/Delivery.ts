@@ -3,6 +3,7 @@
  * repeated while that may help, and never left at a lost answer while the venue can still be asked.
  */
 import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
+import { Allowance } from "./Allowance.js"
 import { errorOf, isDecision, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 
 /** One HTTP request in the library's own terms. */
@@ -11,9 +12,39 @@ type Request = readonly [path: string, api: string, method: string, params: Dict
 /** Whether the request may have left and its answer did not arrive whole. What is not the library's own comes from a socket. */
 const isTransport = (error: unknown): boolean => error instanceof NetworkError || !(error instanceof BaseError)
 
+/** Cancels are never held back: the venue has as many again for them, beyond what else it allows. */
+const isCancel = ([path, , method]: Request): boolean => method === "POST" && path.includes("/cancel")
+
 export class Delivery extends Exchange {
   /** Where the venue is, with its scheme: before `hostname` where both are given. */
   declare readonly baseURL?: string
+  /** What the venue lets the API key ask, and what it lets the address ask that sends no key. */
+  private readonly allowances = { private: new Allowance(), public: new Allowance() }
+
+  /** The library's own would hold every call back: what the venue allows is asked for where a request is sent. */
+  override async throttle(_cost?: number): Promise<void> {}
+
+  /** Waits while the venue has said that it takes nothing more. A request that came first is not bound to go first. */
+  private async allowed(request: Request): Promise<void> {
+    const [, api] = request
+    if (api !== "public" && api !== "private") return
+    const allowance = this.allowances[api]
+    if (this.enableRateLimit !== true || isCancel(request)) return allowance.pass()
+    for (;;) {
+      const waitMs = allowance.take(this.milliseconds())
+      if (waitMs === 0) return
+      await this.sleep(waitMs)
+    }
+  }
+
+  /** Takes what an answer says of the limit of whoever asked; `rateLimit` is what calls may be spread by. */
+  private hearLimit(responseHeaders: Dict, requestHeaders: unknown): void {
+    const isKeyed = typeof requestHeaders === "object" && requestHeaders !== null && "Authorization" in requestHeaders
+    const allowance = this.allowances[isKeyed ? "private" : "public"]
+    allowance.hear(responseHeaders, this.milliseconds())
+    const isOwn = isKeyed || this.apiKey === undefined || this.apiKey === ""
+    if (isOwn) this.rateLimit = allowance.intervalMs ?? this.rateLimit
+  }
 
   override sign(
     path: string,
@@ -51,9 +82,10 @@ export class Delivery extends Exchange {
     responseHeaders: Dict,
     _responseBody: string,
     response: unknown,
-    _requestHeaders: unknown,
+    requestHeaders: unknown,
     _requestBody: unknown
   ): undefined {
+    this.hearLimit(responseHeaders, requestHeaders)
     if (statusCode < 400) {
       if (response !== undefined) return undefined
       throw new NetworkError(`${this.id} ${method} ${url} got an answer that is no JSON`)
@@ -86,6 +118,7 @@ export class Delivery extends Exchange {
     const [path, api, method, params, headers, body, config] = request
     const attempts = api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1)
     for (let attempt = 1;; attempt++) {
+      await this.allowed(request)
       try {
         return await super.fetch2(path, api, method, { ...params }, headers, body, config)
       } catch (error) {

@@ -11,55 +11,94 @@ export const served = [
   "cancelOrderWithClientOrderId",
   "cancelOrders",
   "cancelOrdersForSymbols",
+  "closeAllPositions",
+  "closePosition",
   "createLimitBuyOrder",
   "createLimitOrder",
   "createLimitSellOrder",
   "createMarketBuyOrder",
+  "createMarketBuyOrderWithCost",
   "createMarketOrder",
+  "createMarketOrderWithCost",
   "createMarketSellOrder",
+  "createMarketSellOrderWithCost",
   "createOrder",
+  "createOrderWithTakeProfitAndStopLoss",
   "createOrders",
   "createPostOnlyOrder",
   "createReduceOnlyOrder",
+  "createStopLossOrder",
+  "createTakeProfitOrder",
   "editOrder",
   "editOrderWithClientOrderId",
+  "editOrders",
+  "fetchAccounts",
   "fetchBalance",
+  "fetchBidsAsks",
   "fetchCanceledAndClosedOrders",
   "fetchCanceledOrders",
+  "fetchClosedOrder",
   "fetchClosedOrders",
   "fetchFundingHistory",
   "fetchFundingRate",
   "fetchFundingRateHistory",
   "fetchFundingRates",
   "fetchL2OrderBook",
+  "fetchLastPrices",
   "fetchLeverage",
   "fetchLeverageTiers",
+  "fetchLeverages",
+  "fetchMarginMode",
+  "fetchMarginModes",
+  "fetchMarkPrice",
+  "fetchMarkPrices",
   "fetchMarketLeverageTiers",
   "fetchMarkets",
   "fetchMyTrades",
   "fetchOpenInterest",
+  "fetchOpenInterests",
+  "fetchOpenOrder",
   "fetchOpenOrders",
   "fetchOrder",
   "fetchOrderBook",
+  "fetchOrderTrades",
   "fetchOrderWithClientOrderId",
   "fetchOrders",
   "fetchPosition",
+  "fetchPositionMode",
   "fetchPositions",
   "fetchPositionsForSymbol",
   "fetchStatus",
   "fetchTicker",
+  "fetchTickers",
   "fetchTime",
   "fetchTrades",
   "fetchTradingFee",
   "fetchTradingFees",
+  "fetchTradingLimits",
   "setLeverage"
 ] as const
+
+/** Entries that one listing of the library's shapes may hold. */
+export const maxListed = 500
+
+/** Entries of a page of a native listing. */
+export const maxPage = 100
+
+/** Orders that one batch may place. */
+export const maxPlaced = 32
+
+/** Requests under way at a time where one is sent for each market. */
+export const readsAtOnce = 8
 
 /** Where what closes a position is set. */
 export const autoClosePath = "v1/accounts/{accountId}/positions/{marketId}/auto-close"
 
 /** Where an order is changed. */
 export const editOrderPath = "v1/orders/{orderId}/amend"
+
+/** An account's fills, newest first. */
+export const fillsPath = "v1/accounts/{accountId}/fills"
 
 /** A market's ended funding intervals, newest first. */
 export const fundingPath = "v1/markets/{marketId}/funding"
@@ -92,6 +131,7 @@ export const api = {
       "v1/accounts/{accountId}/outcomes",
       autoClosePath,
       "v1/accounts/{accountId}/triggers",
+      fillsPath,
       fundingPaymentsPath,
       leveragePath,
       "v2/orders",
@@ -156,7 +196,7 @@ export const features = {
         selfTradePrevention: true,
         iceberg: false
       },
-      createOrders: { max: 32 },
+      createOrders: { max: maxPlaced },
       fetchMyTrades: listing,
       fetchOrder: { marginMode: false, trigger: false, trailing: false, symbolRequired: false },
       fetchOpenOrders: orders,
@@ -168,6 +208,3 @@ export const features = {
   },
   future: { linear: undefined, inverse: undefined }
 }
-
-/** Entries that one listing may hold. */
-export const maxListed = 500

@@ -39,6 +39,8 @@ export interface Details {
 /** An error that the venue's envelope stands behind. */
 export interface Refused extends Error {
   readonly details: Details
+  /** The nearest value that the venue would take, where it gave one: also in `details`. */
+  readonly nearest?: string
 }
 
 /** Whether the venue itself answered with this error, rather than the network or something in between. */
@@ -148,6 +150,13 @@ const retryAfterMs = (headers: Json): number | undefined => {
   return found === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : Math.min(60, seconds) * 1000
 }
 
+/** An error with what the venue said, the nearest value that it would take in the message too. */
+const refusedAs = (Class: Constructor, message: string, details: Details): Refused => {
+  const { code, nearest, rejectionGuard } = details
+  const why = (rejectionGuard === undefined ? code : `${code}: ${rejectionGuard}`) + (nearest === undefined ? "" : `, nearest ${nearest}`)
+  return Object.assign(new Class(`${message} (${why})`), { details }, nearest === undefined ? undefined : { nearest })
+}
+
 /**
  * The error for an answer that is one of the venue's envelopes, or undefined where it is not: then something
  * between here and the venue spoke. `response` is the parsed body.
@@ -175,13 +184,31 @@ export const errorOf = (exchangeId: string, status: number, headers: Json, respo
     nearest: text(native["nearest"]),
     retryAfterMs: retryAfterMs(headers)
   }
-  const nearest = details.nearest === undefined ? "" : `, nearest ${details.nearest}`
-  const why = guard === undefined ? code : `${code}: ${guard}${nearest}`
-  return Object.assign(new Class(`${exchangeId} ${text(native["safeMessage"]) ?? ""} (${why})`), { details })
+  return refusedAs(Class, `${exchangeId} ${text(native["safeMessage"]) ?? ""}`, details)
 }
 
 /** The class that a refused entry of a batch would have met alone, by name. */
 export const entryErrorName = (code: string, guard: string | undefined): string => nativeClass(code, guard).name
+
+/** The error of a command that the venue refused earlier: as it remembers it, which is without what was compared. */
+export const refusedEarlier = (exchangeId: string, entry: Json): Refused => {
+  const code = text(entry["code"]) ?? ""
+  const guard = text(entry["rejectionGuard"])
+  const actions = entry["recoveryActions"]
+  return refusedAs(nativeClass(code, guard), `${exchangeId} this was refused when it was first asked for`, {
+    status: 422,
+    code,
+    retryable: entry["retryable"] === true,
+    recoveryActions: Array.isArray(actions) ? actions.map(String) : [],
+    requestId: undefined,
+    rejectionGuard: guard,
+    apiKeyRejection: undefined,
+    limit: undefined,
+    actual: undefined,
+    nearest: undefined,
+    retryAfterMs: undefined
+  })
+}
 
 /**
  * Whether the venue decided the command with this answer. The others refuse before anything acts, so they say

@@ -166,7 +166,7 @@ export const getAutoClose = Route.effect({
   example: { target },
   handler: (services) => ({ trader, path: { accountId, marketId } }) =>
     withAccount(services.state, trader, accountId, (account) =>
-      withMarket(services.state, services.state.findMarket(marketId), ({ index }) => list(services, account, index)))
+      withMarket(services.state, { marketId: marketId }, ({ index }) => list(services, account, index)))
 })
 
 export const setAutoClose = Route.hot({
@@ -206,7 +206,7 @@ export const setAutoClose = Route.hot({
       if (Submission.isRefused(entry)) {
         const isOurs = grid.fault !== Refusal.none && entry.refusal === grid.fault
         const told = entry.refusal === Refusal.marketNotFound ? undefined : view?.parameters
-        return Submission.failEntry(call, entry, outcome, isOurs ? grid.comparison : Errors.comparisonOf(entry, told))
+        return Submission.failEntry(call, entry, outcome, isOurs ? grid.comparison : Errors.comparisonOf(entry, told), marketId)
       }
       assert(view !== undefined, "what closes a position is of a market")
       const { bracketNumber, canceled, quantityAtoms } = outcomeOf(outcome)
@@ -248,9 +248,7 @@ export const listTriggers = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/triggers` },
   handler: (services) => ({ trader, path: { accountId }, urlParams }) =>
     withAccount(services.state, trader, accountId, (account) =>
-      withFilter(services.state, urlParams.marketId, (name) =>
-        services.state.findMarket(name), (market) =>
-        list(services, account, market)))
+      withFilter(services.state, { marketId: urlParams.marketId }, (market) => list(services, account, market)))
 })
 
 export const cancelTriggers = Route.effect({

@@ -53,7 +53,7 @@ export const addFavorite = Route.effect({
   example: { target },
   handler: (services) => ({ path, trader }) =>
     withContractAccount(services.state, trader, path.accountId, () =>
-      withMarket(services.state, services.state.findMarket(path.marketId), ({ index }) => set(services, trader, index, true, path)))
+      withMarket(services.state, { marketId: path.marketId }, ({ index }) => set(services, trader, index, true, path)))
 })
 
 export const removeFavorite = Route.effect({
@@ -72,6 +72,6 @@ export const removeFavorite = Route.effect({
       // One that the public does not see (any more) is told of to whom it is a favorite alone.
       return market >= 0 && services.state.isFavorite(account, market)
         ? set(services, trader, market, false, path)
-        : withMarket(services.state, market, ({ index }) => set(services, trader, index, false, path))
+        : withMarket(services.state, path, ({ index }) => set(services, trader, index, false, path))
     })
 })

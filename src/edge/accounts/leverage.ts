@@ -68,7 +68,7 @@ export const getLeverage = Route.effect({
   example: { target },
   handler: ({ state }) => ({ trader, path: { accountId, marketId } }) =>
     withAccount(state, trader, accountId, (account) =>
-      withMarket(state, state.findMarket(marketId), ({ index, parameters: { maxLeverageX } }) => {
+      withMarket(state, { marketId: marketId }, ({ index, parameters: { maxLeverageX } }) => {
         const setLeverageX = state.leverage(account, index)
         return json({
           version: "external-leverage/v1",
@@ -103,7 +103,8 @@ export const setLeverage = Route.hot({
     const market = call.services.state.findMarket(marketId)
     Submission.submit(call, admitted, { kind: "SetLeverage", operation: Operation.setLeverageV1, market, leverageX }, (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
-      if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome, Errors.comparisonOf(decided, undefined))
+      if (Submission.isRefused(decided))
+        return Submission.failEntry(call, decided, outcome, Errors.comparisonOf(decided, undefined), marketId)
       call.succeed(leverageSet(accountId, marketId, leverageX, outcome, idempotencyKey))
     })
   }

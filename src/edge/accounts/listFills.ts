@@ -127,8 +127,7 @@ export const listFills = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/fills?marketId=${Example.marketId}` },
   handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
     withAccount(state, trader, accountId, (account) =>
-      withFilter(state, urlParams.marketId, (name) =>
-        state.findMarket(name), (market) =>
+      withFilter(state, { marketId: urlParams.marketId }, (market) =>
         withCursor("fills", urlParams.cursor, (before) => {
           const limit = pageLimit(urlParams.limit)
           return json({
@@ -151,7 +150,7 @@ export const listCompatOwnTrades = Route.effect({
     .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones"),
   example: { target: `/v2/trades?symbol=${Example.encodedSymbol}&limit=50` },
   handler: ({ state }) => ({ trader: { account }, urlParams }) =>
-    withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) => {
+    withFilter(state, { symbol: urlParams.symbol }, (market) => {
       const limit = compatLimit(urlParams.limit)
       const fills = urlParams.since === undefined
         ? [...state.fills(account, market, Number.POSITIVE_INFINITY, limit)].reverse()

@@ -62,14 +62,14 @@ export const listLedger = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/ledger?limit=50` },
   handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
     withAccount(state, trader, accountId, (account) =>
-      withFilter(state, urlParams.marketId, (name) =>
-        state.findMarket(name), (market) =>
+      withFilter(state, { marketId: urlParams.marketId }, (market) =>
         withPlace(urlParams.cursor, (before) => {
           const limit = pageLimit(urlParams.limit)
           return json({
             version: "external-ledger/v1",
             accountId,
-            ...pageOfLedger(limit, state.balanceChanges(account, market, before, limit + 1), (each) => entry(state, each))
+            ...pageOfLedger(limit, state.balanceChanges(account, market, before, limit + 1), (each) =>
+              entry(state, each))
           })
         })))
 })

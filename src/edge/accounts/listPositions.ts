@@ -179,7 +179,7 @@ export const listCompatPositions = Route.effect({
     .annotate(OpenApi.Summary, "Positions that are not flat"),
   example: { target: "/v2/positions" },
   handler: ({ state }) => ({ trader, urlParams }) =>
-    withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) =>
+    withFilter(state, { symbol: urlParams.symbol }, (market) =>
       json(
         state.positions(trader.account)
           .filter((view) => market === anyMarket || view.market === market)

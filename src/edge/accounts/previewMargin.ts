@@ -87,11 +87,12 @@ const marginOf = (market: Scales, view: MarginView): AccountMargin => ({
 })
 
 const refusalOf = (prepared: Placing.Prepared, refused: Refused): typeof RefusedPreview.Type => {
-  const { code, guard, safeMessage } = Refusal.describe(refused.refusal)
-  const { actual, limit, nearest } = Placing.compared(prepared, refused) ?? {}
+  const comparison = Placing.compared(prepared, refused)
+  const { description: { code, guard, safeMessage }, message } = Errors.refused(refused.refusal, comparison)
+  const { actual, limit, nearest } = comparison ?? {}
   return {
     code,
-    safeMessage,
+    safeMessage: message ?? safeMessage,
     ...(guard === undefined ? undefined : { rejectionGuard: guard as typeof Envelopes.Guard.Type }),
     ...(limit === undefined ? undefined : { limit }),
     ...(actual === undefined ? undefined : { actual }),
@@ -137,7 +138,7 @@ export const previewMargin = Route.effect({
   handler: ({ now, state }) => ({ trader, path: { accountId }, payload }) =>
     withAccount(state, trader, accountId, (account) => {
       if (payload.accountId !== accountId) return fail(Errors.refused(Refusal.Refusal.keyAccountMismatch))
-      return withMarket(state, state.findMarket(payload.marketId), ({ parameters }) => {
+      return withMarket(state, { marketId: payload.marketId }, ({ parameters }) => {
         const prepared = NewOrder.prepare(state, payload, "")
         if (Requests.isFailure(prepared)) return fail(prepared)
         return json({

@@ -37,7 +37,11 @@ const identified = (call: Call): Trader | undefined => {
   if (typeof trader !== "string") return Limiting.ofTrader(call, trader) ? trader : undefined
   // Whoever guesses at credentials is held up like anybody without one.
   if (!Limiting.ofAddress(call)) return undefined
-  const failure = trader === "session_ended" ? Errors.refused(Refusal.sessionEnded) : Errors.keyRejected(trader)
+  const failure = trader === "session_ended"
+    ? Errors.refused(Refusal.sessionEnded)
+    : trader === "malformed" && ApiKeys.bearerToken(call.request.headers["authorization"] ?? "") === undefined
+    ? Errors.bearerMissing
+    : Errors.keyRejected(trader)
   // What was not looked up in the state is no later than it.
   if (trader === "missing" || trader === "malformed") call.fail(failure)
   else call.failDurably(failure)

@@ -54,8 +54,8 @@ export interface Services {
   /** Undefined: prices are not streamed here. */
   readonly indexStream: IndexStream | undefined
   readonly readiness: Context.Tag.Service<Readiness>
-  /** The contract as a document and as a page, made when first asked for. */
-  readonly reference: { readonly openApi: () => string; readonly page: () => string }
+  /** The contract as a document and as pages by name, of which the first has none; undefined for a name that is no page's. */
+  readonly reference: { readonly openApi: () => string; readonly page: (name: string) => string | undefined }
   /** The owner's pages; undefined where they are not built. */
   readonly assets: Built | undefined
   /** What several routes of one venue share: made when first asked for, once for each maker. */

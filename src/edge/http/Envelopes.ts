@@ -130,7 +130,13 @@ export const Comparison = {
 }
 
 /** What a refused entry of a batch says of the refusal. */
-export const Refused = { code: Fields.Text, rejectionGuard: Fields.optional(Guard) }
+export const Refused = {
+  code: Fields.Text,
+  rejectionGuard: Fields.optional(Guard),
+  safeMessage: Fields.optional(Fields.Text).annotations({
+    description: "Why `limit` is below zero, for a person to read; absent where it is not."
+  })
+}
 
 const native = (status: Status) =>
   Schema.Struct({

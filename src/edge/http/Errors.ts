@@ -60,18 +60,56 @@ const unauthorized = (name: string, apiKeyRejection: string, safeMessage: string
   }
 })
 
+/** Whether a refusal for margin tells a bound below zero, which is more than "too little" explains. */
+export const isBelowZero = (refusal: Refusal.Refusal, comparison: Comparison | undefined): boolean =>
+  refusal === Refusal.Refusal.marginInsufficient && comparison?.limit?.startsWith("-") === true
+
+/** What is said of a refusal beside its own words, made of what it compared alone: a repeat is told the same. */
+const explained = (refusal: Refusal.Refusal, comparison: Comparison): string | undefined => {
+  if (refusal !== Refusal.Refusal.marginInsufficient) return undefined
+  const { nearest } = comparison
+  const more = [
+    ...(isBelowZero(refusal, comparison) ? [Refusal.backingBelowZero] : []),
+    ...(nearest === undefined ? [] : [`The largest quantity that would have been accepted is ${nearest}.`])
+  ]
+  return more.length === 0 ? undefined : [Refusal.describe(refusal).safeMessage, ...more].join(" ")
+}
+
 /** A command's refusal. */
-export const refused = (refusal: Refusal.Refusal, comparison?: Comparison): Failure =>
-  comparison === undefined
-    ? { description: Refusal.describe(refusal) }
-    : { description: Refusal.describe(refusal), comparison }
+export const refused = (refusal: Refusal.Refusal, comparison?: Comparison): Failure => {
+  const description = Refusal.describe(refusal)
+  if (comparison === undefined) return { description }
+  const message = explained(refusal, comparison)
+  return message === undefined ? { description, comparison } : { description, comparison, message }
+}
 
 /** The request breaks the contract; `message` names the first offending part and echoes nothing. */
 export const invalidRequest = (message: string): Failure => ({ description: invalid, message })
 
+/** Names of the failures of what has more decimals than its market, by what refuses it in the compatibility layer. */
+const tooFineNames: ReadonlyMap<Refusal.Refusal, string> = new Map([
+  [Refusal.Refusal.priceOffGrid, "PriceTooFine"],
+  [Refusal.Refusal.quantityOffGrid, "QuantityTooFine"],
+  [Refusal.Refusal.triggerInvalid, "TriggerTooFine"]
+])
+
+/** A native request with more decimals than its market has: no order, with the guard that an order off the grid meets. */
+export const offGrid = (refusal: Refusal.Refusal, message: string, comparison: Comparison): Failure => {
+  const { compares, guard } = Refusal.describe(refusal)
+  const name = tooFineNames.get(refusal)
+  assert(name !== undefined && guard !== undefined, "what is off the grid is a price, a quantity or a trigger")
+  return { description: { ...invalid, name, guard, compares }, message, comparison }
+}
+
 export const routeNotFound: Failure = {
   description: { ...invalid, name: "RouteNotFound", status: 404, code: "route_not_found", safeMessage: "There is no such route." }
 }
+
+/** There is no such route, and which one may be meant. */
+export const routeMeant = ({ method, path }: { readonly method: string; readonly path: string }): Failure => ({
+  ...routeNotFound,
+  message: `${routeNotFound.description.safeMessage} Did you mean ${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}?`
+})
 
 /** The path exists, with other methods: they are in the `allow` header. */
 export const methodNotAllowed: Failure = {
@@ -275,6 +313,13 @@ const operatorUnauthorized: Failure = {
     compares: undefined
   }
 }
+
+/** A credential without the word that says what it is. */
+export const bearerMissing = unauthorized(
+  "BearerMissing",
+  "malformed",
+  "The Authorization header does not begin with Bearer. Send it as Authorization: Bearer, a space, and then the key."
+)
 
 const keyFailures: Readonly<Record<Rejection, Failure>> = {
   missing: unauthorized("KeyMissing", "missing", "An Authorization header with an API key is needed."),
@@ -526,6 +571,8 @@ export const all: ReadonlyArray<Failure> = [
   ledgerDeclines("withdrawal_rejected"),
   passkeyNotPinned,
   lastPinnedPasskey,
+  ...[...tooFineNames.keys()].map((refusal) => offGrid(refusal, "price: has more than 1 decimals.", {})),
+  bearerMissing,
   ...Object.values(keyFailures)
 ]
 
@@ -557,11 +604,11 @@ const told = (value: number, unit: Unit, market: Grid | undefined): string | und
 
 /** What a refused entry compared, in the unit that its refusal names; undefined when it compared nothing. */
 export const comparisonOf = (entry: Refused, market: Grid | undefined): Comparison | undefined => {
-  const unit = Refusal.describe(entry.refusal).compares
-  if (unit === undefined) return undefined
+  const { compares: unit, nearestIn = unit } = Refusal.describe(entry.refusal)
+  if (unit === undefined || nearestIn === undefined) return undefined
   const comparison: Record<string, string> = {}
   for (const name of ["limit", "actual", "nearest"] as const) {
-    const text = Number.isSafeInteger(entry[name]) ? told(entry[name], unit, market) : undefined
+    const text = Number.isSafeInteger(entry[name]) ? told(entry[name], name === "nearest" ? nearestIn : unit, market) : undefined
     if (text !== undefined) comparison[name] = text
   }
   return Object.keys(comparison).length === 0 ? undefined : comparison

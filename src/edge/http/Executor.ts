@@ -10,12 +10,14 @@ import * as Exit from "effect/Exit"
 import * as ParseResult from "effect/ParseResult"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import type { Level, TraderOf } from "./Access.js"
 import type { Caller } from "./Admission.js"
 import type { Call } from "./Call.js"
 import type { Described } from "./Endpoint.js"
 import { assert } from "../../domain/Assert.js"
 import * as Errors from "./Errors.js"
+import * as Naming from "./Naming.js"
 import * as Requests from "./Requests.js"
 import * as Underway from "./Underway.js"
 
@@ -50,9 +52,22 @@ export type Handler<E extends HttpApiEndpoint.HttpApiEndpoint.Any, L extends Lev
 
 const strict = { onExcessProperty: "error", errors: "first" } as const
 
-/** The path of the first offending part of a value, as `orders[3].price`; empty for the value itself. */
-const offending = (issue: ParseResult.ParseIssue): string => {
+/** The first offending part of a value. */
+interface Offending {
+  /** Its path, as `orders[3].price`; empty for the value itself. */
+  readonly path: string
+  readonly fault: "missing" | "unknown" | "invalid"
+  /** Names that stand where it stands. */
+  readonly known: ReadonlyArray<string>
+}
+
+const namesOf = (ast: SchemaAST.AST): ReadonlyArray<string> =>
+  SchemaAST.isTypeLiteral(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : []
+
+const offending = (issue: ParseResult.ParseIssue): Offending => {
   const path: Array<PropertyKey> = []
+  let known: ReadonlyArray<string> = []
+  let fault: Offending["fault"] = "invalid"
   let current: ParseResult.ParseIssue | undefined = issue
   while (current !== undefined) {
     switch (current._tag) {
@@ -61,6 +76,7 @@ const offending = (issue: ParseResult.ParseIssue): string => {
         current = current.issue
         break
       case "Composite":
+        known = namesOf(current.ast)
         current = (Array.isArray(current.issues) ? current.issues[0] : current.issues) as ParseResult.ParseIssue | undefined
         break
       case "Refinement":
@@ -68,18 +84,26 @@ const offending = (issue: ParseResult.ParseIssue): string => {
         current = current.issue
         break
       default:
+        fault = current._tag === "Missing" ? "missing" : current._tag === "Unexpected" ? "unknown" : "invalid"
         current = undefined
     }
   }
-  return path.map((part, index) => typeof part === "number" ? `[${part}]` : `${index === 0 ? "" : "."}${String(part)}`).join("")
+  const text = path.map((part, index) => typeof part === "number" ? `[${part}]` : `${index === 0 ? "" : "."}${String(part)}`).join("")
+  return { path: text, fault, known }
 }
 
-/** Names in messages come from the client where a member is unknown: only what could be a name of ours is repeated. */
+/** Names in messages come from the client where a member is unknown: only what reads like a name is repeated. */
 const named = (issue: ParseResult.ParseIssue, part: string): string => {
-  const path = offending(issue)
-  return /^[A-Za-z0-9_.[\]-]{1,128}$/.test(path)
-    ? `${part} ${path} is missing, unknown or not valid.`
-    : `The ${part} is not valid.`
+  const { fault, known, path } = offending(issue)
+  const name = /[^.\]]*$/.exec(path)![0]
+  if (path === "" || (fault === "unknown" && !Naming.isPlausible(name))) {
+    return fault === "unknown" ? `The request has a ${part} that this route does not know.` : `The ${part} is not valid.`
+  }
+  if (!/^[A-Za-z0-9_.[\]-]{1,128}$/.test(path)) return `The ${part} is not valid.`
+  if (fault === "missing") return `The ${part} ${path} is missing.`
+  if (fault === "invalid") return `The ${part} ${path} is not valid.`
+  const meant = Naming.meant(name, known)
+  return `This route does not know the ${part} ${path}${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`
 }
 
 const decode = (
@@ -122,7 +146,7 @@ const read = (call: Call): Record<string, unknown> | Errors.Failure => {
   if (endpoint.urlParamsSchema === undefined && Object.keys(query).length > 0) {
     return Errors.invalidRequest("This route takes no query parameter.")
   }
-  if (headers !== undefined && Requests.idempotencyKey(request) === undefined) return Requests.idempotencyKeyNeeded
+  if (headers !== undefined && Requests.idempotencyKey(request) === undefined) return Requests.idempotencyKeyNeeded(request)
   const path = decode(endpoint.pathSchema, call.params, "path")
   if (Either.isLeft(path)) return path.left
   const urlParams = decode(endpoint.urlParamsSchema, query, "query parameter")

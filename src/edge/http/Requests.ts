@@ -89,10 +89,17 @@ const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \
 /** The body's JSON value; a failure for another content type, a size beyond the limit, bytes that are no JSON, or a member given twice. */
 export const json = (request: Request): { readonly value: unknown } | Errors.Failure => {
   const type = request.headers["content-type"]
+  if (type === undefined && request.body.byteLength === 0) return bodyMissing
   if (type !== "application/json" && (type === undefined || !jsonType.test(type))) return Errors.unsupportedMediaType
   if (request.body.byteLength > bodyLimit) return Errors.payloadTooLarge
+  if (request.body.byteLength === 0) return bodyMissing
   return parseJson(request.body) ?? Errors.invalidRequest("The body is not JSON in UTF-8.")
 }
+
+/** What a request without a body is told where a body is needed. */
+const bodyMissing: Errors.Failure = Errors.invalidRequest(
+  "The body is empty: this route takes one, as JSON with Content-Type: application/json."
+)
 
 /** The idempotency key; undefined when it is missing or malformed. */
 export const idempotencyKey = (request: Request): string | undefined => {
@@ -100,7 +107,12 @@ export const idempotencyKey = (request: Request): string | undefined => {
   return key !== undefined && Ids.isIdempotencyKey(key) ? key : undefined
 }
 
-/** What a request without a proper idempotency key is told. */
-export const idempotencyKeyNeeded: Errors.Failure = Errors.invalidRequest(
-  "idempotency-key: the header must be 1 to 255 visible ASCII characters."
+const keyMalformed = Errors.invalidRequest("idempotency-key: the header must be 1 to 255 visible ASCII characters.")
+const keyMissing = Errors.invalidRequest(
+  "idempotency-key: the header is missing. Send one of 1 to 255 visible ASCII characters, a new one for each new request, and the same "
+    + "one again when the request is repeated."
 )
+
+/** What a request without a proper idempotency key is told: whether it has none, or none that could be one. */
+export const idempotencyKeyNeeded = (request: Request): Errors.Failure =>
+  (request.headers["idempotency-key"] ?? "") === "" ? keyMissing : keyMalformed

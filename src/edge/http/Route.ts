@@ -102,7 +102,7 @@ const read = <Body extends object>(
   if (member !== undefined) return Errors.memberNotSupported(member)
   if (call.query !== "") return Errors.invalidRequest("This route takes no query parameter.")
   const idempotencyKey = Requests.idempotencyKey(call.request)
-  if (idempotencyKey === undefined) return Requests.idempotencyKeyNeeded
+  if (idempotencyKey === undefined) return Requests.idempotencyKeyNeeded(call.request)
   const body = decode(json.value)
   return body instanceof Fault ? Errors.invalidRequest(body.text) : { idempotencyKey, body }
 }

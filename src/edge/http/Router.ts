@@ -13,6 +13,7 @@ import type { Application, Misframed, Reply, Request, Response } from "./Listene
 import type { RouteCounts } from "./Metrics.js"
 import type { Stage } from "./Readiness.js"
 import type { Run } from "./Route.js"
+import { meantAmong } from "./Unrouted.js"
 
 /** Methods that the contract uses, in the order in which `allow` lists them. */
 const methods = ["GET", "POST", "PUT", "DELETE"] as const
@@ -59,7 +60,7 @@ export const make = (
     router.on(endpoint.method, endpoint.path, () => {}, route)
   }
   const unrouted = services.metrics.route("unrouted")
-
+  const unknown = unknownOver(endpoints)
   const refuse = (reply: Reply, path: string, failure: Errors.Failure, headers?: Readonly<Record<string, string>>): void => {
     const { byStatus } = unrouted
     const { status } = failure.description
@@ -69,13 +70,13 @@ export const make = (
   }
 
   /** Why a path has no route with this method. */
-  const unroutable = (path: string, reply: Reply): void => {
+  const unroutable = (method: string, path: string, reply: Reply): void => {
     if (!isPercentEncoded(path)) return refuse(reply, path, Errors.invalidRequest("The path is not percent-encoded UTF-8."))
     const allowed = methods.filter((method) => {
       const found = router.find(method, path)
       return found !== null && hiding(services, found.store as Route) === undefined
     })
-    if (allowed.length === 0) return refuse(reply, path, Errors.routeNotFound)
+    if (allowed.length === 0) return refuse(reply, path, unknown(method, path))
     const allow = allowed.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
     refuse(reply, path, Errors.methodNotAllowed, { allow })
   }
@@ -84,10 +85,10 @@ export const make = (
     const { target } = request
     const at = target.indexOf("?")
     const path = at < 0 ? target : target.slice(0, at)
-    if (!isPlain(path)) return refuse(reply, path, Errors.routeNotFound)
+    if (!isPlain(path)) return refuse(reply, path, unknown(declared(request.method), path))
     const method = declared(request.method)
     const found = isMethod(method) ? router.find(method, path) : null
-    if (found === null) return unroutable(path, reply)
+    if (found === null) return unroutable(method, path, reply)
     const route = found.store as Route
     const hidden = hiding(services, route)
     if (hidden !== undefined) return refuse(reply, path, hidden, Errors.headersOf(hidden))
@@ -119,6 +120,15 @@ export const make = (
       unrouted.byStatus.set(status, (unrouted.byStatus.get(status) ?? 0) + 1)
       return Errors.response(familyOf(target), failure, services.nextRequestId(), services.now(), { connection: "close" })
     }
+  }
+}
+
+/** What a path without a route is answered with. Of what is hidden here, or is the operator's, nobody is told who does not know of it. */
+const unknownOver = (endpoints: ReadonlyArray<Described>) => {
+  const meant = meantAmong(endpoints.filter(({ access, feature }) => access !== "operator" && feature === undefined))
+  return (method: string, path: string): Errors.Failure => {
+    const route = meant(method, path)
+    return route === undefined ? Errors.routeNotFound : Errors.routeMeant(route)
   }
 }
 

@@ -5,6 +5,7 @@
 import * as Ids from "../../domain/Ids.js"
 import type { Canonical } from "../../operations/Fingerprint.js"
 import * as Fields from "./Fields.js"
+import * as Naming from "./Naming.js"
 
 /** The first offending part of a body, and what it should have been. Echoes nothing that was sent. */
 export class Fault {
@@ -164,6 +165,14 @@ export const feedList = (into: Canonical, inner: Shape, list: ReadonlyArray<obje
 /** How bodies of a shape are fed. */
 export const feeds = (expected: Shape) => (into: Canonical, body: object): void => feedShape(into, expected, body)
 
+/** The fault of a member that a shape does not have. It is named where it reads like a name, with the one that may be meant. */
+const strange = (key: string, { members }: Shape, at: string): Fault => {
+  if (!Naming.isPlausible(key)) return new Fault(at, "has a member that this route does not know")
+  const meant = Naming.meant(key, members.keys())
+  const path = at === "" ? key : `${at}.${key}`
+  return new Fault(path, `this route does not know such a member${meant === undefined ? "" : ` (did you mean ${meant}?)`}`)
+}
+
 /** The first fault of an object against a shape. `at` is the path in front of its members. */
 export const faultOf = (value: unknown, expected: Shape, at: string): Fault | undefined => {
   if (!isObject(value)) return new Fault(at, "must be an object")
@@ -171,7 +180,7 @@ export const faultOf = (value: unknown, expected: Shape, at: string): Fault | un
   let present = 0
   for (const key in value) {
     const known = expected.members.get(key)
-    if (known === undefined) return new Fault(at, "has a member that this route does not know")
+    if (known === undefined) return strange(key, expected, at)
     const message = known.check(value[key])
     if (message !== undefined) return new Fault(prefix + key, message)
     present++

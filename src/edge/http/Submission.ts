@@ -10,6 +10,7 @@ import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { Call, Services } from "./Call.js"
 import * as Errors from "./Errors.js"
+import { marketNotFound } from "./MarketNames.js"
 import type { Admitted } from "./Route.js"
 import * as Underway from "./Underway.js"
 
@@ -66,9 +67,13 @@ export const asOrder = (decided: EntryOutcome): OrderDecided => {
   return decided
 }
 
-/** Answers a command of one entry that was refused. */
-export const failEntry = (call: Call, decided: Refused, outcome: Outcome, comparison?: Errors.Comparison): void =>
-  call.fail(Errors.refused(decided.refusal, comparison), outcome.atEpochMs)
+/** Answers a command of one entry that was refused; `market` is the name by which the request said its market, if it did. */
+export const failEntry = (call: Call, decided: Refused, outcome: Outcome, comparison?: Errors.Comparison, market?: string): void => {
+  const failure = market !== undefined && decided.refusal === Refusal.marketNotFound
+    ? marketNotFound(market, call.endpoint.family)
+    : Errors.refused(decided.refusal, comparison)
+  call.fail(failure, outcome.atEpochMs)
+}
 
 /** Counts a refused entry of a batch: its answer is no failure, and counts nothing itself. */
 const countRefusal = (call: Call, decided: EntryOutcome): void => {

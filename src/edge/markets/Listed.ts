@@ -2,10 +2,10 @@
 import type * as Effect from "effect/Effect"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
-import { Refusal } from "../../domain/Refusal.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
-import * as Errors from "../http/Errors.js"
+import type * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
+import { marketNotFound } from "../http/MarketNames.js"
 
 /** Markets that the public sees, in the order in which they were created. */
 export const listedMarkets = (state: Reads): ReadonlyArray<MarketView> => {
@@ -27,20 +27,32 @@ export const isIndexStale = (
 ): boolean =>
   session?.state !== "closed" && (indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= Math.max(now(), state.atEpochMs))
 
-/** The public market of an index; a failure where there is none. */
+/** A market as a request names it: by its id, or by its symbol in the compatibility layer. */
+type Named = { readonly marketId: string } | { readonly symbol: string }
+
+/** The public market of a name; a failure where there is none, with the name that was meant. */
 export const withMarket = <A>(
   state: Reads,
-  index: number,
+  named: Named,
   then: (view: MarketView) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> => {
+  const isNative = "marketId" in named
+  const index = isNative ? state.findMarket(named.marketId) : state.findSymbol(named.symbol)
   const view = index < 0 ? undefined : state.market(index)
-  return view === undefined || !Market.isListed(view.status) ? fail(Errors.refused(Refusal.marketNotFound)) : then(view)
+  if (view !== undefined && Market.isListed(view.status)) return then(view)
+  return fail(isNative ? marketNotFound(named.marketId, "native") : marketNotFound(named.symbol, "compat"))
 }
 
-/** The market that a listing is of, as the engine's reads take it, by the name that it was asked for with; of every one without a name. */
+/** The market that a listing is of, as the engine's reads take it, by the name that it was asked for with; every one without a name. */
 export const withFilter = <A>(
   state: Reads,
-  named: string | undefined,
-  find: (name: string) => number,
+  named: { readonly marketId: string | undefined } | { readonly symbol: string | undefined },
   then: (market: number) => Effect.Effect<A, Errors.Failure>
-): Effect.Effect<A, Errors.Failure> => named === undefined ? then(anyMarket) : withMarket(state, find(named), (view) => then(view.index))
+): Effect.Effect<A, Errors.Failure> => {
+  if ("marketId" in named) {
+    const { marketId } = named
+    return marketId === undefined ? then(anyMarket) : withMarket(state, { marketId }, ({ index }) => then(index))
+  }
+  const { symbol } = named
+  return symbol === undefined ? then(anyMarket) : withMarket(state, { symbol }, ({ index }) => then(index))
+}

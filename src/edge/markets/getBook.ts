@@ -146,7 +146,7 @@ export const getBook = Route.effect({
   example: { target: `/v1/markets/${Example.marketId}/book` },
   handler: ({ shared, state }) => {
     const books = shared(makeBooks)
-    return ({ path }) => withMarket(state, state.findMarket(path.marketId), (view) => Effect.succeed(new Rendered(books(view).text)))
+    return ({ path }) => withMarket(state, { marketId: path.marketId }, (view) => Effect.succeed(new Rendered(books(view).text)))
   }
 })
 
@@ -164,7 +164,7 @@ export const getCompatBook = Route.effect({
   handler: ({ shared, state }) => {
     const books = shared(makeBooks)
     return ({ path, urlParams }) =>
-      withMarket(state, state.findSymbol(path.symbol), (view) =>
+      withMarket(state, { symbol: path.symbol }, (view) =>
         Effect.succeed(new Rendered(compatBookText(view, books(view), compatLimit(urlParams.limit)))))
   }
 })

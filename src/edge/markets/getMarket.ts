@@ -126,11 +126,7 @@ export const getMarket = Route.effect({
   handler: ({ shared, state }) => {
     const snapshot = shared(Snapshot.make)
     return ({ path, trader }) =>
-      withMarket(
-        state,
-        state.findMarket(path.marketId),
-        (view) => Effect.succeed(Snapshot.asSeenBy(state, trader, view, snapshot(view)))
-      )
+      withMarket(state, { marketId: path.marketId }, (view) => Effect.succeed(Snapshot.asSeenBy(state, trader, view, snapshot(view))))
   }
 })
 

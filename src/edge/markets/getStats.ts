@@ -270,7 +270,7 @@ export const getStats = Route.effect({
   example: { target: `/v1/markets/${Example.marketId}/stats` },
   handler: (services) => ({ path }) => {
     const { state } = services
-    return withMarket(state, state.findMarket(path.marketId), (view) => json(stats(view, figuresOf(services, view), state.atEpochMs)))
+    return withMarket(state, { marketId: path.marketId }, (view) => json(stats(view, figuresOf(services, view), state.atEpochMs)))
   }
 })
 
@@ -286,7 +286,7 @@ export const getCompatStats = Route.effect({
   example: { target: `/v2/markets/${Example.encodedSymbol}/stats` },
   handler: (services) => ({ path }) => {
     const { state } = services
-    return withMarket(state, state.findSymbol(path.symbol), (view) => json(compatStats(view, figuresOf(services, view), state.atEpochMs)))
+    return withMarket(state, { symbol: path.symbol }, (view) => json(compatStats(view, figuresOf(services, view), state.atEpochMs)))
   }
 })
 
@@ -302,7 +302,7 @@ export const getCompatTicker = Route.effect({
   example: { target: `/v2/markets/${Example.encodedSymbol}/ticker` },
   handler: (services) => ({ path }) => {
     const { state } = services
-    return withMarket(state, state.findSymbol(path.symbol),
+    return withMarket(state, { symbol: path.symbol },
       (view) => json(compatTicker(view, figuresOf(services, view), state.book(view.index, 1), state.atEpochMs)))
   }
 })

@@ -85,7 +85,7 @@ export const listDeleveragings = Route.effect({
     .annotate(OpenApi.Summary, "Auto-deleveragings with their rankings since a time, newest first"),
   example: { target: `/v1/markets/${Example.marketId}/deleveragings?limit=1` },
   handler: ({ state }) => ({ path, urlParams }) =>
-    withMarket(state, state.findMarket(path.marketId), (view) =>
+    withMarket(state, { marketId: path.marketId }, (view) =>
       json({
         version: "external-deleveraging-list/v1",
         marketId: path.marketId,

@@ -58,7 +58,7 @@ export const listFundings = Route.effect({
     .annotate(OpenApi.Summary, "Ended funding intervals since a time, newest first"),
   example: { target: `/v1/markets/${Example.marketId}/funding?limit=24` },
   handler: ({ state }) => ({ path, urlParams }) =>
-    withMarket(state, state.findMarket(path.marketId), (view) =>
+    withMarket(state, { marketId: path.marketId }, (view) =>
       json({
         version: "external-funding-history/v1",
         marketId: path.marketId,

@@ -36,7 +36,7 @@ export const listLiquidations = Route.effect({
     .annotate(OpenApi.Summary, "Steps of liquidations, and of the settlement of a delisted market, since a time, newest first"),
   example: { target: `/v1/markets/${Example.marketId}/liquidations?limit=50` },
   handler: ({ state }) => ({ path, urlParams }) =>
-    withMarket(state, state.findMarket(path.marketId), (view) =>
+    withMarket(state, { marketId: path.marketId }, (view) =>
       json({
         version: "external-liquidation-list/v1",
         marketId: path.marketId,

@@ -84,7 +84,7 @@ export const listMarks = Route.effect({
     .annotate(OpenApi.Summary, "Marks since a time with what they were made of, newest first"),
   example: { target: `/v1/markets/${Example.marketId}/marks?limit=60` },
   handler: ({ state }) => ({ path, urlParams }) =>
-    withMarket(state, state.findMarket(path.marketId), (view) =>
+    withMarket(state, { marketId: path.marketId }, (view) =>
       json({
         version: "external-mark-list/v1",
         marketId: path.marketId,

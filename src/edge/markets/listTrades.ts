@@ -72,7 +72,7 @@ export const listTrades = Route.effect({
     .annotate(OpenApi.Summary, "The latest trades, newest first"),
   example: { target: `/v1/markets/${Example.marketId}/trades?limit=100` },
   handler: ({ state }) => ({ path: { marketId }, urlParams }) =>
-    withMarket(state, state.findMarket(marketId), ({ index, parameters }) =>
+    withMarket(state, { marketId: marketId }, ({ index, parameters }) =>
       withCursor("trades", urlParams.cursor, (before) => {
         const limit = pageLimit(urlParams.limit)
         return json({
@@ -95,7 +95,7 @@ export const listCompatTrades = Route.effect({
     .annotate(OpenApi.Summary, "Public trades, oldest first: the first ones since a time, or the latest ones"),
   example: { target: `/v2/markets/${Example.encodedSymbol}/trades?since=1767225600000` },
   handler: ({ state }) => ({ path, urlParams }) =>
-    withMarket(state, state.findSymbol(path.symbol), ({ index, parameters }) => {
+    withMarket(state, { symbol: path.symbol }, ({ index, parameters }) => {
       const limit = compatLimit(urlParams.limit)
       const fills = urlParams.since === undefined
         ? [...state.trades(index, Number.POSITIVE_INFINITY, limit)].reverse()

@@ -31,7 +31,9 @@ export const MarketPreview = Schema.Struct({
     description: "Whether it would make a market in draft, hold at once, be announced for its time, or be refused."
   }),
   refusal: Schema.NullOr(RefusedPut),
-  differences: Schema.Array(Schema.Struct({ parameter: Fields.Text, from: Value, to: Value })).annotations({
+  differences: Schema.Array(
+    Schema.Struct({ parameter: Fields.Text.annotations({ description: "Its name in the body." }), from: Value, to: Value })
+  ).annotations({
     description: "Parameters that are others than the market has now."
   }),
   withdrawsAnnounced: Schema.Boolean.annotations({ description: "Whether it would take the place of what is announced." }),

@@ -8,6 +8,7 @@ import type { MarketView } from "../../engine/Reads.js"
 import { type AutoClose, isSet, noAutoClose, noTrigger, type Trigger } from "../../operations/accounts/AutoClose.js"
 import * as Errors from "../http/Errors.js"
 import * as Fields from "../http/Fields.js"
+import * as Grid from "./Grid.js"
 import { carries, decimal, Fault, faultOf, nested, oneOf, shape } from "../http/Shapes.js"
 
 const TriggerBy = Schema.Literal(...triggerPrices)
@@ -85,7 +86,7 @@ export const onGrid = (view: MarketView | undefined, body: AutoCloseBody | undef
       if (text !== undefined && (typeof price === "string" || price === 0)) {
         if (!Market.isListed(view.status)) return { ...none, fault: Refusal.marketNotFound }
         return price === "too_fine"
-          ? Errors.invalidRequest(`${at}${member}.${name}: has more than ${priceScale} decimals.`)
+          ? Grid.tooFine(Refusal.triggerInvalid, `${at}${member}.${name}`, text, priceScale)
           : { ...none, fault: Refusal.triggerInvalid, comparison: { actual: text } }
       }
       prices.push(price as number)

@@ -17,6 +17,8 @@ import type { CancelEntry } from "../../operations/orders/CancelOrders.js"
 export interface Prepared {
   readonly entry: CancelEntry
   readonly market: Market.Parameters | undefined
+  /** The name by which the request says its market. */
+  readonly marketName: string
 }
 
 /** One order to cancel; what cannot be any order's id or market is told apart by the text sent. */
@@ -30,6 +32,7 @@ export const prepare = (
   const orderNumber = Ids.parseOrderId(orderId) ?? none
   return {
     market,
+    marketName: marketText,
     entry: {
       market: marketIndex,
       orderNumber,
@@ -61,12 +64,12 @@ export const submitOne = (
   call: Call,
   admitted: Admitted<object>,
   operation: Operation,
-  { entry, market }: Prepared,
+  { entry, market, marketName }: Prepared,
   answer: (market: Market.Parameters, decided: OrderDecided, outcome: Outcome) => void
 ): void =>
   submit(call, admitted, operation, [entry], (outcome) => {
     const decided = Submission.decidedEntry(outcome, 0)
-    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
+    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome, undefined, marketName)
     assert(market !== undefined, "an order without a market cannot be cancelled")
     answer(market, Submission.asOrder(decided), outcome)
   })

@@ -58,8 +58,8 @@ export const ofDecimals = (
   const quantity: Parsed = quantityText === undefined ? undefined : Units.parseDecimal(quantityText, quantityScale)
   const isZeroed = price === 0 && zeroPrice === "is_none"
   if (!Market.isListed(view.status) && (typeof price === "string" || typeof quantity === "string" || isZeroed)) return unknown
-  if (price === "too_fine") return Errors.invalidRequest(`${at}price: has more than ${priceScale} decimals.`)
-  if (quantity === "too_fine") return Errors.invalidRequest(`${at}quantity: has more than ${quantityScale} decimals.`)
+  if (price === "too_fine") return tooFine(Refusal.priceOffGrid, `${at}price`, priceText!, priceScale)
+  if (quantity === "too_fine") return tooFine(Refusal.quantityOffGrid, `${at}quantity`, quantityText!, quantityScale)
   if (typeof price === "string" || isZeroed) return faulty(Refusal.priceOutOfBounds, { actual: priceText! })
   if (typeof quantity === "string") return faulty(Refusal.quantityOutOfBounds, { actual: quantityText! })
   return { fault: Refusal.none, priceAtoms: price, quantityAtoms: quantity, comparison: undefined }
@@ -80,16 +80,15 @@ export const ofNumbers = (
   if (!Market.isListed(view.status) && (typeof priceAtoms === "string" || typeof quantityAtoms === "string" || isZeroed)) {
     return unknown
   }
-  if (priceAtoms === "too_fine") return faulty(Refusal.priceOffGrid, offGrid(price!, priceScale))
+  if (priceAtoms === "too_fine") return faulty(Refusal.priceOffGrid, offGrid(Units.plainText(price!), priceScale))
   if (typeof priceAtoms === "string" || isZeroed) return faulty(Refusal.priceOutOfBounds, { actual: Units.plainText(price!) })
-  if (quantityAtoms === "too_fine") return faulty(Refusal.quantityOffGrid, offGrid(amount, quantityScale))
+  if (quantityAtoms === "too_fine") return faulty(Refusal.quantityOffGrid, offGrid(Units.plainText(amount), quantityScale))
   if (typeof quantityAtoms === "string") return faulty(Refusal.quantityOutOfBounds, { actual: Units.plainText(amount) })
   return { fault: Refusal.none, priceAtoms, quantityAtoms, comparison: undefined }
 }
 
 /** The grid's step, what was sent, and the nearest step to it (half goes up, but never to zero). */
-const offGrid = (value: number, scale: number): Errors.Comparison => {
-  const text = Units.plainText(value)
+const offGrid = (text: string, scale: number): Errors.Comparison => {
   const [whole = "0", fraction = ""] = text.split(".")
   const floor = BigInt(whole + fraction.slice(0, scale).padEnd(scale, "0"))
   const nearest = Number(floor + (fraction.charAt(scale) >= "5" ? 1n : 0n))
@@ -98,4 +97,14 @@ const offGrid = (value: number, scale: number): Errors.Comparison => {
     actual: text,
     ...(Number.isSafeInteger(nearest) ? { nearest: Units.formatDecimal(Math.max(1, nearest), scale) } : undefined)
   }
+}
+
+/**
+ * A native member with more decimals than its market has: the client's mistake and no order, with what the compatibility layer
+ * tells of it. `member` is its path in the body.
+ */
+export const tooFine = (refusal: Refusal, member: string, text: string, scale: number): Errors.Failure => {
+  const comparison = offGrid(text, scale)
+  const nearest = comparison.nearest === undefined ? "" : `; the nearest is ${comparison.nearest}`
+  return Errors.offGrid(refusal, `${member}: has more than ${scale} decimals, steps are of ${comparison.limit}${nearest}.`, comparison)
 }

@@ -122,6 +122,7 @@ export const prepare = (state: Reads, body: CreateOrderBody): Prepared => {
   const grid = Grid.ofNumbers(view, body.price, body.amount, type === Order.limit ? "refused_by_engine" : "is_none")
   return {
     market: view?.parameters,
+    marketName: body.symbol,
     comparison: grid.comparison,
     entry: {
       market: index,

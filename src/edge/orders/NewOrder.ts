@@ -111,6 +111,7 @@ export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepare
   const sent = [body.marketId, body.price ?? null, body.quantity, ...(body.autoClose === undefined ? [] : [body.autoClose])]
   return {
     market: view?.parameters,
+    marketName: body.marketId,
     comparison,
     entry: {
       market: index,

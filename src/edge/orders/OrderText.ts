@@ -108,16 +108,21 @@ export const order = (accountId: string, market: Scales, view: OrderView): strin
   + "}"
 
 /** What a refusal compared. */
-export const comparison = (compared: Errors.Comparison | undefined): string =>
+const comparison = (compared: Errors.Comparison | undefined): string =>
   compared === undefined
     ? ""
     : (compared.limit === undefined ? "" : `,"limit":"${compared.limit}"`)
       + (compared.actual === undefined ? "" : `,"actual":"${compared.actual}"`)
       + (compared.nearest === undefined ? "" : `,"nearest":"${compared.nearest}"`)
 
-/** What a refused entry of a batch says of the refusal. */
-export const refusal = (description: Refusal.Description): string =>
-  `,"code":"${description.code}"` + (description.guard === undefined ? "" : `,"rejectionGuard":"${description.guard}"`)
+/** What a refused entry of a batch says of the refusal; a bound below zero is explained. */
+export const refusal = (refused: Refusal.Refusal, compared?: Errors.Comparison): string => {
+  const { code, guard } = Refusal.describe(refused)
+  return `,"code":"${code}"`
+    + (guard === undefined ? "" : `,"rejectionGuard":"${guard}"`)
+    + (Errors.isBelowZero(refused, compared) ? `,"safeMessage":"${Refusal.backingBelowZero}"` : "")
+    + comparison(compared)
+}
 
 /** The members of a compatibility order behind `status`, but for `info`. Numbers are exact on the market's grid. */
 export const compatTerms = (

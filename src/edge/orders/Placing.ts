@@ -19,6 +19,8 @@ export const told = (market: Market.Parameters | undefined, decided: EntryOutcom
 export interface Prepared {
   readonly entry: PlaceEntry
   readonly market: Market.Parameters | undefined
+  /** The name by which the request says its market. */
+  readonly marketName: string
   /** What a fault of the entry compared. */
   readonly comparison: Errors.Comparison | undefined
 }
@@ -48,7 +50,7 @@ export const submitOne = (
 ): void =>
   submit(call, admitted, operation, [prepared], (outcome) => {
     const decided = Submission.decidedEntry(outcome, 0)
-    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome, compared(prepared, decided))
+    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome, compared(prepared, decided), prepared.marketName)
     assert(prepared.market !== undefined, "an order without a market is refused")
     call.succeed(accepted(prepared.market, Submission.asOrder(decided), outcome))
   })

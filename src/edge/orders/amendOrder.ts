@@ -118,7 +118,7 @@ export const amendOrder = Route.hot({
       if (Submission.isRefused(decided)) {
         const isFault = grid.fault !== Refusal.none && decided.refusal === grid.fault
         const comparison = isFault ? grid.comparison : Errors.comparisonOf(decided, market)
-        return Submission.failEntry(call, decided, outcome, comparison)
+        return Submission.failEntry(call, decided, outcome, comparison, body.marketId)
       }
       assert(market !== undefined, "an order without a market cannot be amended")
       const order = shown()

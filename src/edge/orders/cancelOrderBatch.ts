@@ -76,7 +76,7 @@ export const canceledEntry = (
   assert(Submission.isRefused(decided), "an order without a market cannot be cancelled")
   return `{"index":${index},"accepted":false,"orderId":${quote(orderId)},"accountId":"${accountId}","marketId":${quote(marketId)}`
     + `,"status":"canceled","lastSequence":${outcome.sequence},"idempotencyKey":${quote(idempotencyKey)}`
-    + OrderText.refusal(Refusal.describe(decided.refusal))
+    + OrderText.refusal(decided.refusal)
     + "}"
 }
 

@@ -73,7 +73,7 @@ const placedEntry = (
   const description = refused === undefined ? undefined : Refusal.describe(refused.refusal)
   const why = refused === undefined || description === undefined
     ? ""
-    : OrderText.refusal(description) + OrderText.comparison(Placing.compared(prepared, refused))
+    : OrderText.refusal(refused.refusal, Placing.compared(prepared, refused))
   assert(!accepted || market !== undefined, "an order without a market is refused")
   const terms = accepted && market !== undefined
     ? OrderText.compatTerms(entry, market, 0, outcome.atEpochMs)

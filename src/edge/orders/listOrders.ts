@@ -111,8 +111,7 @@ export const listOrders = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/orders?status=open&limit=100` },
   handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
     withAccount(state, trader, accountId, (account) =>
-      withFilter(state, urlParams.marketId, (name) =>
-        state.findMarket(name), (market) =>
+      withFilter(state, { marketId: urlParams.marketId }, (market) =>
         withCursor("orders", urlParams.cursor, (before) => {
           // The engine goes on from an order that it knows: to look for another one's place would cost a walk.
           if (before !== Number.POSITIVE_INFINITY && state.findOrder(account, before) === undefined)
@@ -150,7 +149,7 @@ export const listCompatOrders = Route.effect({
   example: { target: `/v2/orders?symbol=${Example.encodedSymbol}&status=open` },
   handler: (services) => ({ trader: { account }, urlParams }) => {
     const { state } = services
-    return withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) => {
+    return withFilter(state, { symbol: urlParams.symbol }, (market) => {
       const status = statusCode(urlParams.status)
       const since = urlParams.since === undefined ? undefined : Number(urlParams.since)
       const limit = compatLimit(urlParams.limit)

@@ -5,7 +5,6 @@ import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import * as Order from "../../domain/Order.js"
 import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
-import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
 import * as Failures from "../http/Failures.js"
@@ -94,8 +93,7 @@ const placedEntry = (
     + `,"postOnly":${entry.postOnly},"reduceOnly":${entry.reduceOnly}`
     + `,"selfTradePrevention":"${Order.selfTradePreventions[entry.selfTradePrevention]}"`
     + `,"createdAtEpochMs":${outcome.atEpochMs},"updatedAtEpochMs":${outcome.atEpochMs}`
-    + OrderText.refusal(Refusal.describe(decided.refusal))
-    + OrderText.comparison(Placing.compared(prepared, decided))
+    + OrderText.refusal(decided.refusal, Placing.compared(prepared, decided))
     + "}"
 }
 

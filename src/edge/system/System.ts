@@ -5,8 +5,8 @@
 import { getLimits } from "./getLimits.js"
 import { getMetrics } from "./getMetrics.js"
 import { getHealth, getReadiness } from "./getReadiness.js"
-import { getDocs, getOpenApi } from "./getReference.js"
+import { getDocs, getDocsPage, getOpenApi } from "./getReference.js"
 import { getCompatTime } from "./getTime.js"
 
 /** The routes, in the order in which the reference lists those of one chapter. */
-export const routes = [getLimits, getCompatTime, getHealth, getReadiness, getMetrics, getOpenApi, getDocs] as const
+export const routes = [getLimits, getCompatTime, getHealth, getReadiness, getMetrics, getOpenApi, getDocs, getDocsPage] as const

@@ -1,15 +1,20 @@
-/** The contract, as a document and as a page to read: `GET /openapi.json` and `GET /docs`. */
+/** The contract, as a document and as pages to read: `GET /openapi.json`, `GET /docs` and `GET /docs/{page}`. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Rendered } from "../http/Executor.js"
+import * as Errors from "../http/Errors.js"
+import { fail, Rendered } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Page from "./docs/Page.js"
 
 const PageText = Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", contentType: "text/html; charset=utf-8" }))
+
+const answer = (text: string | undefined): Effect.Effect<Rendered, Errors.Failure> =>
+  text === undefined ? fail(Errors.routeNotFound) : Effect.succeed(new Rendered(text, 200, Page.headers))
 
 export const getOpenApi = Route.effect({
   tag: "system",
@@ -30,7 +35,20 @@ export const getDocs = Route.effect({
   endpoint: HttpApiEndpoint.get("getDocs", "/docs")
     .addSuccess(PageText)
     .addError(Failures.native(Failures.limitedSystem))
-    .annotate(OpenApi.Summary, "This contract as a page to read"),
+    .annotate(OpenApi.Summary, "This contract to read: what everybody needs, and where the rest is"),
   example: { target: "/docs" },
-  handler: ({ reference }) => () => Effect.succeed(new Rendered(reference.page(), 200, Page.headers))
+  handler: ({ reference }) => () => answer(reference.page(Page.start))
+})
+
+export const getDocsPage = Route.effect({
+  tag: "system",
+  access: "system",
+  budget: "public",
+  endpoint: HttpApiEndpoint.get("getDocsPage", "/docs/:page")
+    .setPath(Schema.Struct({ page: Fields.Name.annotations({ description: `One of ${Page.names.slice(1).join(", ")}.` }) }))
+    .addSuccess(PageText)
+    .addError(Failures.native(Failures.limitedSystem, 404))
+    .annotate(OpenApi.Summary, "One chapter of this contract to read"),
+  example: { target: "/docs/orders" },
+  handler: ({ reference }) => ({ path: { page } }) => answer(page === Page.start ? undefined : reference.page(page))
 })

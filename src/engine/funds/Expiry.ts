@@ -9,6 +9,7 @@ export const run = (state: State): void => {
   const { atEpochMs, funds } = state
   for (let left = funds.bounds.expiredAtOnce; left > 0 && nextEpochMs(state) <= atEpochMs; left--) {
     const transfer = funds.transfers.longestUnapproved!
+    state.capacity.reached?.("nobody approved a step in time")
     fail(state, transfer, "expired", { step: stepAtHand(transfer)!.name, stage: "approval", guard: "not_approved" })
   }
   if (funds.waiting.size > 0) payWaiting(state)

@@ -146,6 +146,7 @@ export const rejectStep = (state: State, command: RejectStep): TransferStands | 
   const judged = judgeRejection(state, command)
   if (typeof judged === "number") return Moving.refusedBy(judged)
   const { guard, stage, step } = command
+  state.capacity.reached?.("what was prepared was rejected")
   return Moving.stands(Moving.fail(state, judged.transfer, "rejected", { step, stage, guard }))
 }
 
@@ -169,7 +170,12 @@ export const judgeAnswer = (state: State, { guard, outcome, step: name, submissi
   return take(find(state, transfer, name), (step) => Steps.note(step, submissionId, outcome, guard))
 }
 
-export const noteSubmission = decides(judgeAnswer, "noted")
+const notes = decides(judgeAnswer, "noted")
+
+export const noteSubmission = (state: State, command: NoteSubmission): TransferStands | Refused => {
+  if (command.outcome === "duplicate") state.capacity.reached?.("an execution was a duplicate of another")
+  return notes(state, command)
+}
 
 // ---- completions
 
@@ -232,8 +238,10 @@ const confirmLate = (state: State, transfer: Transfer, { name }: Steps.Step): Tr
       // The amount is in the treasury: it is the account's, and there is no offer left to withdraw.
       return transfer.isSettled ? transfer : Moving.succeed(state, Moving.withoutOfferWithdrawal(transfer))
     case "treasury_offer":
+      state.capacity.reached?.("an offer was taken after its deposit's end")
       return Moving.withdrawOffer(state, transfer)
     case "treasury_withdrawal":
+      state.capacity.reached?.("a withdrawal was done after its end")
       // What was given back has left nevertheless. Nobody is made to pay for it by a rule: people have to look.
       Moving.stop(state, { reason: "contradiction", differenceAtoms: -transfer.amountAtoms, atOffset: 0 })
       return transfer
@@ -255,6 +263,7 @@ const confirmParty = (state: State, transfer: Transfer): void => {
   const boundAtEpochMs = isChange ? transfer.requestedAtEpochMs : party!.boundAtEpochMs
   parties.set({ account, partyId, keyId, boundAtEpochMs, confirmedAtEpochMs: atEpochMs })
   events.event3(Event.PartyBound, account, isChange ? number : none, 1)
+  if (isChange) state.capacity.reached?.("a ledger party was changed")
   if (isChange) noteSecurity(state, account, "ledger_party_changed", "", "", idOf(transfer))
   enable(state, account)
 }
@@ -280,6 +289,7 @@ export const noteScan = (state: State, command: NoteScan): TransferStands | Refu
   const before = transfer.steps[at]!
   // The venue's own step is tried again: the offer still stands.
   if (transfer.end !== null) return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
+  state.capacity.reached?.("every submission of a step was refused")
   const [refusal] = before.submissions
   const stage = refusal!.offset === 0 ? "submission" : "completion"
   return Moving.stands(Moving.fail(state, transfer, "rejected", { step: before.name, stage, guard: refusal!.guard }))

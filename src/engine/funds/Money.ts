@@ -52,6 +52,7 @@ export const payIn = (state: State, transfer: Transfer): Transfer => {
   settleAccount(state, account)
   if (!Number.isSafeInteger(accounts.collateral(account) + amountAtoms)) {
     funds.waiting.add(number)
+    state.capacity.reached?.("an amount found no room")
     return transfer
   }
   funds.waiting.delete(number)

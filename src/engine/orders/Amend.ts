@@ -12,9 +12,10 @@ import { settleAccount } from "../markets/Funding.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
 import * as OpenLists from "../OpenLists.js"
+import type { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 import { findOpen } from "./Cancel.js"
-import { check, type Terms } from "./Checks.js"
+import { check, type Terms, withoutNearest } from "./Checks.js"
 import { decided } from "./Remembered.js"
 
 /**
@@ -59,8 +60,13 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   Matching.withdrawOpen(state, market, slot, order, before)
   positions.setOpenCount(slot, positions.openCount(slot) - 1)
   const autoClose = state.brackets.find(command.orderNumber)?.triggers ?? noAutoClose
-  const refusal = check(state, market, book, slot, entry, quantityAtoms, command.orderNumber)
-    ?? triggerFaultOf(market, entry, autoClose, command.orderNumber)
+  const found = check(state, market, book, slot, entry, quantityAtoms, command.orderNumber)
+  const unclosable = found === undefined || found.refusal === Refusal.marginInsufficient
+    ? triggerFaultOf(market, entry, autoClose, command.orderNumber)
+    : undefined
+  const refusal = found?.refusal === Refusal.marginInsufficient
+    ? inTotal(found, unclosable, orders.filled(order), market)
+    : found ?? unclosable
   positions.setOpenCount(slot, positions.openCount(slot) + 1)
   Matching.offerOpen(state, market, slot, order, before)
   if (refusal !== undefined) return refusal
@@ -88,6 +94,12 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   Matching.settleTaker(state, market, book, slot, order, stop)
   if (expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, expiresAtEpochMs)
   return decided(state, order)
+}
+
+/** A refusal for margin with the largest total that would be accepted, which is what an amendment names. */
+const inTotal = (found: Refused, unclosable: Refused | undefined, filledAtoms: number, { parameters }: MarketState): Refused => {
+  const nearest = found.nearest + filledAtoms
+  return unclosable === undefined && nearest >= parameters.minQuantityAtoms ? { ...found, nearest } : withoutNearest(found)
 }
 
 /** What an amendment writes into the order beside its price and rest. */

@@ -28,6 +28,9 @@ export type Terms = Pick<
 
 const required = new Margin.Requirement()
 
+/** A refusal of an order that nothing less of it would be accepted for either. */
+export const withoutNearest = (refusal: Refused): Refused => ({ ...refusal, nearest: Number.NaN })
+
 /**
  * The refusal of an entry, or undefined. Changes nothing. `orderedAtoms` is what the market's quantity bounds
  * hold for: for an order whose terms are changed more than the entry's quantity, which is what it has left.
@@ -53,7 +56,7 @@ export const check = (
   if (takes === "session_closed") return sessionClosed(state, market, number)
   if (market.mark === 0 && market.status === "open") return refused(Refusal.marketNotAccepting, number)
   if (takes !== "open") {
-    const reduces = entry.reduceOnly || onlyReduces(entry, opposed, growing, held)
+    const reduces = entry.reduceOnly || onlyReduces(entry, entry.quantityAtoms, opposed, growing, held)
     if (takes === "session_cutoff") {
       if (!reduces) return pastCutoff(state, market, number)
     } else if (takes !== "reduce_only" || !reduces) {
@@ -73,10 +76,19 @@ export const check = (
     : beyondPositionLimit(market, entry, (opposed ? 0 : held) + growing, number)
   if (unfit?.refusal === Refusal.positionLimit) state.capacity.reached?.("an order was beyond the position limit")
   if (unfit !== undefined) return unfit
-  if (!backed(state, market, slot, entry, opposed, growing, held)) {
-    return refused(Refusal.marginInsufficient, number, state.availableAtoms, state.requiredAtoms)
-  }
-  const best = book.bestPrice(buying ? Order.sell : Order.buy)
+  const isBacked = backed(state, market, slot, entry, entry.quantityAtoms, opposed, growing, held)
+  const { availableAtoms, requiredAtoms } = state
+  const atBook = refusedByBook(market, book, entry, number)
+  if (isBacked) return atBook
+  // Where the book refuses any quantity, none would have been accepted.
+  const most = atBook === undefined ? mostBacked(state, market, slot, entry, opposed, growing, held) : 0
+  const isEnough = most > 0 && orderedAtoms - (entry.quantityAtoms - most) >= market.parameters.minQuantityAtoms
+  return refused(Refusal.marginInsufficient, number, availableAtoms, requiredAtoms, isEnough ? most : Number.NaN)
+}
+
+/** The refusal of what the other side of the book lets nobody do at this moment, whatever the quantity. */
+const refusedByBook = (market: MarketState, book: Book, entry: Terms, number: number): Refused | undefined => {
+  const best = book.bestPrice(entry.side === Order.buy ? Order.sell : Order.buy)
   if (entry.postOnly && best !== none && Matching.crosses(entry.side, entry.priceAtoms, best)) {
     return refused(Refusal.postOnlyWouldCross, number, best, entry.priceAtoms, restingPrice(market, entry.side, best))
   }
@@ -195,17 +207,43 @@ const restingPrice = (market: MarketState, side: Order.Side, oppositeBest: numbe
  * no larger than it together with those of its side that rest and may grow it. What rests reduce-only never counts: it is
  * trimmed to what is left.
  */
-const onlyReduces = (entry: Terms, opposed: boolean, growing: number, held: number): boolean => {
+const onlyReduces = (entry: Terms, quantityAtoms: number, opposed: boolean, growing: number, held: number): boolean => {
   const beside = entry.reduceOnly || entry.timeInForce === Order.ioc ? 0 : growing
-  return opposed && entry.quantityAtoms + beside <= held
+  return opposed && quantityAtoms + beside <= held
 }
 
-/** The accept rule at placement, with the order counted as open; a reduce-only order is left out of exposure and loss. */
+/**
+ * The most of an order that margin would back, where it does not back all of it; 0 for none. What an order needs never
+ * lessens with its size, and what it could lose neither: so a bisection finds the one size that is backed while a lot more is
+ * not, in as many looks as the size has bits. A reduce-only order is not backed at all where it is not backed whole.
+ */
+const mostBacked = (
+  state: State,
+  market: MarketState,
+  slot: number,
+  entry: Terms,
+  opposed: boolean,
+  growing: number,
+  held: number
+): number => {
+  if (entry.reduceOnly) return 0
+  let most = 0
+  let over = entry.quantityAtoms
+  while (over - most > 1) {
+    const between = most + Math.floor((over - most) / 2)
+    if (backed(state, market, slot, entry, between, opposed, growing, held)) most = between
+    else over = between
+  }
+  return most
+}
+
+/** The accept rule at placement, with so much of the order counted as open; a reduce-only order is left out of exposure and loss. */
 const backed = (
   state: State,
   market: MarketState,
   slot: number,
   entry: Terms,
+  quantityAtoms: number,
   opposed: boolean,
   growing: number,
   held: number
@@ -216,18 +254,18 @@ const backed = (
   let buyLoss = positions.buyLoss(slot)
   let sellLoss = positions.sellLoss(slot)
   if (!entry.reduceOnly) {
-    const loss = Margin.lossAtOnce(market, entry.side, entry.priceAtoms, entry.quantityAtoms)
+    const loss = Margin.lossAtOnce(market, entry.side, entry.priceAtoms, quantityAtoms)
     if (entry.side === Order.buy) {
-      openBuys += entry.quantityAtoms
+      openBuys += quantityAtoms
       buyLoss += loss
     } else {
-      openSells += entry.quantityAtoms
+      openSells += quantityAtoms
       sellLoss += loss
     }
   }
   const leverageX = positions.leverage(slot)
   const position = positions.quantity(slot)
   Margin.require(required, market, leverageX, position, positions.entryNotional(slot), openBuys, openSells, buyLoss, sellLoss)
-  const reduces = onlyReduces(entry, opposed, growing, held)
+  const reduces = onlyReduces(entry, quantityAtoms, opposed, growing, held)
   return Margin.accepts(state, slot, required, accounts.collateral(positions.account(slot)), reduces)
 }

@@ -16,7 +16,7 @@ import { settleAccount } from "../markets/Funding.js"
 import { packFlags } from "../Orders.js"
 import { OutOfRoom } from "../OutOfRoom.js"
 import type { State } from "../State.js"
-import { check } from "./Checks.js"
+import { check, withoutNearest } from "./Checks.js"
 import { decided, own } from "./Remembered.js"
 
 /**
@@ -61,8 +61,11 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   Margin.refreshAccount(state, account)
   const positionsBefore = state.positions.count
   const slot = state.touchPosition(account, market.index)
-  const refusal = check(state, market, book, slot, entry, entry.quantityAtoms, number)
-    ?? AutoClose.attachedFault(state, market, slot, entry, entry.autoClose, number)
+  const found = check(state, market, book, slot, entry, entry.quantityAtoms, number)
+  const unclosable = found === undefined || found.refusal === Refusal.marginInsufficient
+    ? AutoClose.attachedFault(state, market, slot, entry, entry.autoClose, number)
+    : undefined
+  const refusal = found !== undefined && unclosable !== undefined ? withoutNearest(found) : found ?? unclosable
   if (refusal !== undefined) {
     if (state.positions.count > positionsBefore) state.positions.untouch(state.accounts, slot)
     return refusal

@@ -169,5 +169,5 @@ test("the venue as a process serves TLS with the files that are set, and stops i
   const port = portOf()
   expect(output).toContain(`the API reference at https://127.0.0.1:${port}/docs`)
   expect(output).toMatch(/next, in another terminal: npm run --silent venue -- demo .*--url https:\/\/127\.0\.0\.1:\d+ --data /)
-  expect(output).toMatch(/stopped cleanly at sequence \d+: all that was decided is durable\n$/)
+  expect(output).toMatch(/stopped cleanly at sequence \d+: all that was decided is durable"\}\n$/)
 }, 40_000)

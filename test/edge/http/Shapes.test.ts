@@ -175,7 +175,10 @@ test("the first offending field is named, and nothing that was sent is echoed", 
   expect(fault({ orders: [good, { ...good, quantity: "1e5" }] })).toBe(
     "orders[1].quantity: must be a decimal string of plain digits."
   )
-  expect(fault({ orders: [{ ...good, secret: "s3cret" }] })).toBe("orders[0]: has a member that this route does not know.")
+  expect(fault({ orders: [{ ...good, secret: "s3cret" }] })).toBe("orders[0].secret: this route does not know such a member.")
+  expect(fault({ orders: [{ ...good, [`pk_${"x1".repeat(12)}`]: "s3cret" }] })).toBe(
+    "orders[0]: has a member that this route does not know."
+  )
   expect(fault({ orders: [] })).toBe("orders: must be an array of 1 to 32 entries.")
   expect(fault([])).toBe("The body must be an object.")
   const { price: _price, ...priceless } = good

@@ -29,11 +29,11 @@ const access: Readonly<Record<Described["access"], ReadonlyArray<Contract.Name>>
     "confirmDeposit", "createWithdrawal", "listWithdrawals", "getWithdrawal", "cancelWithdrawal", "confirmWithdrawal", "getLedgerParty",
     "changeLedgerParty", "cancelLedgerPartyChange", "confirmLedgerPartyChange", "pinPasskeys"],
   key: ["getCurrentApiKey"],
-  operator: ["putMarket", "getAnnounced", "setMarketStatus", "delistMarket", "getDelisting", "withdrawDelisting", "setIndexPrice",
-    "openIndexStream", "getIndexStream", "streamIndexPrices", "cancelByOperator", "addToFund", "haltEngine", "resumeEngine", "setLimits",
-    "openDemoAccounts", "issueBotKey", "setAccountFlags", "creditAccount", "fundLedgerParty", "reconcile", "stopWithdrawals",
-    "allowWithdrawals"],
-  system: ["getHealth", "getReadiness", "getMetrics", "getOpenApi", "getDocs"],
+  operator: ["putMarket", "previewMarket", "listOperatorMarkets", "getAnnounced", "setMarketStatus", "delistMarket", "getDelisting",
+    "withdrawDelisting", "setIndexPrice", "openIndexStream", "getIndexStream", "streamIndexPrices", "cancelByOperator", "addToFund",
+    "haltEngine", "resumeEngine", "setLimits", "openDemoAccounts", "issueBotKey", "setAccountFlags", "creditAccount", "fundLedgerParty",
+    "reconcile", "stopWithdrawals", "allowWithdrawals"],
+  system: ["getHealth", "getReadiness", "getMetrics", "getOpenApi", "getDocs", "getDocsPage"],
   key_read: ["mintTicket"],
   anyone_or_trader: ["listMarkets", "getMarket"]
 }

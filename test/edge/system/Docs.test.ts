@@ -7,10 +7,22 @@ import * as Contract from "../../../src/edge/Contract.js"
 import { html, prose } from "../../../src/edge/system/docs/Html.js"
 import * as Errors from "../../../src/edge/http/Errors.js"
 import * as Requests from "../../../src/edge/http/Requests.js"
+import { tags } from "../../../src/edge/http/Tags.js"
+import * as Advice from "../../../src/edge/system/docs/Advice.js"
+import * as Made from "../../../src/edge/system/docs/Made.js"
+import * as Page from "../../../src/edge/system/docs/Page.js"
 import * as Fake from "../FakeVenue.js"
 
-const asked = async () => Fake.make().ask({ target: "/docs" })
-const endpointNames = Contract.endpoints.map(({ name }) => name)
+const asked = async (name = Page.start, fake = Fake.make()) => fake.ask({ target: name === Page.start ? "/docs" : `/docs/${name}` })
+
+/** Every page by its name, as a venue made it. */
+const pages: ReadonlyMap<string, string> = await (async () => {
+  const fake = Fake.make()
+  const all: Array<readonly [string, string]> = []
+  for (const name of Page.names) all.push([name, (await asked(name, fake)).body])
+  return new Map(all)
+})()
+const first = pages.get(Page.start)!
 
 const empty: ReadonlySet<string> = new Set(["meta", "br", "hr", "img", "link", "input"])
 
@@ -26,8 +38,8 @@ const misnested = (text: string): string | undefined => {
   return open.length === 0 ? undefined : `never closed: ${open.join(" ")}`
 }
 
-test("its tags nest, and every < and & that is no markup is escaped", async () => {
-  const { body } = await asked()
+test.each(Page.names)("the tags of page '%s' nest, and every < and & that is no markup is escaped", (name) => {
+  const body = pages.get(name)!
   expect(body.startsWith("<!DOCTYPE html>\n<html lang=\"en\">")).toBe(true)
   const page = body.slice("<!DOCTYPE html>".length)
   expect(misnested(page)).toBeUndefined()
@@ -37,45 +49,107 @@ test("its tags nest, and every < and & that is no markup is escaped", async () =
   expect(misnested("<p><b></p></b>")).toBe("</p> closes b")
 })
 
-test("it asks for nothing but itself: no script, no address elsewhere, one style sheet named by its digest", async () => {
-  const { body, headers } = await asked()
-  expect(headers["content-type"]).toBe("text/html; charset=utf-8")
-  const [, sheet] = /<style>([^]*)<\/style>/.exec(body)!
-  const digest = createHash("sha256").update(sheet!).digest("base64")
-  expect(headers["content-security-policy"]).toContain("default-src 'none'")
-  expect(headers["content-security-policy"]).toContain(`style-src 'sha256-${digest}'`)
-  expect(body).not.toMatch(/<script|\son[a-z]+=|\ssrc=|\sstyle=|@import|url\(/i)
-  for (const [, target] of body.matchAll(/href="([^"]*)"/g)) expect(target).toMatch(/^(?:#|\/openapi\.json$)/)
-})
-
-test("ids are unique, and every link inside the page leads somewhere", async () => {
-  const { body } = await asked()
-  const ids = [...body.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!)
-  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
-  const links = new Set([...body.matchAll(/href="#([^"]+)"/g)].map((match) => match[1]!))
-  expect([...links].filter((link) => !ids.includes(link))).toEqual([])
-})
-
-test("it has every endpoint, refusal and failure", async () => {
-  const { body } = await asked()
-  for (const name of endpointNames) expect(body).toContain(`<h3 id="${name}">`)
-  const failures = [...Refusal.all.map(([, description]) => description), ...Errors.all.map(({ description }) => description)]
-  for (const { code, name } of failures) {
-    const row = new RegExp(`<tr id="failure-${name}">[^]*?</tr>`).exec(body)?.[0]
-    expect(row, name).toContain(`<code>${code}</code>`)
+test("they ask for nothing but themselves: no script, no address elsewhere, one style sheet named by its digest", async () => {
+  for (const name of Page.names) {
+    const { body, headers } = await asked(name)
+    expect(headers["content-type"]).toBe("text/html; charset=utf-8")
+    const [, sheet] = /<style>([^]*)<\/style>/.exec(body)!
+    const digest = createHash("sha256").update(sheet!).digest("base64")
+    expect(headers["content-security-policy"]).toContain("default-src 'none'")
+    expect(headers["content-security-policy"]).toContain(`style-src 'sha256-${digest}'`)
+    expect(body).not.toMatch(/<script|\son[a-z]+=|\ssrc=|\sstyle=|@import|url\(/i)
+    for (const [, target] of body.matchAll(/href="([^"]*)"/g)) {
+      expect(target).toMatch(/^(?:#|\/openapi\.json$|\/docs(?:$|[#/]))/)
+    }
   }
 })
 
-test("every refusal that compares says in which unit, and no other does", async () => {
-  const { body } = await asked()
-  const [head = ""] = /<h2 id="refusals">[^]*?<\/thead>/.exec(body)!
+const idsOf = (text: string) => [...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!)
+
+test("ids are unique within a page, and every link leads somewhere", () => {
+  const ids = new Map([...pages].map(([name, text]) => [name, idsOf(text)]))
+  for (const [name, found] of ids) expect(found.filter((id, index) => found.indexOf(id) !== index), name).toEqual([])
+  const dead = [...pages].flatMap(([name, text]) =>
+    [...text.matchAll(/href="(?:\/docs(?:\/([A-Za-z]+))?)?(?:#([^"]+))?"/g)]
+      .map(([link, page, id]) => ({ link, to: link.startsWith("href=\"#") ? name : page ?? Page.start, id }))
+      .filter(({ id, to }) => ids.get(to) === undefined || (id !== undefined && !ids.get(to)!.includes(id)))
+      .map(({ link }) => `${name}: ${link}`)
+  )
+  expect(dead).toEqual([])
+})
+
+test("there is no other page", async () => {
+  expect([(await asked("nowhere")).status, (await asked("orders.html")).status]).toEqual([404, 404])
+})
+
+test("each endpoint is on the first page with its whole path, and in its chapter with all that it takes and gives", () => {
+  for (const { method, name, path } of Contract.endpoints) {
+    const { tag } = Contract.routes.find(({ endpoint }) => endpoint.name === name)!
+    const shown = `<span class="method ${method}">${method}</span>\n<code class="path">${path.replaceAll(/:(\w+)/g, "{$1}")}</code>`
+    expect(first).toContain(`<li id="${name}"><a href="/docs/${tag}#${name}">${shown}`)
+    expect(pages.get(tag)).toContain(`<h3 id="${name}">${shown}`)
+  }
+})
+
+test("the first page has every refusal and failure, and what to do about each code and each guard", () => {
+  const failures = [...Refusal.all.map(([, description]) => description), ...Errors.all.map(({ description }) => description)]
+  for (const { code, guard, name } of failures) {
+    const row = new RegExp(`<tr id="failure-${name}">[^]*?</tr>`).exec(first)?.[0]
+    expect(row, name).toContain(`<code>${code}</code>`)
+    expect(first).toContain(`<td id="code-${code}">`)
+    if (guard !== undefined) expect(first).toContain(`<tr id="guard-${guard}">`)
+  }
+  for (
+    const { advice } of [...Object.values(Advice.ofCode), ...Object.values(Advice.ofGuard)].map((text) => ({ advice: prose(text).text }))
+  ) {
+    expect(first).toContain(`<td>${advice}</td>`)
+  }
+})
+
+test("it tells how to get a key and what to repeat under which key", () => {
+  for (
+    const text of ["/v1/agent-connect", "npm run venue -- connect", "the same <code>Idempotency-Key</code>", "A timeout",
+      "<code>503</code>"]
+  ) {
+    expect(first).toContain(text)
+  }
+})
+
+/** Chapters of owners and of the ledger, which need a passkey: of those not every answer was recorded. */
+const unrecorded: ReadonlySet<string> = new Set(["identity", "funds", "solvency"])
+
+test("requests are printed over several lines, and answers are those that were recorded, with no secret in them", () => {
+  const orders = pages.get("orders")!
+  expect(orders).toContain("-d '{\n  &quot;accountId&quot;: ")
+  expect(orders).toContain("{\n  &quot;version&quot;: &quot;external-order/v1&quot;,\n")
+  const sampled = (tag: string) =>
+    [...pages.get(tag)!.matchAll(/<h3 id="[^"]+"><span[^]*?(?=<h3 id="|<h2 )/g)]
+      .filter(([section]) => !section.includes("An answer, lists shortened")).map(([section]) => /<h3 id="([^"]+)"/.exec(section)![1]!)
+  const without = Object.keys(tags).filter((tag) => !unrecorded.has(tag)).flatMap(sampled)
+  expect(without.sort()).toEqual(withoutSample)
+  for (const [, text] of pages) expect(text.replace(/<style>[^]*<\/style>/, "")).not.toMatch(/\bpk_[a-z]+_[0-9a-f]+_[A-Za-z0-9_-]{40}/)
+})
+
+/** Text, what the venue of the fixtures has no ledger and no platform for, and fees that nobody has paid there. */
+const withoutSample: ReadonlyArray<string> = ["addToFund", "fundLedgerParty", "getDocs", "getDocsPage", "getMetrics", "getOpenApi",
+  "issueBotKey", "reconcile"]
+
+test("every refusal that compares says in which unit, and no other does", () => {
+  const [head = ""] = /<h2 id="refusals">[^]*?<\/thead>/.exec(first)!
   const column = [...head.matchAll(/<th>(.*?)<\/th>/g)].findIndex(([, title]) => title === "Compares")
   expect(column).toBeGreaterThan(0)
   for (const [, { compares, name }] of Refusal.all) {
-    const row = new RegExp(`<tr id="failure-${name}">([^]*?)</tr>`).exec(body)![1]!
+    const row = new RegExp(`<tr id="failure-${name}">([^]*?)</tr>`).exec(first)![1]!
     const cell = [...row.matchAll(/<td>([^]*?)<\/td>/g)][column]![1]
     expect(cell !== "", `${name}: ${cell}`).toBe(compares !== undefined)
   }
+})
+
+test("what the build writes is what a venue makes, and is served as it was written", async () => {
+  const made = Made.make(undefined)
+  expect([...pages.values()]).toEqual(Page.names.map((name) => made.page(name)))
+  const written = Made.make({ openApi: "{}", pages: new Map([[Page.start, "written"]]) })
+  expect([written.openApi(), written.page(Page.start), written.page("orders")]).toEqual(["{}", "written", undefined])
 })
 
 describe("every example", () => {

@@ -1,11 +1,11 @@
 /**
  * The engine's rules, invariants and decisions as sections of the reference page: the very files that stand beside
- * the code in the repository, so that a venue shows the rules of the program it runs. They are read when the program
- * is loaded, and a program without them does not start.
+ * the code in the repository, so that a venue shows the rules of the program it runs. They are read when a page is made: by the build.
  */
 import * as fs from "node:fs"
 import { Marked } from "marked"
 import { Html, html } from "./Html.js"
+import { packageFolder } from "./Package.js"
 
 interface Document {
   /** Path from the package's folder. */
@@ -20,17 +20,8 @@ const documents: ReadonlyArray<Document> = [
   { path: "src/engine/DECISIONS.md", prefix: "decisions" }
 ]
 
-/** The nearest folder above a file that holds a `package.json`: compiled files lie deeper than their sources. */
-const packageFolder = (file: string): URL => {
-  for (let folder = new URL("./", file);;) {
-    if (fs.existsSync(new URL("package.json", folder))) return folder
-    const above = new URL("../", folder)
-    if (above.href === folder.href) throw new Error(`no package.json in any folder above ${file}`)
-    folder = above
-  }
-}
-
-const texts: ReadonlyArray<string> = documents.map(({ path }) => fs.readFileSync(new URL(path, packageFolder(import.meta.url)), "utf8"))
+const texts = (): ReadonlyArray<string> =>
+  documents.map(({ path }) => fs.readFileSync(new URL(path, packageFolder(import.meta.url)), "utf8"))
 
 /** A heading as part of an id: small letters, digits and hyphens. */
 const slug = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "")
@@ -68,8 +59,8 @@ const section = (text: string, prefix: string): Html => {
 const titleOf = (text: string): string => /^# (.*)$/m.exec(text)?.[1] ?? "Rules"
 
 /** All documents, in order. */
-export const sections = (): ReadonlyArray<Html> => texts.map((text, index) => section(text, documents[index]!.prefix))
+export const sections = (): ReadonlyArray<Html> => texts().map((text, index) => section(text, documents[index]!.prefix))
 
 /** Links to them, for the page's navigation. */
 export const navigation = (): Html =>
-  html`<h2>Rules</h2><ul>${texts.map((text, index) => html`<li><a href="#${documents[index]!.prefix}">${titleOf(text)}</a></li>`)}</ul>`
+  html`<h2>Rules</h2><ul>${texts().map((text, index) => html`<li><a href="#${documents[index]!.prefix}">${titleOf(text)}</a></li>`)}</ul>`

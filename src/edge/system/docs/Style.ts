@@ -12,7 +12,8 @@ nav { position: sticky; top: 0; height: 100vh; width: 19rem; flex: none; overflo
 nav h2 { font-size: 12px; margin: 1.1rem 0 .25rem; color: var(--soft); text-transform: uppercase; letter-spacing: .05em; border: 0;
   padding: 0; }
 nav ul { list-style: none; margin: 0; padding: 0; }
-nav li { margin: .1rem 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+nav li { margin: .15rem 0; overflow-wrap: anywhere; }
+nav ul ul { padding-left: .6rem; }
 nav a { color: var(--ink); }
 main { flex: 1; min-width: 0; max-width: 72rem; padding: 1.5rem 2.5rem 6rem; }
 a { color: var(--link); text-decoration: none; }
@@ -24,7 +25,8 @@ h4 { font-size: .8rem; margin: 1rem 0 .3rem; color: var(--soft); text-transform:
 p { margin: .4rem 0; max-width: 52rem; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 12.5px; }
 code { background: var(--tint); padding: .08em .3em; border-radius: 3px; overflow-wrap: anywhere; }
-pre { background: var(--tint); border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; overflow-x: auto; }
+pre { background: var(--tint); border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; overflow-x: auto;
+  max-width: 100%; }
 pre code { background: none; padding: 0; overflow-wrap: normal; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
@@ -34,10 +36,13 @@ td:first-child { white-space: nowrap; }
 .method { display: inline-block; min-width: 3.6em; font-weight: 700; font-size: 12px; letter-spacing: .03em; }
 .GET { color: var(--get); } .POST { color: var(--post); } .PUT { color: var(--put); } .DELETE { color: var(--delete); }
 .path { font-size: 14px; background: none; padding: 0; font-weight: 600; }
+.routes { padding-left: 0; list-style: none; }
+.routes li { margin: .25rem 0; overflow-wrap: anywhere; }
+h1, h2, h3, p, li { overflow-wrap: anywhere; }
 .access { color: var(--soft); font-size: 13px; }
 .optional { color: var(--soft); font-size: 12px; }
 .note { color: var(--soft); font-size: 13.5px; }
 @media (max-width: 60rem) { body { display: block; } nav { position: static; width: auto; height: auto; max-height: 40vh; }
-  main { padding: 1rem 1rem 4rem; } }
+  main { padding: 1rem 1rem 4rem; } td:first-child { white-space: normal; } table { min-width: 30rem; } }
 @media print { nav { display: none; } main { max-width: none; padding: 0; } }
 `

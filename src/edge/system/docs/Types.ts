@@ -1,4 +1,5 @@
 /** JSON schemas of the contract's document as a person reads them: types, members, constraints. */
+import { isBoilerplate } from "../../members/Members.js"
 import { Html, html, join, prose } from "./Html.js"
 
 /** The part of JSON Schema that the document uses. */
@@ -24,9 +25,6 @@ export interface JsonSchema {
 }
 
 export type Schemas = Readonly<Record<string, JsonSchema>>
-
-/** The platform's own wording of a constraint, which the type shows already. */
-const isBoilerplate = (text: string): boolean => /^an? (?:string|number|non-negative|positive|finite|integer|array)\b/.test(text)
 
 /** What a schema says of itself in words. */
 export const description = (schema: JsonSchema): string | undefined =>

@@ -1,0 +1,62 @@
+/**
+ * Safety (I10). A step of a transfer is one command of the ledger for good: its id follows from the transfer and the step (of an
+ * account's acceptance from the account, and of a change of party from the new one as well), however often it is prepared, whatever
+ * became of it before, and whether or not the journal takes it. Another id would be another command, which the ledger would do beside
+ * the first.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import * as Funds from "../reading/Funds.js"
+import { custody } from "../world/SimBank.js"
+import type { Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Transfer {
+  readonly kind: Funds.Kind
+  readonly accountId: string
+}
+
+interface State {
+  readonly transfers: Map<number, Transfer>
+  /** The parties that changes are to bind. */
+  readonly parties: Map<number, string>
+}
+
+const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
+
+/** What a step's command is about. */
+const subjectOf = ({ parties }: State, number: number, { accountId, kind }: Transfer, step: string): string => {
+  if (step !== "owner_account_acceptance") return Funds.idOf(kind, number)
+  return kind === "party_change" ? `${accountId}|${parties.get(number)}` : accountId
+}
+
+const prepared = (state: State, { commandId, step, transfer: number }: CommandOfKind<"PrepareStep">): Verdict => {
+  const transfer = state.transfers.get(number)
+  if (transfer === undefined) return broken(`a ${step} is prepared for ${number}, which is no transfer`)
+  const expected = Funds.commandIdOf(custody.environment, subjectOf(state, number, transfer, step), step)
+  return commandId === expected
+    ? holds
+    : broken(`${Funds.idOf(transfer.kind, number)} has its ${step} prepared under ${commandId}, must be ${expected}`)
+}
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+const committed = ({ parties, transfers }: State, { decision, model, record: { command, sequence } }: Committed): void => {
+  if (decision.outcomes[0]?.refusal !== Refusal.none) return
+  if (command.kind === "BindParty" && command.transfer >= 0) parties.set(command.transfer, command.partyId)
+  if (command.kind !== "RequestDeposit" && command.kind !== "RequestWithdrawal" && command.kind !== "RequestPartyChange") return
+  const accountId = `acc_${model.accounts[command.account]!.born.toString(36)}`
+  transfers.set(sequence * 64, { kind: kinds[command.kind], accountId })
+}
+
+export const ledgerCommands: Property<State> = {
+  name: "a-step-is-one-command-for-good",
+  invariant: "I10",
+  kind: "safety",
+  initial: () => ({ transfers: new Map(), parties: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") committed(state, seen)
+    // What is offered and what is durable are told one after the other, but a transfer is prepared after it was durable.
+    return seen._tag === "Offered" && seen.command.kind === "PrepareStep" ? prepared(state, seen.command) : holds
+  }
+}

@@ -1,0 +1,325 @@
+/**
+ * Safety (I5 from the request on, for money on the ledger). Every deposit, withdrawal and change of party is the one that a request
+ * under its key asked for, field by field; every approval repeats to the letter what a passkey said to approve that step of that
+ * transfer, and what is given up was asked to be. Every answer is about the request that it answers and the transfer that it names,
+ * with its amount and its payee, and is a question just where there is something to approve. What was asked as the contract has it is
+ * never called malformed, and a transfer of one's own is never unknown.
+ *
+ * Requests are read by `sim/reading/Funds.ts`, from their text alone.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
+import { scopeOfCommand } from "../model/NaiveVenue.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import * as Funds from "../reading/Funds.js"
+import { custody } from "../world/SimBank.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Requested = Funds.Wish & { readonly kind: "request" }
+type Approving = Funds.Wish & { readonly kind: "complete" }
+
+interface Asked {
+  readonly call: Call
+  readonly wish: Funds.Wish
+}
+
+interface Transfer {
+  readonly id: string
+  readonly account: number
+  readonly wish: Requested
+  readonly scope: string
+}
+
+interface State {
+  /** By the call's number. */
+  readonly asked: Map<number, Asked>
+  /** By the scope of their key. */
+  readonly requests: Map<string, Array<Requested>>
+  /** By account and what the passkey said. */
+  readonly approving: Map<string, Array<Approving>>
+  /** Transfers that were asked to be given up, by account and id. */
+  readonly givenUp: Set<string>
+  readonly byId: Map<string, Transfer>
+  readonly changesOf: Map<number, Array<Transfer>>
+  /** Answers of passkeys that were taken, and transfers that were given up, as the journal has them. */
+  readonly approved: Set<string>
+  readonly canceled: Set<string>
+  /** Parties that accounts were given. */
+  readonly parties: Map<string, number>
+}
+
+const approvalOf = (
+  account: number,
+  { authenticatorData, clientData, credentialId, signature }: Omit<Funds.AskedProof, "challengeIdentifier">
+) => `${account} ${credentialId} ${clientData} ${authenticatorData} ${signature}`
+
+const add = <K, V>(map: Map<K, Array<V>>, key: K, value: V): void => {
+  const known = map.get(key)
+  if (known === undefined) map.set(key, [value])
+  else known.push(value)
+}
+
+/** An approval that was taken is known by its passkey and the challenge: whoever repeats the answer is told how things stand. */
+const answerOf = (account: number, { clientData, credentialId }: Pick<Funds.AskedProof, "clientData" | "credentialId">): string =>
+  `${account} ${credentialId} ${Funds.challengeIn(clientData)}`
+
+/** How what is given up was named: of a change of party only whose it is. */
+const namedBy = (account: number, { id, kind }: Funds.Named): string => `${account} ${id ?? kind}`
+
+const asked = (state: State, call: Call): void => {
+  const reading = Funds.read(call.method, call.target, call.body)
+  if (reading?.wish === undefined || call.credential !== "issued" || call.account < 0 || reading.accountId !== call.accountId) return
+  const { wish } = reading
+  state.asked.set(call.id, { call, wish })
+  if (wish.kind === "request" && call.scope !== undefined) add(state.requests, call.scope, wish)
+  if (wish.kind === "complete") add(state.approving, approvalOf(call.account, wish.proof), wish)
+  if (wish.kind === "cancel") state.givenUp.add(namedBy(call.account, wish.of))
+}
+
+// ---- what is journaled
+
+type Requesting = CommandOfKind<"RequestDeposit" | "RequestWithdrawal" | "RequestPartyChange">
+
+const isRequest = (command: Command): command is Requesting =>
+  command.kind === "RequestDeposit" || command.kind === "RequestWithdrawal" || command.kind === "RequestPartyChange"
+
+const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
+
+/** Whether a command is what was wished. */
+const isAsWished = (command: Requesting, wish: Requested): boolean => {
+  if (kinds[command.kind] !== wish.of) return false
+  if (wish.of === "party_change" || command.kind === "RequestPartyChange") return true
+  const { amountAtoms, asset, raw } = Funds.amountIn(wish)
+  if (command.asset !== asset || command.amountAtoms !== amountAtoms || command.raw !== raw) return false
+  return wish.of === "deposit" || command.kind === "RequestDeposit" || command.destinationPartyId === wish.destinationPartyId
+}
+
+const requested = (state: State, command: Requesting, sequence: number, isDone: boolean): Verdict => {
+  const scope = scopeOfCommand(command) ?? ""
+  const wishes = state.requests.get(scope) ?? []
+  const wish = wishes.find((each) => isAsWished(command, each))
+  if (wish === undefined) {
+    return broken(`record ${sequence}, ${command.kind} under ${scope}, is not what was asked for: ${JSON.stringify(wishes)}`)
+  }
+  if (!isDone) return holds
+  const transfer = { id: Funds.idOf(wish.of, sequence * 64), account: command.account, wish, scope }
+  state.byId.set(transfer.id, transfer)
+  if (wish.of === "party_change") add(state.changesOf, command.account, transfer)
+  return holds
+}
+
+/** Whether a wish names a transfer; that of a change of party is any of its account's. */
+const names = ({ of: { id, kind } }: { readonly of: Funds.Named }, transfer: Transfer): boolean =>
+  kind === transfer.wish.of && (id === undefined || id === transfer.id)
+
+const transferAt = ({ byId }: State, number: number): Transfer | undefined =>
+  (["deposit", "withdrawal", "party_change"] as const).map((kind) => byId.get(Funds.idOf(kind, number))).find((each) => each !== undefined)
+
+const approved = (state: State, command: CommandOfKind<"ApproveStep">, sequence: number): Verdict => {
+  const said = approvalOf(command.account, command)
+  const transfer = transferAt(state, command.transfer)
+  const isAsked = (state.approving.get(said) ?? []).some((wish) =>
+    transfer !== undefined && transfer.account === command.account && names(wish, transfer) && wish.signingStep === command.step
+  )
+  state.approved.add(answerOf(command.account, command))
+  return isAsked
+    ? holds
+    : broken(`record ${sequence} approves the ${command.step} of ${transfer?.id}, which no request did with these words`)
+}
+
+const canceled = (state: State, command: CommandOfKind<"CancelTransfer">, sequence: number): Verdict => {
+  const { account } = command
+  const transfer = transferAt(state, command.transfer)
+  if (transfer?.account !== account) return broken(`record ${sequence} gives up a transfer that is not its account's`)
+  const kind = transfer.wish.of
+  state.canceled.add(transfer.id)
+  return state.givenUp.has(namedBy(account, { kind, id: kind === "party_change" ? undefined : transfer.id }))
+    ? holds
+    : broken(`record ${sequence} gives up ${transfer.id}, which nobody asked for`)
+}
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+const committed = (state: State, { decision, record: { command, sequence } }: Committed): Verdict => {
+  const isDone = decision.outcomes[0]?.refusal === Refusal.none
+  if (isRequest(command)) return requested(state, command, sequence, isDone)
+  switch (command.kind) {
+    case "ApproveStep":
+      return approved(state, command, sequence)
+    case "CancelTransfer":
+      return canceled(state, command, sequence)
+    case "BindParty":
+      if (isDone) state.parties.set(command.partyId, command.ofAccount)
+      return holds
+    default:
+      return holds
+  }
+}
+
+// ---- answers
+
+const idMembers = { deposit: "depositId", withdrawal: "withdrawalId", party_change: "partyChangeId" } as const
+const recordMembers = { deposit: "deposit", withdrawal: "withdrawal", party_change: "partyChange" } as const
+
+/** What the steps of a transfer are, told as commands of the ledger: the first of a deposit is its account's alone. */
+const stepsOf = { deposit: ["treasury_offer", "owner_offer_acceptance"], withdrawal: ["treasury_withdrawal"], party_change: [] } as const
+
+const plannedVerdict = (id: string, kind: Funds.Kind, accountId: string, planned: unknown): Verdict => {
+  const told: ReadonlyArray<unknown> = Array.isArray(planned) ? planned : []
+  const expected: ReadonlyArray<string> = stepsOf[kind]
+  for (const each of told) {
+    if (!isObject(each)) return broken(`${id} plans ${JSON.stringify(each)}`)
+    const step = String(each["step"])
+    if (kind === "party_change") continue
+    const subject = step === "owner_account_acceptance" ? accountId : id
+    const commandId = Funds.commandIdOf(custody.environment, subject, step)
+    if (each["commandId"] !== commandId)
+      return broken(`the ${step} of ${id} is told to be ${String(each["commandId"])}, must be ${commandId}`)
+  }
+  const steps = told.map((each) => isObject(each) ? String(each["step"]) : "")
+  return expected.every((step) => steps.includes(step)) ? holds : broken(`${id} plans ${steps.join(", ")}, must be ${expected.join(", ")}`)
+}
+
+/** Holds what is told of a transfer to what was asked for it. */
+const recordVerdict = (state: State, { account, accountId }: Call, kind: Funds.Kind, told: unknown): Verdict => {
+  if (!isObject(told)) return broken(`no ${kind} is told`)
+  const id = String(told[idMembers[kind]])
+  const transfer = state.byId.get(id)
+  if (transfer === undefined || transfer.account !== account || transfer.wish.of !== kind)
+    return broken(`${id} is no ${kind} of this account`)
+  const expected: Json = {
+    accountId,
+    environment: custody.environment,
+    ...transfer.wish.of === "party_change" ? {} : { asset: "USDC", amountAtoms: transfer.wish.amountAtoms },
+    ...transfer.wish.of === "withdrawal" ? { destinationPartyId: transfer.wish.destinationPartyId } : {}
+  }
+  const other = Object.keys(expected).find((member) => told[member] !== expected[member])
+  if (other !== undefined) return broken(`${id} is told with ${other} ${String(told[other])}, must be ${String(expected[other])}`)
+  const { partyId } = told
+  if (kind !== "withdrawal" && partyId !== undefined && state.parties.get(String(partyId)) !== account) {
+    return broken(`${id} is told to be of ${String(partyId)}, which is no party of this account`)
+  }
+  return plannedVerdict(id, kind, accountId, told["plannedLedgerCommands"])
+}
+
+/** The answer to a confirmation: the transfer that it names, and a question just where it says so. */
+const confirmedVerdict = (state: State, call: Call, wish: Funds.Wish & { readonly kind: "initiate" | "complete" }, json: Json): Verdict => {
+  const { of: { id, kind } } = wish
+  const told = json[recordMembers[kind]]
+  const verdict = recordVerdict(state, call, kind, told)
+  if (verdict !== undefined) return verdict
+  const record = told as Json
+  if (id !== undefined && record[idMembers[kind]] !== id) return broken(`it is about ${String(record[idMembers[kind]])}, asked was ${id}`)
+  const isQuestion = json["status"] === "approval_required"
+  if (isQuestion !== (json["challenge"] !== undefined) || isQuestion !== (json["signingStep"] !== undefined))
+    return broken(`it is ${String(json["status"])}, and its question is another`)
+  if (!isQuestion && json["status"] !== record["status"])
+    return broken(`it says ${String(json["status"])} of a transfer that is ${String(record["status"])}`)
+  if (wish.kind === "initiate") {
+    const isOther = isQuestion && wish.signingStep !== undefined && json["signingStep"] !== wish.signingStep
+    return isOther ? broken(`it asks about ${String(json["signingStep"])}, expected was ${wish.signingStep}`) : holds
+  }
+  if (isQuestion) return broken("an approval is answered with a question")
+  return state.approved.has(answerOf(call.account, wish.proof)) ? holds : broken("an approval is acknowledged that no record has")
+}
+
+const pinsVerdict = ({ accountId }: Call, json: Json): Verdict => {
+  const isQuestion = json["status"] === "approval_required"
+  const isWhole = ["change", "credentialId", "challenge"].every((member) => (json[member] !== undefined) === isQuestion)
+  if (json["accountId"] !== accountId) return broken(`it is about ${String(json["accountId"])}`)
+  return isWhole ? holds : broken(`its pins are ${String(json["status"])}, and its question is another`)
+}
+
+const partyVerdict = (state: State, call: Call, json: Json): Verdict => {
+  const { accountId, change, partyId } = json
+  if (accountId !== call.accountId) return broken(`it is about ${String(accountId)}`)
+  if (partyId !== null && state.parties.get(String(partyId)) !== call.account)
+    return broken(`${String(partyId)} is no party of this account`)
+  return change === null ? holds : recordVerdict(state, call, "party_change", change)
+}
+
+const listVerdict = (state: State, call: Call, kind: "deposit" | "withdrawal", json: Json): Verdict => {
+  const rows = json[`${kind}s`]
+  if (!Array.isArray(rows)) return broken(`no list of ${kind}s is told`)
+  return rows.map((row) => recordVerdict(state, call, kind, row)).find((each) => each !== undefined)
+}
+
+const goodVerdict = (state: State, { call, wish }: Asked, json: Json): Verdict => {
+  switch (wish.kind) {
+    case "request": {
+      const verdict = recordVerdict(state, call, wish.of, json)
+      if (verdict !== undefined) return verdict
+      const { id, scope } = state.byId.get(String(json[idMembers[wish.of]]))!
+      return scope === call.scope ? holds : broken(`${id} was asked for under ${scope}`)
+    }
+    case "cancel": {
+      const id = String(json[idMembers[wish.of.kind]])
+      if (wish.of.id !== undefined && id !== wish.of.id) return broken(`it is about ${id}`)
+      return recordVerdict(state, call, wish.of.kind, json) ?? (state.canceled.has(id) ? holds : broken(`no record gives ${id} up`))
+    }
+    case "initiate":
+    case "complete":
+      return confirmedVerdict(state, call, wish, json)
+    case "look":
+      if (wish.of.kind === "party_change") return partyVerdict(state, call, json)
+      return json[idMembers[wish.of.kind]] === wish.of.id ? recordVerdict(state, call, wish.of.kind, json) : broken("it is about another")
+    case "list":
+      return listVerdict(state, call, wish.of, json)
+    case "beginPins":
+    case "finishPins":
+      return pinsVerdict(call, json)
+  }
+}
+
+/** Whether a wish names a transfer that its account has. */
+const isKnown = (state: State, { call: { account }, wish }: Asked): boolean => {
+  if (!("of" in wish) || typeof wish.of === "string") return false
+  const { id, kind } = wish.of
+  if (wish.kind === "look" && kind === "party_change") return true
+  return id === undefined ? (state.changesOf.get(account) ?? []).length > 0 : state.byId.get(id)?.account === account
+}
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+const answered = (state: State, { answer: { json, status, text }, call }: Answered): Verdict => {
+  const of = state.asked.get(call.id)
+  if (of === undefined) return holds
+  const what = `${call.method} ${call.target} with ${call.body} is answered ${status}`
+  if (status === 400 || status === 413 || status === 415) return broken(`${what}, and is a good request: ${text}`)
+  if (status === 404 && isKnown(state, of)) return broken(`${what}, and is about a transfer that there is: ${text}`)
+  if (status !== 200) return holds
+  if (!isObject(json)) return broken(`${what}: ${text}`)
+  const verdict = goodVerdict(state, of, json)
+  return verdict === undefined ? holds : broken(`${what}: ${verdict}: ${text}`)
+}
+
+export const moneyIsAsAsked: Property<State> = {
+  name: "money-is-as-asked",
+  invariant: "I5",
+  kind: "safety",
+  initial: () => ({
+    asked: new Map(),
+    requests: new Map(),
+    approving: new Map(),
+    givenUp: new Set(),
+    byId: new Map(),
+    changesOf: new Map(),
+    approved: new Set(),
+    canceled: new Set(),
+    parties: new Map()
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Asked":
+        if (!state.asked.has(seen.call.id) && Funds.isOfFunds(seen.call.target)) asked(state, seen.call)
+        return holds
+      case "Committed":
+        return committed(state, seen)
+      case "Answered":
+        return answered(state, seen)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/** What the venue tells an account of itself: money, positions, leverage and funding. Its orders are in `Orders.ts`. */
+import {
+  type Account,
+  type Balances,
+  type Dict,
+  type FundingHistory,
+  type Int,
+  type Leverage,
+  type Leverages,
+  type Market,
+  type Num,
+  type Position,
+  type PositionModeInfo,
+  Precise,
+  type Str,
+  type Strings
+} from "ccxt"
+import * as Description from "./Description.js"
+import { Prices } from "./Prices.js"
+
+export class Accounts extends Prices {
+  /** The one account that the API key belongs to. */
+  override async fetchAccounts(params: Dict = {}): Promise<Array<Account>> {
+    const info = this.asDict(await this.request("v1/api-keys/current", "private", "GET", params))
+    return [{ id: this.safeString(info["key"], "accountId"), type: "swap", code: "USDC", info }]
+  }
+
+  /** One position in each market: there is no hedging. */
+  override async fetchPositionMode(symbol: Str = undefined, _params: Dict = {}): Promise<PositionModeInfo> {
+    const info = symbol === undefined ? {} : (await this.loadMarket(symbol)).info
+    return { info, hedged: false }
+  }
+
+  override async fetchBalance(params: Dict = {}): Promise<Balances> {
+    await this.loadMarkets()
+    return this.parseBalance(await this.request("v2/balance", "private", "GET", params))
+  }
+
+  /** `total` is the equity, `free` what may back new orders. `used` is the difference of the two, to the last digit. */
+  override parseBalance(response: Dict): Balances {
+    const info: Dict = response["info"]
+    return this.safeBalance({
+      info: response,
+      timestamp: this.safeInteger(response, "timestamp"),
+      datetime: this.safeString(response, "datetime"),
+      [this.safeString(info, "asset", "USDC")]: {
+        total: this.safeString(info, "equity"),
+        free: this.safeString(info, "available")
+      }
+    })
+  }
+
+  /**
+   * Positions that are not flat. Margin is crossed: `collateral` is the account's whole equity, which every position stands on,
+   * and `marginRatio` what the account needs of it; at 1 it is liquidated. Both are read right behind the positions.
+   */
+  override async fetchPositions(symbols: Strings = undefined, params: Dict = {}): Promise<Array<Position>> {
+    await this.loadMarkets()
+    const only = symbols?.length === 1 ? { symbol: this.market(symbols[0]).symbol } : {}
+    const response = await this.request("v2/positions", "private", "GET", { ...only, ...params })
+    const positions = this.asList(response)
+    if (positions.length === 0) return []
+    const balance: Dict = this.asDict(await this.request("v2/balance", "private", "GET"))["info"]
+    const collateral = this.safeString(balance, "equity", "0")
+    const isPositive = Precise.stringGt(collateral, "0")
+    const marginRatio = isPositive ? Precise.stringDiv(this.safeString(balance, "maintenanceMargin"), collateral, 8) : undefined
+    return this.parsePositions(positions.map((position) => ({ ...position, collateral, marginRatio })), symbols)
+  }
+
+  override async fetchPositionsForSymbol(symbol: string, params: Dict = {}): Promise<Array<Position>> {
+    return await this.fetchPositions([symbol], params)
+  }
+
+  /** The position in one market; flat, it has 0 contracts and no side. */
+  override async fetchPosition(symbol: string, params: Dict = {}): Promise<Position> {
+    const [position] = await this.fetchPositions([symbol], params)
+    return position ?? this.parsePosition({ symbol: this.market(symbol).symbol, contracts: 0, info: {} })
+  }
+
+  override parsePosition(position: Dict, market?: Market): Position {
+    const symbol = this.safeSymbol(this.safeString(position, "symbol"), market)
+    const number = (name: string): Num => this.safeNumber(position, name)
+    return this.safePosition({
+      info: this.safeDict(position, "info", {}),
+      id: this.safeString(position, "id"),
+      symbol,
+      timestamp: this.safeInteger(position, "timestamp"),
+      datetime: this.safeString(position, "datetime"),
+      lastUpdateTimestamp: undefined,
+      hedged: false,
+      marginMode: "cross",
+      side: this.safeString(position, "side"),
+      contracts: number("contracts"),
+      contractSize: this.safeNumber(position, "contractSize", 1),
+      entryPrice: number("entryPrice"),
+      markPrice: number("markPrice"),
+      lastPrice: undefined,
+      notional: number("notional"),
+      leverage: number("leverage"),
+      collateral: number("collateral"),
+      initialMargin: number("initialMargin"),
+      initialMarginPercentage: number("initialMarginPercentage"),
+      maintenanceMargin: number("maintenanceMargin"),
+      maintenanceMarginPercentage: number("maintenanceMarginPercentage"),
+      marginRatio: number("marginRatio"),
+      unrealizedPnl: number("unrealizedPnl"),
+      realizedPnl: number("realizedPnl"),
+      liquidationPrice: number("liquidationPrice"),
+      stopLossPrice: undefined,
+      takeProfitPrice: undefined
+    })
+  }
+
+  /** What the account paid (negative) and received of funding, oldest first: of its latest 500 payments that the venue keeps. */
+  override async fetchFundingHistory(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<FundingHistory>> {
+    await this.loadMarkets()
+    const market = symbol === undefined ? undefined : this.market(symbol)
+    // The venue tells the newest first, and of all markets: what is wanted is chosen here.
+    const response = this.asDict(
+      await this.request(Description.fundingPaymentsPath, "private", "GET", {
+        accountId: await this.loadAccountId(),
+        ...this.listing(since, Description.maxListed),
+        ...params
+      })
+    )
+    return this.parseIncomes(this.safeList(response, "payments", []), market, since, limit)
+  }
+
+  override parseIncome(payment: Dict, market?: Market): FundingHistory {
+    const timestamp = this.safeInteger(payment, "occurredAtEpochMs")
+    const { id, settle, symbol } = this.safeMarket(this.safeString(payment, "marketId"), market)
+    return {
+      info: payment,
+      symbol,
+      code: settle,
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      id: `${id}.${this.safeString(payment, "sequence", "")}`,
+      amount: this.parseNumber(Precise.stringNeg(this.safeString(payment, "paid")))
+    }
+  }
+
+  /** The most leverage that counts in a market: what was set, or what the market allows. */
+  override async fetchLeverage(symbol: string, params: Dict = {}): Promise<Leverage> {
+    const market = await this.loadMarket(symbol)
+    const target = { accountId: await this.loadAccountId(), marketId: market.id, ...params }
+    return this.parseLeverage(this.asDict(await this.request(Description.leveragePath, "private", "GET", target)), market)
+  }
+
+  /** The most leverage that counts in each of these markets, or in all of them: one request for each. */
+  override async fetchLeverages(symbols: Strings = undefined, params: Dict = {}): Promise<Leverages> {
+    return await this.ofEach(symbols, (symbol) => this.fetchLeverage(symbol, params))
+  }
+
+  override parseLeverage(leverage: Dict, market?: Market): Leverage {
+    const most = this.safeNumber(leverage, "leverageX")
+    return { info: leverage, symbol: market?.symbol, marginMode: "cross", longLeverage: most, shortLeverage: most }
+  }
+}

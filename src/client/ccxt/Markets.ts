@@ -1,0 +1,241 @@
+/** What the venue tells anybody of its markets: their terms, books, fees and limits. */
+import {
+  type Dict,
+  ArgumentsRequired,
+  ExchangeNotAvailable,
+  functions,
+  type Int,
+  type LastPrice,
+  type LastPrices,
+  type LeverageTier,
+  type LeverageTiers,
+  type MarginMode,
+  type MarginModes,
+  type Market,
+  type MarketInterface,
+  type Num,
+  type OrderBook,
+  Precise,
+  type Status,
+  type Str,
+  type Strings,
+  type TradingFeeInterface,
+  type TradingFees
+} from "ccxt"
+import { Delivery } from "./Delivery.js"
+import * as Description from "./Description.js"
+
+export class Markets extends Delivery {
+  override describe(): Dict {
+    const base: Dict = super.describe()
+    const known: Dict = base["has"]
+    const has: Dict = {}
+    for (const name of Object.keys(known)) has[name] = false
+    for (const name of Description.served) has[name] = true
+    return this.deepExtend(base, {
+      id: "perpetuum",
+      name: "Perpetuum",
+      countries: [],
+      version: "v2",
+      rateLimit: 100,
+      pro: false,
+      hostname: "127.0.0.1:8080",
+      has,
+      urls: Description.urls,
+      api: Description.api,
+      features: Description.features,
+      requiredCredentials: { apiKey: true, secret: false },
+      precisionMode: functions.TICK_SIZE,
+      timeframes: {},
+      fees: { trading: { tierBased: false, percentage: true } },
+      options: Description.options
+    })
+  }
+
+  override async fetchTime(params: Dict = {}): Promise<Int> {
+    const response = this.asDict(await this.request("v2/time", "public", "GET", params))
+    return this.safeInteger(response, "timestamp")
+  }
+
+  /** `ok`, or `maintenance` while the venue starts, stops or recovers. */
+  override async fetchStatus(params: Dict = {}): Promise<Status> {
+    const told = (status: string, info: unknown): Status => ({ status, updated: undefined, eta: undefined, url: undefined, info })
+    try {
+      return told("ok", await this.request("readyz", "system", "GET", params))
+    } catch (error) {
+      if (!(error instanceof ExchangeNotAvailable)) throw error
+      return told("maintenance", error.message)
+    }
+  }
+
+  override async fetchMarkets(params: Dict = {}): Promise<Array<Market>> {
+    return this.parseMarkets(await this.request("v2/markets", "public", "GET", params))
+  }
+
+  override parseMarket(market: Dict): Market {
+    const limits: Dict = market["limits"]
+    const range = (name: string) => ({
+      min: this.safeNumber(limits[name], "min"),
+      max: this.safeNumber(limits[name], "max")
+    })
+    return this.safeMarketStructure({
+      ...this.omit(market, ["limits", "precision"]),
+      subType: "linear",
+      index: false,
+      percentage: true,
+      tierBased: false,
+      feeSide: "quote",
+      marginModes: { cross: true, isolated: false },
+      precision: {
+        amount: this.safeNumber(market["precision"], "amount"),
+        price: this.safeNumber(market["precision"], "price")
+      },
+      limits: { leverage: range("leverage"), amount: range("amount"), price: range("price"), cost: range("cost") }
+    })
+  }
+
+  /** The book, with at most `limit` levels a side. The venue refuses more than 500. */
+  override async fetchOrderBook(symbol: string, limit: Int = undefined, params: Dict = {}): Promise<OrderBook> {
+    const market = await this.loadMarket(symbol)
+    const response = this.asDict(
+      await this.request("v2/markets/{symbol}/book", "public", "GET", {
+        symbol: market.symbol,
+        ...(limit === undefined ? undefined : { limit }),
+        ...params
+      })
+    )
+    const book = this.parseOrderBook(response, market.symbol, this.safeInteger(response, "timestamp"))
+    book.nonce = this.safeInteger(response, "nonce")
+    return book
+  }
+
+  /** Fees as the markets tell them: they are the same for every account. */
+  override async fetchTradingFees(_params: Dict = {}): Promise<TradingFees> {
+    await this.loadMarkets()
+    const fees: Record<string, TradingFeeInterface> = {}
+    for (const symbol of this.symbols) {
+      const market = this.market(symbol)
+      fees[symbol] = {
+        info: market.info,
+        symbol,
+        maker: market.maker,
+        taker: market.taker,
+        percentage: true,
+        tierBased: false
+      }
+    }
+    return fees
+  }
+
+  /** Maintenance tiers by notional. Each slice of the notional is charged its own tier's rate. */
+  override async fetchLeverageTiers(symbols: Strings = undefined, _params: Dict = {}): Promise<LeverageTiers> {
+    const tiers: Record<string, Array<LeverageTier>> = {}
+    for (const symbol of await this.chosen(symbols)) {
+      const market = this.market(symbol)
+      tiers[symbol] = this.parseMarketLeverageTiers(market.info, market)
+    }
+    return tiers
+  }
+
+  override parseMarketLeverageTiers(info: unknown, market?: Market): Array<LeverageTier> {
+    const details: Dict = this.safeDict(info, "market", {})
+    const tiers: Array<Dict> = this.safeList(details, "maintenanceMarginTiers", [])
+    const notional = (tier: Dict | undefined): Num => {
+      const atoms = this.safeString(tier, "notionalThresholdAtoms")
+      return atoms === undefined ? undefined : this.parseNumber(Precise.stringDiv(atoms, "1000000"))
+    }
+    // No position has a greater notional: so many of the base at the highest price. A tier beyond that is never reached, and empty.
+    const most = this.parseNumber(Precise.stringMul(this.safeString(details, "maxPositionQuantity"), this.safeString(details, "maxPrice")))
+    const ended = (from: Num): Num => most === undefined || from === undefined ? most : Math.max(most, from)
+    return tiers.map((tier, index) => ({
+      tier: index + 1,
+      symbol: market?.symbol,
+      currency: market?.settle,
+      minNotional: notional(tier),
+      maxNotional: notional(tiers[index + 1]) ?? ended(notional(tier)),
+      maintenanceMarginRate: this.parseNumber(Precise.stringDiv(this.safeString(tier, "maintenanceMarginBps"), "10000")),
+      maxLeverage: this.safeNumber(details, "maxLeverageX"),
+      info: tier
+    }))
+  }
+
+  /** What one order may say in each market, as it is now: the least and the most of amount, price, cost and leverage. */
+  override async fetchTradingLimits(symbols: Strings = undefined, params: Dict = {}): Promise<Dict> {
+    const limits: Dict = {}
+    for (const market of await this.fetchMarketsOf(symbols, params)) limits[market.symbol] = { info: market.info, limits: market.limits }
+    return limits
+  }
+
+  /** Margin is crossed in every market. */
+  override async fetchMarginModes(symbols: Strings = undefined, _params: Dict = {}): Promise<MarginModes> {
+    const modes: Record<string, MarginMode> = {}
+    for (const symbol of await this.chosen(symbols)) {
+      modes[symbol] = { info: this.market(symbol).info, symbol, marginMode: "cross" }
+    }
+    return modes
+  }
+
+  /** What was traded at last in each market, of one request for all of them; the venue tells neither when nor which side. */
+  override async fetchLastPrices(symbols: Strings = undefined, params: Dict = {}): Promise<LastPrices> {
+    const prices: Record<string, LastPrice> = {}
+    for (const { info, symbol } of await this.fetchMarketsOf(symbols, params)) {
+      const price = this.safeNumber(this.safeDict(info, "market"), "lastPrice")
+      prices[symbol] = {
+        symbol,
+        timestamp: undefined,
+        datetime: undefined,
+        // The venue says 0 before the first trade.
+        price: price === 0 ? undefined : price,
+        side: undefined,
+        info
+      }
+    }
+    return prices
+  }
+
+  // What every method needs.
+
+  /** Markets as they are now, not as they were when they were loaded. */
+  private async fetchMarketsOf(symbols: Strings, params: Dict): Promise<Array<MarketInterface>> {
+    const chosen = new Set(await this.chosen(symbols))
+    const markets: Array<MarketInterface> = []
+    for (const market of await this.fetchMarkets(params)) if (market !== undefined && chosen.has(market.symbol)) markets.push(market)
+    return markets
+  }
+
+  /** These markets' symbols, or all of them where none are named. */
+  protected async chosen(symbols: Strings): Promise<ReadonlyArray<string>> {
+    await this.loadMarkets()
+    return symbols === undefined ? this.symbols : symbols.map((symbol) => this.market(symbol).symbol)
+  }
+
+  /** What is read of each of these markets, by symbol: a request for each, a few at a time. The first that fails ends it. */
+  protected async ofEach<A>(symbols: Strings, read: (symbol: string) => Promise<A>): Promise<Record<string, A>> {
+    const chosen = [...await this.chosen(symbols)]
+    const found: Record<string, A> = Object.fromEntries(chosen.map((symbol) => [symbol, undefined])) as Record<string, never>
+    const next = chosen.values()
+    const reader = async (): Promise<void> => {
+      for (const symbol of next) found[symbol] = await read(symbol)
+    }
+    await Promise.all(Array.from({ length: Description.readsAtOnce }, reader))
+    return found
+  }
+
+  /** The query of a listing: the venue answers with at most 500 entries. */
+  protected listing(since: Int, limit: Int): Dict {
+    return {
+      ...(since === undefined ? undefined : { since }),
+      ...(limit === undefined ? undefined : { limit: Math.min(limit, Description.maxListed) })
+    }
+  }
+
+  protected async loadMarket(symbol: string): Promise<MarketInterface> {
+    await this.loadMarkets()
+    return this.market(symbol)
+  }
+
+  protected required(symbol: Str, method: string): string {
+    if (symbol === undefined) throw new ArgumentsRequired(`${this.id} ${method}() requires a symbol argument`)
+    return symbol
+  }
+}

@@ -1,0 +1,282 @@
+/** What the venue tells an account of its orders and trades. */
+import { type Dict, type Int, type Market, type MarketInterface, type Order, OrderNotFound, Precise, type Str, type Trade } from "ccxt"
+import { Accounts } from "./Accounts.js"
+import * as Description from "./Description.js"
+import { entryErrorName, refusedEarlier } from "./Refusals.js"
+
+export class Orders extends Accounts {
+  override async fetchOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
+    await this.loadMarkets()
+    const scope = symbol === undefined ? {} : { symbol: this.market(symbol).symbol }
+    const { clientOrderId, ...rest }: Dict = params
+    const orderId = await this.resolveId(id, clientOrderId)
+    const response = await this.request("v2/orders/{orderId}", "private", "GET", { orderId, ...scope, ...rest })
+    return this.parseOrder(this.asDict(response))
+  }
+
+  /** An order that is open now; any other is `OrderNotFound`. */
+  async fetchOpenOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
+    return await this.fetchOrderThatIs("open", id, symbol, params)
+  }
+
+  /** An order that was filled in full; any other is `OrderNotFound`. */
+  async fetchClosedOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
+    return await this.fetchOrderThatIs("closed", id, symbol, params)
+  }
+
+  private async fetchOrderThatIs(status: string, id: string, symbol: Str, params: Dict): Promise<Order> {
+    const order = await this.fetchOrder(id, symbol, params)
+    if (order.status === status) return order
+    throw new OrderNotFound(`${this.id} order ${order.id ?? id} is ${order.status ?? "unknown"}, not ${status}`)
+  }
+
+  override async fetchOrders(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Order>> {
+    return await this.listOrders(undefined, symbol, since, limit, params)
+  }
+
+  override async fetchOpenOrders(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Order>> {
+    return await this.listOrders("open", symbol, since, limit, params)
+  }
+
+  /** Orders that were filled in full. */
+  override async fetchClosedOrders(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Order>> {
+    return await this.listOrders("closed", symbol, since, limit, params)
+  }
+
+  /** Orders whose rest was cancelled, partly filled ones included. */
+  override async fetchCanceledOrders(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Order>> {
+    return await this.listOrders("canceled", symbol, since, limit, params)
+  }
+
+  override async fetchCanceledAndClosedOrders(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Order>> {
+    const ended = [
+      ...await this.listOrders("closed", symbol, since, limit, params),
+      ...await this.listOrders("canceled", symbol, since, limit, params)
+    ]
+    return this.filterBySinceLimit(this.sortBy(ended, "timestamp"), since, limit)
+  }
+
+  override async fetchMyTrades(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Trade>> {
+    await this.loadMarkets()
+    const market = symbol === undefined ? undefined : this.market(symbol)
+    const response = await this.request("v2/trades", "private", "GET", {
+      ...(market === undefined ? undefined : { symbol: market.symbol }),
+      ...this.listing(since, limit),
+      ...params
+    })
+    return this.parseTrades(this.asList(response), market, since, limit)
+  }
+
+  /**
+   * The fills of one order, oldest first: of those that the venue keeps. They are looked for among the account's own from the
+   * order's placement on, a request for each 500.
+   */
+  override async fetchOrderTrades(
+    id: string,
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Trade>> {
+    const order = await this.fetchOrder(id, symbol, params)
+    const market = this.market(order.symbol)
+    const found = new Map<string, Trade>()
+    let filled: Str = "0"
+    let from = order.timestamp ?? 0
+    while (Precise.stringLt(filled, this.numberToString(order.filled ?? 0))) {
+      const page = await this.fetchMyTrades(market.symbol, from, Description.maxListed)
+      for (const trade of page) {
+        if (trade.order !== order.id || trade.id === undefined || found.has(trade.id)) continue
+        found.set(trade.id, trade)
+        filled = Precise.stringAdd(filled, this.numberToString(trade.amount ?? 0))
+      }
+      const last = page.at(-1)?.timestamp
+      const isLast = page.length < Description.maxListed || last === undefined
+      if (isLast || (order.status !== "open" && last > (order.lastUpdateTimestamp ?? last))) break
+      if (last === from) {
+        for (const trade of await this.fillsBackTo(from, order, market)) if (trade.id !== undefined) found.set(trade.id, trade)
+        break
+      }
+      from = last
+    }
+    return this.filterBySinceLimit(this.sortBy([...found.values()], "timestamp"), since, limit)
+  }
+
+  /**
+   * An order's fills, read from the newest back to a time: where more of them are of one millisecond than an answer holds,
+   * so that reading on by time would not get beyond it.
+   */
+  private async fillsBackTo(sinceEpochMs: number, order: Order, market: MarketInterface): Promise<Array<Trade>> {
+    const accountId = await this.loadAccountId()
+    const trades: Array<Trade> = []
+    let cursor: string | undefined
+    do {
+      const page = this.asDict(
+        await this.request(Description.fillsPath, "private", "GET", {
+          accountId,
+          marketId: market.id,
+          limit: Description.maxPage,
+          ...(cursor === undefined ? undefined : { cursor })
+        })
+      )
+      const fills: Array<Dict> = this.safeList(page, "fills", [])
+      trades.unshift(...fills.filter((fill) => fill["orderId"] === order.id).map((fill) => this.parseFill(fill, market)).reverse())
+      const oldest = this.safeInteger(fills.at(-1), "executedAtEpochMs", 0)
+      cursor = oldest < sinceEpochMs ? undefined : this.safeString(page, "nextCursor")
+    } while (cursor !== undefined)
+    return trades
+  }
+
+  /** A fill of the native listing. */
+  private parseFill(fill: Dict, market: MarketInterface): Trade {
+    const timestamp = this.safeInteger(fill, "executedAtEpochMs")
+    return this.safeTrade({
+      info: fill,
+      id: this.safeString(fill, "tradeId"),
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      symbol: market.symbol,
+      order: this.safeString(fill, "orderId"),
+      type: undefined,
+      side: this.safeString(fill, "side"),
+      takerOrMaker: this.safeString(fill, "liquidity"),
+      price: this.safeString(fill, "price"),
+      amount: this.safeString(fill, "size"),
+      cost: this.safeString(fill, "notional"),
+      fee: { cost: this.safeString(fill, "fee"), currency: this.safeString(fill, "feeAsset") }
+    }, market)
+  }
+
+  /** Orders of both families, and the entries of batches. Where the whole native record is there, its exact strings are taken. */
+  override parseOrder(order: Dict, market?: Market): Order {
+    const info: Dict = this.safeDict(order, "info", order)
+    const isEntry = this.safeBool(order, "accepted") === false
+    if ("orderId" in order) {
+      return this.parseNativeOrder(order, this.safeMarket(this.safeString(order, "marketId"), market), isEntry)
+    }
+    return this.safeOrder({
+      info,
+      id: this.safeString(order, "id"),
+      clientOrderId: this.safeString(order, "clientOrderId"),
+      timestamp: this.safeInteger(order, "timestamp"),
+      datetime: this.safeString(order, "datetime"),
+      lastUpdateTimestamp: this.safeInteger(order, "lastUpdateTimestamp"),
+      symbol: this.safeSymbol(this.safeString(order, "symbol"), market),
+      type: this.safeString(order, "type"),
+      timeInForce: this.safeString(order, "timeInForce"),
+      postOnly: this.safeBool(order, "postOnly"),
+      reduceOnly: this.safeBool(order, "reduceOnly"),
+      side: this.safeString(order, "side"),
+      price: this.safeString(order, "price"),
+      average: this.safeString(order, "average"),
+      cost: this.safeString(order, "cost"),
+      amount: this.safeString(order, "amount"),
+      filled: this.safeString(order, "filled"),
+      remaining: this.safeString(order, "remaining"),
+      status: this.safeString(order, "status")
+    }, market)
+  }
+
+  private parseNativeOrder(order: Dict, market: MarketInterface, isRefused: boolean): Order {
+    const created = this.safeInteger(order, "createdAtEpochMs")
+    const amount = this.safeString(order, "quantity")
+    const filled = this.safeString(order, "filledQuantity")
+    const errorName = isRefused
+      ? { errorName: entryErrorName(this.safeString(order, "code", ""), this.safeString(order, "rejectionGuard")) }
+      : undefined
+    return this.safeOrder({
+      info: { ...order, ...errorName },
+      id: this.safeString(order, "orderId"),
+      clientOrderId: this.safeString(order, "clientOrderId"),
+      timestamp: created,
+      datetime: this.iso8601(created),
+      lastUpdateTimestamp: this.safeInteger(order, "updatedAtEpochMs"),
+      symbol: market.symbol,
+      type: this.safeString(order, "orderType"),
+      timeInForce: this.safeString(order, "timeInForce"),
+      postOnly: this.safeBool(order, "postOnly"),
+      reduceOnly: this.safeBool(order, "reduceOnly"),
+      side: this.safeString(order, "side"),
+      price: this.safeString(order, "price"),
+      average: this.safeString(order, "averageFillPrice"),
+      amount,
+      filled,
+      remaining: amount === undefined ? undefined : Precise.stringSub(amount, filled ?? "0"),
+      status: isRefused ? "rejected" : this.safeString(order, "status")
+    }, market)
+  }
+
+  private async listOrders(
+    status: string | undefined,
+    symbol: Str,
+    since: Int,
+    limit: Int,
+    params: Dict
+  ): Promise<Array<Order>> {
+    await this.loadMarkets()
+    const market = symbol === undefined ? undefined : this.market(symbol)
+    const response = await this.request("v2/orders", "private", "GET", {
+      ...(market === undefined ? undefined : { symbol: market.symbol }),
+      ...(status === undefined ? undefined : { status }),
+      ...this.listing(since, limit),
+      ...params
+    })
+    return this.parseOrders(this.asList(response), market, since, limit)
+  }
+
+  /** An order's id, where the caller has only its clientOrderId. */
+  protected async resolveId(id: string, clientOrderId: unknown): Promise<string> {
+    if (clientOrderId === undefined) return id
+    const accountId = await this.loadAccountId()
+    const target = { accountId, clientOrderId }
+    const found = this.asDict(await this.request("v1/accounts/{accountId}/outcomes", "private", "GET", target))
+    const orderId = this.safeString(found["order"], "orderId")
+    if (orderId === undefined) throw new OrderNotFound(`${this.id} there is no order ${String(clientOrderId)}`)
+    return orderId
+  }
+
+  /**
+   * The order that was placed under an idempotency key; undefined where the venue knows of none. A refusal is thrown again.
+   * For calls whose order is made of how things stand when they are made: a second one would be another order.
+   */
+  protected async placedUnder(idempotencyKey: unknown, symbol: string): Promise<Order | undefined> {
+    if (idempotencyKey === undefined) return undefined
+    const target = { accountId: await this.loadAccountId(), idempotencyKey }
+    const seen = this.asDict(await this.request("v1/accounts/{accountId}/outcomes", "private", "GET", target))
+    const [decision] = this.safeList(seen, "decisions", []) as Array<Dict>
+    const [entry] = this.safeList(decision, "entries", []) as Array<Dict>
+    if (entry === undefined) return undefined
+    if (entry["accepted"] !== true) throw refusedEarlier(this.id, entry)
+    return await this.fetchOrder(this.safeString(entry, "orderId", ""), symbol)
+  }
+}

@@ -1,0 +1,185 @@
+/** What the venue tells anybody of trading: tickers, marks, trades, open interest and funding. */
+import {
+  type Dict,
+  type FundingRate,
+  type FundingRateHistory,
+  type FundingRates,
+  type Int,
+  type Market,
+  type MarketInterface,
+  type OpenInterest,
+  type OpenInterests,
+  Precise,
+  type Str,
+  type Strings,
+  type Ticker,
+  type Tickers,
+  type Trade
+} from "ccxt"
+import * as Description from "./Description.js"
+import { Markets } from "./Markets.js"
+
+export class Prices extends Markets {
+  override async fetchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
+    const market = await this.loadMarket(symbol)
+    const response = await this.request("v2/markets/{symbol}/ticker", "public", "GET", { symbol: market.symbol, ...params })
+    return this.parseTicker(this.asDict(response), market)
+  }
+
+  override parseTicker(ticker: Dict, market?: Market): Ticker {
+    return this.safeTicker({ ...ticker, symbol: this.safeSymbol(this.safeString(ticker, "symbol"), market) }, market)
+  }
+
+  /** The tickers of these markets, or of all of them: one request for each. */
+  override async fetchTickers(symbols: Strings = undefined, params: Dict = {}): Promise<Tickers> {
+    return await this.ofEach(symbols, (symbol) => this.fetchTicker(symbol, params))
+  }
+
+  /** The best bid and offer of each market, absent where there is none. */
+  override async fetchBidsAsks(symbols: Strings = undefined, params: Dict = {}): Promise<Tickers> {
+    return await this.tickersWith(["bid", "bidVolume", "ask", "askVolume"], symbols, params)
+  }
+
+  /** Mark and index of each market, absent before the index is known. */
+  override async fetchMarkPrices(symbols: Strings = undefined, params: Dict = {}): Promise<Tickers> {
+    return await this.tickersWith(["markPrice", "indexPrice"], symbols, params)
+  }
+
+  override async fetchMarkPrice(symbol: string, params: Dict = {}): Promise<Ticker> {
+    const [ticker] = Object.values(await this.fetchMarkPrices([symbol], params))
+    return ticker!
+  }
+
+  /** Tickers that have nothing but these members and what says of which market and when they are. */
+  private async tickersWith(names: ReadonlyArray<string>, symbols: Strings, params: Dict): Promise<Tickers> {
+    return await this.ofEach(symbols, async (symbol) => {
+      const market = this.market(symbol)
+      const ticker = this.asDict(
+        await this.request("v2/markets/{symbol}/ticker", "public", "GET", { symbol: market.symbol, ...params })
+      )
+      const kept = ["symbol", "timestamp", "datetime", "info", ...names]
+      return this.parseTicker(Object.fromEntries(Object.entries(ticker).filter(([name]) => kept.includes(name))), market)
+    })
+  }
+
+  override async fetchOpenInterest(symbol: string, params: Dict = {}): Promise<OpenInterest> {
+    const market = await this.loadMarket(symbol)
+    const stats = await this.fetchStats(market, params)
+    return this.safeOpenInterest({
+      symbol: market.symbol,
+      // The library's former names for the two behind them.
+      baseVolume: this.safeNumber(stats, "openInterestAmount"),
+      quoteVolume: this.safeNumber(stats, "openInterestValue"),
+      openInterestAmount: this.safeNumber(stats, "openInterestAmount"),
+      openInterestValue: this.safeNumber(stats, "openInterestValue"),
+      timestamp: this.safeInteger(stats, "timestamp"),
+      datetime: this.safeString(stats, "datetime"),
+      info: stats
+    }, market)
+  }
+
+  /** The open interest of these markets, or of all of them: one request for each. */
+  override async fetchOpenInterests(symbols: Strings = undefined, params: Dict = {}): Promise<OpenInterests> {
+    return await this.ofEach(symbols, (symbol) => this.fetchOpenInterest(symbol, params))
+  }
+
+  /**
+   * `fundingRate` is that of the running interval as its samples stand now, charged at `fundingTimestamp`;
+   * `previousFundingRate` was charged at the end of the last one. Rates are fractions per `interval`; positive: longs pay.
+   */
+  override async fetchFundingRate(symbol: string, params: Dict = {}): Promise<FundingRate> {
+    const market = await this.loadMarket(symbol)
+    return this.parseStatsFunding(await this.fetchStats(market, params), market)
+  }
+
+  /** The funding rates of these markets, or of all of them: one request for each. */
+  override async fetchFundingRates(symbols: Strings = undefined, params: Dict = {}): Promise<FundingRates> {
+    return await this.ofEach(symbols, (symbol) => this.fetchFundingRate(symbol, params))
+  }
+
+  private parseStatsFunding(stats: Dict, market: MarketInterface): FundingRate {
+    const native: Dict = this.safeDict(stats, "info", {})
+    const number = (name: string): number => this.safeNumber(stats, name) ?? 0
+    const timestamp = number("timestamp")
+    const fundingTimestamp = number("nextFundingTimestamp")
+    const previousFundingTimestamp = fundingTimestamp - this.safeInteger(native, "fundingIntervalMs", 0)
+    const price = (name: string) => number(name) === 0 ? undefined : { [name]: number(name) }
+    return {
+      info: stats,
+      symbol: market.symbol,
+      // The venue says 0 before there were any.
+      ...price("markPrice"),
+      ...price("indexPrice"),
+      timestamp,
+      datetime: this.iso8601(timestamp) ?? "",
+      // What the venue calls the next rate is the running interval's; the library counts from the one that is charged next.
+      fundingRate: number("nextFundingRate"),
+      fundingTimestamp,
+      fundingDatetime: this.iso8601(fundingTimestamp) ?? "",
+      previousFundingRate: number("fundingRate"),
+      previousFundingTimestamp,
+      previousFundingDatetime: this.iso8601(previousFundingTimestamp) ?? "",
+      interval: this.safeString(stats, "interval", "")
+    }
+  }
+
+  /** Rates of ended intervals, oldest first. The venue keeps the latest 720 of a market and tells the latest 500. */
+  override async fetchFundingRateHistory(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<FundingRateHistory>> {
+    const market = await this.loadMarket(this.required(symbol, "fetchFundingRateHistory"))
+    // The venue tells the newest first, the library wants those from `since` on: then all have to be asked for.
+    const count = since === undefined ? limit : Description.maxListed
+    const response = this.asDict(
+      await this.request(Description.fundingPath, "public", "GET", {
+        marketId: market.id,
+        ...this.listing(since, count),
+        ...params
+      })
+    )
+    return this.parseFundingRateHistories(this.safeList(response, "intervals", []), market, since, limit)
+  }
+
+  override parseFundingRateHistory(interval: Dict, market?: Market): FundingRateHistory {
+    const timestamp = this.safeInteger(interval, "endedAtEpochMs")
+    return {
+      info: interval,
+      symbol: market?.symbol,
+      fundingRate: this.parseNumber(Precise.stringDiv(this.safeString(interval, "fundingRateE9"), "1000000000")),
+      timestamp,
+      datetime: this.iso8601(timestamp)
+    }
+  }
+
+  private async fetchStats(market: MarketInterface, params: Dict): Promise<Dict> {
+    return this.asDict(await this.request("v2/markets/{symbol}/stats", "public", "GET", { symbol: market.symbol, ...params }))
+  }
+
+  override async fetchTrades(
+    symbol: string,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Trade>> {
+    const market = await this.loadMarket(symbol)
+    const response = await this.request("v2/markets/{symbol}/trades", "public", "GET", {
+      symbol: market.symbol,
+      ...this.listing(since, limit),
+      ...params
+    })
+    return this.parseTrades(this.asList(response), market, since, limit)
+  }
+
+  override parseTrade(trade: Dict, market?: Market): Trade {
+    return this.safeTrade({
+      ...trade,
+      order: this.safeString(trade, "order"),
+      type: undefined,
+      symbol: this.safeSymbol(this.safeString(trade, "symbol"), market),
+      fee: this.safeDict(trade, "fee")
+    }, market)
+  }
+}

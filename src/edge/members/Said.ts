@@ -1,0 +1,33 @@
+/** What is said of members of requests and answers: in words, and in which unit. */
+
+/** What a number counts in, in both forms: the decimal, and whole atoms. */
+export type Unit = "price" | "size" | "money"
+
+/** By the member's name; where a name means several things, by that of what it stands in and its own: `Order.status`. */
+export type Said = Readonly<Record<string, string | readonly [Unit, string]>>
+
+const units: Readonly<Record<Unit, { readonly decimal: string; readonly atoms: string }>> = {
+  price: { decimal: "USDC for one unit of the underlying", atoms: "price atoms, 10^-`priceScale` USDC each" },
+  size: { decimal: "units of the underlying", atoms: "size atoms, 10^-`quantityScale` of the underlying each" },
+  money: { decimal: "USDC", atoms: "money atoms, 10^-6 USDC each" }
+}
+
+const atoms = "Atoms"
+
+/**
+ * Looks a member up in tables, the first that has it. `parents` are what it stands in, the nearest first: what is said of it there goes
+ * before what is said of it anywhere. `*Atoms` has the words of its decimal, with the other unit.
+ */
+export const look = (tables: ReadonlyArray<Said>, parents: ReadonlyArray<string>, name: string): string | undefined => {
+  const isAtoms = name.endsWith(atoms)
+  for (const each of isAtoms ? [name, name.slice(0, -atoms.length)] : [name]) {
+    for (const key of [...parents.map((parent) => `${parent}.${each}`), each]) {
+      const found = tables.find((said) => said[key] !== undefined)?.[key]
+      if (found === undefined) continue
+      if (typeof found === "string") return found
+      const [unit, text] = found
+      return `${text} In ${units[unit][isAtoms ? "atoms" : "decimal"]}.`
+    }
+  }
+  return undefined
+}

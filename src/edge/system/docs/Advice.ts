@@ -1,0 +1,101 @@
+/** What to do about each code and each guard: complete by its types, since a code or a guard without advice does not compile. */
+import type * as Envelopes from "../../http/Envelopes.js"
+
+type Code = (typeof Envelopes.codes)[Envelopes.Status][number]
+type Guard = typeof Envelopes.Guard.Type
+
+/** What to do about a code, whatever its guard. */
+export const ofCode: Readonly<Record<Code, string>> = {
+  invalid_request: "Correct what `safeMessage` names, and send it anew. Nothing was done, and the key was not used up.",
+  operation_not_available: "Do without it: this venue does not do this in its configuration.",
+  authorization_pending: "Wait `pollIntervalSeconds` and exchange again, until the owner has decided.",
+  slow_down: "Wait longer than `pollIntervalSeconds` and exchange again.",
+  access_denied: "Stop: the owner said no. Ask anew only when the owner wants it.",
+  grant_expired: "Begin anew with `POST /v1/agent-connect`: the owner did not decide in time, or the code was used.",
+  unauthorized:
+    "Send `Authorization: Bearer` with a key that may act; `apiKeyRejection` says what is wrong with this one. Of an owner: sign in again.",
+  passkey_assertion_invalid: "Ask for a new challenge and answer that one: each is good once and for five minutes.",
+  realtime_ticket_rejected: "Mint a new ticket with the key. After `rotated` or `revoked` find out who else presents your tickets.",
+  scope_missing: "Use a key with the scope: `trade` places and cancels, `read` reads.",
+  account_not_enabled: "Fund the account: it trades once it has been credited. A disabled one still reduces and cancels; ask the operator.",
+  passkey_required: "Have the owner do it with a passkey: no key may.",
+  not_found: "Read anew: it has ended, is forgotten, or is not this account's. A cancel that meets this has nothing left to cancel.",
+  market_not_found: "Take the name from `GET /v1/markets`, or from `GET /v2/markets` for `/v2`.",
+  account_not_found: "Use the account that the credential is of.",
+  route_not_found: "Look the path up here; `safeMessage` names the route that is nearly it.",
+  method_not_allowed: "Use one of the methods of the `allow` header.",
+  idempotency_key_conflict:
+    "The key was used with another body. Send the first body to hear its answer again, or a new key for a new request.",
+  client_order_id_in_use: "The name is an order's already. Look that order up; take a new name for a new order.",
+  index_stream_conflict: "Open a session anew, or go on with the batch that `nearest` says.",
+  last_passkey: "Add another passkey first.",
+  deposit_step_conflict: "Read the transfer anew and `initiate` what is due now.",
+  payload_too_large: "Send less: at most 64 KiB. Split a batch.",
+  unsupported_media_type: "Send `Content-Type: application/json`, in UTF-8.",
+  order_rejected: "Decided, and remembered under its key: change what the guard says, and send it under a new `Idempotency-Key`.",
+  deposit_rejected: "Change what the guard says, and ask anew.",
+  withdrawal_rejected: "Change what the guard says, and ask anew.",
+  rate_limited: "Wait the seconds of `Retry-After`, then repeat the same request with the same `Idempotency-Key` and `clientOrderId`.",
+  internal_error:
+    "A defect of the venue. Repeat the request with the same `Idempotency-Key`: it is carried out at most once. Tell the `requestId`.",
+  not_supported: "Leave the member out: nothing was done.",
+  engine_halted: "Wait until the halt ends, then repeat the same request with the same key. Reads go on.",
+  overloaded: "Nothing was done: wait a second and repeat the same request with the same key.",
+  starting: "The venue is replaying its journal: repeat the same request in a few seconds.",
+  dependency_unavailable: "Wait and repeat the same request with the same key; `dependency` says what is missing.",
+  snapshot_unavailable: "It is being made: repeat the same request in a few seconds."
+}
+
+/** What to do about a guard. */
+export const ofGuard: Readonly<Record<Guard, string>> = {
+  margin_insufficient:
+    "Order `nearest` or less, lower the leverage of other positions, cancel other orders, or deposit. `limit` is what would have "
+    + "backed the order, `actual` the initial margin that it would have needed; a `limit` below zero means "
+    + "that losses at once are larger than what is held.",
+  price_out_of_bounds: "Take a price between the market's bounds and on its grid: `nearest` is one; `limit` is the bound, or the step.",
+  quantity_out_of_bounds:
+    "Take a quantity between the market's bounds and on its grid: `nearest` is one; `limit` is the bound, or the step.",
+  price_band_exceeded: "Take a price inside the band around the mark: `nearest` is its edge.",
+  post_only_would_cross: "Take `nearest`, at which it rests, or leave `postOnly` out.",
+  reduce_only_would_increase: "Order `nearest` at most: `limit` is what the position leaves to close.",
+  open_order_limit: "Cancel some of the account's orders in this market first.",
+  position_limit: "Order `nearest` at most: positions and open orders of a side may come to `limit`.",
+  market_not_accepting: "Wait: `actual` is the market's status. Cancels work.",
+  session_cutoff: "Only reduce until the session has ended.",
+  no_liquidity: "Nobody is on the other side at this price; place a limit order, or take `nearest` as the worst price.",
+  leverage_out_of_bounds: "Set 1 to `limit`.",
+  trigger_invalid: "Put the trigger beyond the price that it is compared with: `limit` is that price, `nearest` the next that passes.",
+  fenced: "The identity was fenced and never acts: use a new one.",
+  already_seen: "The identity has acted: look its outcome up.",
+  expiry_passed: "Set `expiresAtEpochMs` ahead of now, and look at your clock: `limit` is the venue's time.",
+  position_stranded: "Operators: choose bounds with which every position can be closed; `nearest` is one.",
+  market_delisted: "The market is gone for good: trade another.",
+  index_out_of_order: "Feeds: send samples in the order in which they were seen.",
+  index_held: "Feeds: go on; a step waits until two later samples agree with it.",
+  notice_required: "Operators: announce for `nearest` or later.",
+  fees_insufficient: "Operators: move `nearest` at most.",
+  account_share: "The account has its part of the venue's tables: let orders end, then repeat the same request.",
+  passkey_registration_invalid: "Ask for options anew, and send what the browser makes of those.",
+  passkey_known: "This passkey is registered already: sign in with it.",
+  passkey_limit: "Remove a passkey first.",
+  key_limit: "Revoke a key first.",
+  user_codes_locked: "Wait a minute: too many wrong codes.",
+  ticket_families: "End tickets that nobody uses, or wait until they end.",
+  workload_token_rejected: "Operators: `safeMessage` says what is wrong with the token.",
+  amount_atoms_invalid: "Send `amountAtoms` as a whole number above 0, in 10^-6 USDC.",
+  asset_unsupported: "Only `USDC` is taken.",
+  amount_below_minimum: "Take `nearest`, the least amount.",
+  amount_above_limit: "Take less: an account has an upper bound.",
+  deposit_in_progress: "Finish or give up the deposit that is under way.",
+  withdrawable_insufficient: "Take `nearest` at most: the rest backs positions and orders.",
+  withdrawals_stopped: "Wait: the operator has stopped withdrawals.",
+  withdrawal_limit: "Finish or give up one of the withdrawals that are under way.",
+  transfer_in_progress: "Finish or give up the transfers that are under way.",
+  party_missing: "Bind a ledger party first.",
+  passkey_too_new: "Use an older passkey: a new one approves nothing for a day.",
+  passkey_not_pinned: "Have an older passkey approve this one first.",
+  ledger_declines: "See that the party that pays holds enough, and `initiate` again.",
+  fact_known: "Nothing to do: the ledger's fact was known.",
+  fact_conflict: "Operators: the ledger said two things of one step; look at the alarms.",
+  fact_out_of_bounds: "Operators: the ledger said what cannot be; look at the alarms."
+}

@@ -1,0 +1,52 @@
+/**
+ * Answers for the reference, from the exchanges that were recorded with a whole venue: what is shown is what was sent, but for secrets and
+ * for the ends of long lists. They lie beside the program; where they do not, the pages have none.
+ */
+import * as fs from "node:fs"
+import { packageFolder } from "./Package.js"
+
+interface Exchange {
+  readonly request: { readonly method: string; readonly target: string }
+  readonly response: { readonly status: number; readonly body: string }
+}
+
+/** Entries of a list that are shown: two, or one where that is too long. Most lines of an answer. */
+const entriesShown = [2, 1]
+const mostLines = 170
+
+const secret = /\b(pk_[a-z]+_[0-9a-f]+_|rt_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g
+
+const shortened = (value: unknown, entries: number): unknown => {
+  if (Array.isArray(value)) return value.slice(0, entries).map((each) => shortened(each, entries))
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member, entries)]))
+}
+
+/** A recorded body as it is shown; undefined where there is none, or it is too long to help. */
+const shown = (body: string): string | undefined => {
+  if (body === "") return undefined
+  const value: unknown = JSON.parse(body)
+  return entriesShown.map((entries) => JSON.stringify(shortened(value, entries), undefined, 2).replaceAll(secret, "$1..."))
+    .find((text) => text.split("\n").length <= mostLines)
+}
+
+/** Recorded exchanges, in the order in which they were sent. */
+const recorded = (): ReadonlyArray<Exchange> => {
+  const folder = new URL("fixtures/http/", packageFolder(import.meta.url))
+  if (!fs.existsSync(folder)) return []
+  const names = fs.readdirSync(folder).filter((name) => name.endsWith(".json"))
+  const inOrder = names.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
+  return inOrder.flatMap((name) => JSON.parse(fs.readFileSync(new URL(name, folder), "utf8")) as ReadonlyArray<Exchange>)
+}
+
+/** The recorded answer of an endpoint, pretty-printed; undefined where none was recorded. */
+export const samples = (): (method: string, path: string) => string | undefined => {
+  const exchanges = recorded().filter(({ response }) => response.status === 200)
+  return (method, path) => {
+    const pattern = new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`)
+    const found = exchanges.filter(({ request }) => request.method === method && pattern.test(request.target.split("?")[0]!))
+    // An answer with something in it tells more than an empty list.
+    const bodies = found.map(({ response }) => shown(response.body)).filter((body) => body !== undefined)
+    return bodies.find((body) => !/\[\]/.test(body)) ?? bodies[0]
+  }
+}

@@ -1,0 +1,119 @@
+/** The class asks as much as the venue's answers allow, and waits only where they say that nothing is left. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Allowance } from "../../src/client/ccxt/Allowance.js"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+
+const start = 1_700_000_000_000
+const headers = (limit: number, remaining: number, reset: number) => ({
+  "Ratelimit-Limit": `${limit}`,
+  "Ratelimit-Remaining": `${remaining}`,
+  "Ratelimit-Reset": `${reset}`
+})
+
+describe("what is left", () => {
+  test("holds nothing back before anything is known", () => {
+    const allowance = new Allowance()
+    expect(Array.from({ length: 1000 }, () => allowance.take(start)).every((waitMs) => waitMs === 0)).toBe(true)
+    allowance.hear({ "X-Request-Id": "req_1" }, start)
+    allowance.hear({ ...headers(600, 1, 60), "Ratelimit-Limit": "many" }, start)
+    expect([allowance.take(start), allowance.intervalMs]).toEqual([0, undefined])
+  })
+
+  test("is counted down by what is sent, and waited for once it is used up", () => {
+    const allowance = new Allowance()
+    allowance.hear(headers(600, 2, 20), start)
+    expect(allowance.intervalMs).toBe(100)
+    expect([allowance.take(start), allowance.take(start), allowance.take(start + 1)]).toEqual([0, 0, 19_999])
+    expect(allowance.take(start + 19_999)).toBe(1)
+    // A new window: all of the limit, before an answer has said so.
+    const taken = Array.from({ length: 601 }, () => allowance.take(start + 20_000))
+    expect([taken.filter((waitMs) => waitMs === 0).length, taken.at(-1)]).toEqual([600, 60_000])
+  })
+
+  test("is the least that answers of one window say, whichever comes first", () => {
+    const allowance = new Allowance()
+    allowance.hear(headers(10, 1, 60), start)
+    allowance.hear(headers(10, 5, 60), start + 900)
+    expect([allowance.take(start + 900), allowance.take(start + 900)]).toEqual([0, 59_100])
+    // One that was under way for half a window does not bring the old one back.
+    allowance.hear(headers(10, 9, 60), start + 61_000)
+    allowance.hear(headers(10, 0, 1), start + 62_000)
+    expect(allowance.take(start + 62_000)).toBe(0)
+  })
+
+  test("ends no earlier than the venue says of a window that was only expected", () => {
+    const allowance = new Allowance()
+    allowance.hear(headers(1, 0, 1), start)
+    expect([allowance.take(start), allowance.take(start + 1000)]).toEqual([1000, 0])
+    // The request was under way for 300 ms before the venue began the window with it.
+    allowance.hear(headers(1, 0, 60), start + 1300)
+    expect(allowance.take(start + 2000)).toBe(59_300)
+  })
+
+  test("is lowered by what is sent all the same, to nothing at most", () => {
+    const allowance = new Allowance()
+    allowance.hear(headers(10, 1, 60), start)
+    for (let count = 0; count < 3; count++) allowance.pass()
+    expect(allowance.take(start)).toBe(60_000)
+    expect(allowance.take(start + 60_000)).toBe(0)
+  })
+})
+
+describe("the class", () => {
+  let venue: ScriptedVenue
+  let exchange: Perpetuum
+  const waits: Array<number> = []
+  let atEpochMs = start
+
+  beforeAll(async () => {
+    venue = await ScriptedVenue.start()
+    exchange = new Perpetuum({ hostname: `127.0.0.1:${venue.port}`, apiKey: "pk_development_k_s", accountId: "acc_1" })
+    exchange.milliseconds = () => atEpochMs
+    exchange.sleep = (waitMs: number) => {
+      waits.push(waitMs)
+      atEpochMs += waitMs
+      return Promise.resolve()
+    }
+    // The library's own, which would spread calls over the minute, is asked for nothing.
+    exchange.throttler = undefined
+  })
+
+  afterAll(() => venue.stop())
+
+  const answered = (remaining: number, reset: number, limit = 600): Answer => ({
+    status: 200,
+    body: JSON.stringify({ timestamp: start }),
+    headers: { "ratelimit-limit": `${limit}`, "ratelimit-remaining": `${remaining}`, "ratelimit-reset": `${reset}` }
+  })
+  const key = () => exchange.request("v1/api-keys/current", "private", "GET")
+
+  test("waits for nothing while something is left, and tells the venue's own rate", async () => {
+    expect(exchange.enableRateLimit).toBe(true)
+    venue.script(answered(599, 60, 1200), answered(598, 60), answered(1, 60, 300), answered(0, 60, 300))
+    await exchange.fetchTime()
+    expect(exchange.rateLimit).toBe(100)
+    await key()
+    expect(exchange.rateLimit).toBe(100)
+    await key()
+    await key()
+    expect([exchange.rateLimit, waits]).toEqual([200, []])
+  })
+
+  test("waits until the window ends once nothing is left, but with no cancel and for no other's limit", async () => {
+    venue.script(answered(598, 60, 1200), answered(0, 60, 300), answered(299, 60, 300))
+    await exchange.fetchTime()
+    await exchange.request("v2/orders/cancel-all", "private", "POST")
+    expect(waits).toEqual([])
+    await key()
+    expect([waits, venue.seen.length]).toEqual([[60_000], 3])
+  })
+
+  test("never waits where its user has switched it off", async () => {
+    waits.length = 0
+    exchange.enableRateLimit = false
+    venue.script(answered(0, 60), answered(0, 60), answered(0, 60))
+    for (let count = 0; count < 3; count++) await key()
+    expect(waits).toEqual([])
+  })
+})

@@ -1,0 +1,142 @@
+/** An order's fills among more of the account's own than one answer holds, and what an amendment's failure leaves told. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+
+const symbol = "BTC/USDC:USDC"
+const start = 1_767_225_600_000
+
+const market = {
+  id: "BTC-USDC-PERP",
+  symbol,
+  base: "BTC",
+  quote: "USDC",
+  settle: "USDC",
+  type: "swap",
+  swap: true,
+  contract: true,
+  precision: { amount: 0.001, price: 0.1 },
+  limits: {},
+  info: {}
+}
+
+const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
+
+/** The account's trades, by their numbers. */
+const trade = (number: number, order: string, timestamp: number) => ({
+  id: `trd_${number}`,
+  timestamp,
+  datetime: new Date(timestamp).toISOString(),
+  symbol,
+  side: "buy",
+  takerOrMaker: "taker",
+  price: 100,
+  amount: 0.001,
+  cost: 0.1,
+  order,
+  info: {}
+})
+const fill = (number: number, orderId: string, executedAtEpochMs: number) => ({
+  tradeId: `trd_${number}`,
+  orderId,
+  side: "buy",
+  liquidity: "taker",
+  price: "100.0",
+  size: "0.001",
+  notional: "0.100000",
+  fee: "0.000050",
+  feeAsset: "USDC",
+  executedAtEpochMs
+})
+const order = (filled: number, lastUpdateTimestamp: number, status = "closed") => ({
+  id: "ord_1",
+  symbol,
+  timestamp: start,
+  lastUpdateTimestamp,
+  side: "buy",
+  amount: 10,
+  filled,
+  remaining: 10 - filled,
+  status,
+  info: {}
+})
+const many = <A>(count: number, make: (index: number) => A): ReadonlyArray<A> => Array.from({ length: count }, (_, index) => make(index))
+
+describe("an order's trades", () => {
+  let venue: ScriptedVenue
+  let exchange: Perpetuum
+
+  beforeAll(async () => {
+    venue = await ScriptedVenue.start()
+    exchange = new Perpetuum({
+      hostname: `127.0.0.1:${venue.port}`,
+      apiKey: "pk_development_k_s",
+      accountId: "acc_1",
+      enableRateLimit: false,
+      options: { maxAttempts: 1 }
+    })
+    venue.script(answered([market]))
+    await exchange.loadMarkets()
+  })
+
+  afterAll(() => venue.stop())
+
+  const numbers = async (): Promise<ReadonlyArray<string>> => (await exchange.fetchOrderTrades("ord_1", symbol)).map(({ id }) => id!)
+  const asked = () => venue.seen.slice(1).map(({ url }) => url)
+
+  test("are read on from page to page until all of them are there", async () => {
+    const first = many(500, (at) => trade(at, at % 250 === 0 ? "ord_1" : "ord_2", start + at))
+    // The second page begins with the last millisecond of the first.
+    venue.script(answered(order(0.003, start + 600)), answered(first), answered([first[499]!, trade(500, "ord_1", start + 600)]))
+    expect(await numbers()).toEqual(["trd_0", "trd_250", "trd_500"])
+    expect(asked()).toEqual([start, start + 499].map((since) => `/v2/trades?symbol=BTC%2FUSDC%3AUSDC&since=${since}&limit=500`))
+  })
+
+  test("end where the order ended, whatever the venue has forgotten of them", async () => {
+    venue.script(answered(order(0.003, start + 1)), answered(many(500, (at) => trade(at, at === 0 ? "ord_1" : "ord_2", start + at))))
+    expect(await numbers()).toEqual(["trd_0"])
+    venue.script(answered(order(0, start)))
+    expect(await numbers()).toEqual([])
+  })
+
+  test("of one millisecond are read from the newest back where they are more than an answer holds", async () => {
+    const fills = many(100, (at) => fill(700 - at, "ord_1", start))
+    venue.script(
+      answered(order(0.7, start)),
+      answered(many(500, (at) => trade(at, "ord_1", start))),
+      answered({ fills: [fill(701, "ord_2", start + 5), ...fills.slice(0, 99)], nextCursor: "next" }),
+      answered({ fills: [...fills.slice(99), fill(1, "ord_0", start - 1)], nextCursor: "more" })
+    )
+    const found = await exchange.fetchOrderTrades("ord_1", symbol)
+    expect(found).toHaveLength(600)
+    expect(found.find(({ id }) => id === "trd_700")).toMatchObject({ order: "ord_1", amount: 0.001, price: 100, fee: { cost: 0.00005 } })
+    expect(asked().slice(1)).toEqual([
+      "/v1/accounts/acc_1/fills?marketId=BTC-USDC-PERP&limit=100",
+      "/v1/accounts/acc_1/fills?marketId=BTC-USDC-PERP&limit=100&cursor=next"
+    ])
+  })
+
+  test("amendments that fail for good tell what was changed before", async () => {
+    const terms = { symbol, type: "limit", side: "buy", price: 100 } as const
+    const native = { orderId: "ord_1", marketId: "BTC-USDC-PERP", status: "open", quantity: "1.000", filledQuantity: "0.000" }
+    const halted = {
+      version: "external-rest-error/v1",
+      code: "engine_halted",
+      safeMessage: "Halted.",
+      retryable: true,
+      recoveryActions: []
+    }
+    venue.script(answered(native), { status: 503, body: JSON.stringify(halted) })
+    await expect(exchange.editOrders([{ ...terms, id: "ord_1" }, { ...terms, id: "ord_2" }])).rejects.toMatchObject({
+      name: "OnMaintenance",
+      edited: [{ id: "ord_1", status: "open" }]
+    })
+    // What cannot be sent is found before anything is.
+    venue.script()
+    await expect(exchange.editOrders([{ ...terms, id: "ord_1" }, { ...terms, id: "ord_2", price: 100.05 }])).rejects.toMatchObject({
+      name: "InvalidOrder",
+      nearest: "100.1"
+    })
+    expect(venue.seen).toEqual([])
+  })
+})
