@@ -71,8 +71,8 @@ const retries = html`<h2 id="idempotency">When to repeat, and under which key</h
     "Whatever changes something needs an `Idempotency-Key`: 1 to 255 visible ASCII characters, one for each thing that you want done, "
       + "in the scope of account and operation. Make it once, keep it with the request before you send it, and send the same "
       + "again when you repeat. "
-      + "The same key with the same body does nothing twice and gets the original answer, byte for byte but for `requestId`, with the header "
-      + "`Idempotent-Replayed: true`. With another body it is refused."
+      + "The same key with the same body does nothing twice and gets the original answer, byte for byte but for `requestId`, with the "
+      + "header `Idempotent-Replayed: true`. With another body it is refused."
   )
 }</p>
 <div class="scroll"><table><thead><tr><th>What came</th><th>What happened</th><th>What to do</th></tr></thead><tbody>${
