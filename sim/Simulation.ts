@@ -249,6 +249,7 @@ class Run {
       // Owners with a ledger wait for it: they are given a while longer.
       const endMs = this.world.elapsedMs() + mostMovingMs
       this.until("owners with a ledger", () => haveMoved() || this.world.elapsedMs() >= endMs, 2 * mostMovingMs)
+      if (options.funds !== undefined) this.endApart()
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
       this.until("the script", finished, script.endMs + healingBudgetMs)
@@ -271,6 +272,15 @@ class Run {
         if (clients.open) host.age(25 * hourMs)
       })
     }
+  }
+
+  /** Ends the workload at a moment at which nothing else happens: a script of this run then ends as it did, and not around an answer. */
+  private endApart(): void {
+    let isOver = false
+    this.world.plans.after(1, () => {
+      isOver = true
+    })
+    this.until("the end of the workload", () => isOver, callBudgetMs)
   }
 
   private beginOwners(options: NonNullable<World.World["options"]["owners"]>): ReadonlyArray<KeyHolder> {
