@@ -4,7 +4,6 @@
  * became of it before, and whether or not the journal takes it. Another id would be another command, which the ledger would do beside
  * the first.
  */
-import { Refusal } from "../../src/domain/Refusal.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
 import * as Funds from "../reading/Funds.js"
 import { custody } from "../world/SimBank.js"
@@ -39,14 +38,15 @@ const prepared = (state: State, { commandId, step, transfer: number }: CommandOf
     : broken(`${Funds.idOf(transfer.kind, number)} has its ${step} prepared under ${commandId}, must be ${expected}`)
 }
 
-type Committed = Observation & { readonly _tag: "Committed" }
+type Taken = Observation & { readonly _tag: "Taken" }
 
-const committed = ({ parties, transfers }: State, { decision, model, record: { command, sequence } }: Committed): void => {
-  if (decision.outcomes[0]?.refusal !== Refusal.none) return
+/** What is decided is to be record `sequence + 1`: that its block is durable may be seen behind what the venue does next. */
+const taken = ({ parties, transfers }: State, { answered, command, model, sequence }: Taken): void => {
+  if (answered !== undefined) return
   if (command.kind === "BindParty" && command.transfer >= 0) parties.set(command.transfer, command.partyId)
   if (command.kind !== "RequestDeposit" && command.kind !== "RequestWithdrawal" && command.kind !== "RequestPartyChange") return
   const accountId = `acc_${model.accounts[command.account]!.born.toString(36)}`
-  transfers.set(sequence * 64, { kind: kinds[command.kind], accountId })
+  transfers.set((sequence + 1) * 64, { kind: kinds[command.kind], accountId })
 }
 
 export const ledgerCommands: Property<State> = {
@@ -55,8 +55,7 @@ export const ledgerCommands: Property<State> = {
   kind: "safety",
   initial: () => ({ transfers: new Map(), parties: new Map() }),
   observe: (state, seen) => {
-    if (seen._tag === "Committed") committed(state, seen)
-    // What is offered and what is durable are told one after the other, but a transfer is prepared after it was durable.
+    if (seen._tag === "Taken") taken(state, seen)
     return seen._tag === "Offered" && seen.command.kind === "PrepareStep" ? prepared(state, seen.command) : holds
   }
 }
