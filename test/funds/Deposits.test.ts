@@ -88,16 +88,52 @@ const rows: ReadonlyArray<Row> = [
   { why: "the party is allocated, and nobody told", script: () => [on("allocate", { name: "drop_answer" })], ends: "ledger_confirmed" }
 ]
 
-describe.each(steps)("%s", (step) => {
-  test.each(rows)("$why: $ends", async ({ afterMs = 10_000, ends, script }) => {
+/** When the venue starts again in the life of a step: before its approval, as the ledger is asked, or when it has answered. */
+const points = ["never", "before", "between", "after"] as const
+type Point = (typeof points)[number]
+
+/** Confirms until it is over, the venue started again at a point of a step; what it has come to. */
+const confirmedThrough = async (bank: Bank, owner: Owner, id: string, step: Step, point: Point): Promise<string> => {
+  const approvals: Array<string> = []
+  const before = steps.indexOf(step)
+  let isDue = point !== "never"
+  const restartAt = async (here: Point, approved: number): Promise<void> => {
+    if (!isDue || here !== point || approvals.length !== approved) return
+    isDue = false
+    await bank.restart()
+  }
+  let status = ""
+  for (const until = bank.venue.epochMs + 1_800_000; bank.venue.epochMs < until;) {
+    await restartAt("before", before)
+    status = await owner.turn("deposit", id, approvals)
+    await restartAt("between", before + 1)
+    if (["ledger_confirmed", "rejected", "expired"].includes(status)) return status
+    await bank.venue.leap(10_000)
+    await restartAt("after", before + 1)
+  }
+  return status
+}
+
+/** Each fault of each step has one of the points; `MATRIX=all` takes all of them, which takes two minutes. */
+const matrix = steps.flatMap((step, at) =>
+  rows.flatMap((row, index) =>
+    points.filter((_, which) => process.env["MATRIX"] === "all" || which === (at + index) % points.length).map((point) => ({
+      ...row,
+      step,
+      point
+    }))
+  )
+)
+
+describe("a deposit", () => {
+  test.each(matrix)("$step, $why, started again $point: $ends", async ({ afterMs = 10_000, ends, point, script, step }) => {
     const bank = await Bank.open()
     await bank.script(script(step))
     const owner = await Owner.open(bank)
     const id = await owner.request("deposit", amountAtoms)
     await bank.venue.leap(30_000)
     await bank.give(await owner.party, amountAtoms)
-    const approvals: Array<string> = []
-    expect(await owner.confirm("deposit", id, approvals)).toBe(ends)
+    expect(await confirmedThrough(bank, owner, id, step, point)).toBe(ends)
     await bank.venue.leap(afterMs)
     const credited = ends === "ledger_confirmed" ? amountAtoms : 0
     expect(await owner.collateralAtoms).toBe(credited)
