@@ -8,10 +8,10 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { gzipSync } from "node:zlib"
+import { output } from "./build/Target.js"
 
 const source = "src/console"
-const given = process.argv.indexOf("--to")
-const target = path.join(given < 0 ? "dist" : process.argv[given + 1]!, "console")
+const target = path.join(output, "console")
 
 /** What everything that a first visit loads may come to, in bytes, compressed. */
 const mostBytes = 60_000

@@ -9,9 +9,9 @@ import { gzipSync } from "node:zlib"
 import * as Made from "../src/edge/system/docs/Made.js"
 import { documentFile, fileOf } from "../src/edge/system/docs/NodeWritten.js"
 import * as Page from "../src/edge/system/docs/Page.js"
+import { output } from "./build/Target.js"
 
-const given = process.argv.indexOf("--to")
-const target = path.join(given < 0 ? "dist" : process.argv[given + 1]!, "docs")
+const target = path.join(output, "docs")
 
 /** What a page may weigh, in bytes, as it is sent. */
 const mostBytes = 160_000

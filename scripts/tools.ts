@@ -4,9 +4,7 @@
  */
 import * as esbuild from "esbuild"
 import * as path from "node:path"
-
-const given = process.argv.indexOf("--to")
-const output = given < 0 ? "dist" : process.argv[given + 1]!
+import { output } from "./build/Target.js"
 
 esbuild.buildSync({
   entryPoints: ["venue", "replay", "signer", "ledger"].map((tool) => path.join(output, "src/cli", `${tool}.js`)),

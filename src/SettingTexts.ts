@@ -8,9 +8,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-
-/** Settings that nobody but their owner may read: of these only the length is said. */
-const secrets: ReadonlySet<string> = new Set(["SIGNER_SECRET", "SIGNER_TOKEN", "LEDGER_TOKEN", "OPERATOR_TOKEN"])
+import { secretSettings } from "./observe/SecretSettings.js"
 
 /** A setting is wrong. The message is for the operator as it is. */
 export class SettingRefused extends Data.TaggedError("SettingRefused")<{ readonly message: string }> {}
@@ -23,7 +21,7 @@ const withoutCredentials = (value: string): string => value.replace(/\/\/[^/@\s]
 
 const wasText = (name: string, value: string | undefined): string => {
   if (value === undefined || value === "") return "is not set"
-  if (secrets.has(name)) return `has ${value.length} ${value.length === 1 ? "character" : "characters"}`
+  if (secretSettings.includes(name)) return `has ${value.length} ${value.length === 1 ? "character" : "characters"}`
   const shown = withoutCredentials(value)
   return `is ${JSON.stringify(shown.length > mostCharacters ? `${shown.slice(0, mostCharacters)}...` : shown)}`
 }

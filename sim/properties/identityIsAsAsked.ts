@@ -59,8 +59,6 @@ interface State {
   readonly turnedDown: Map<string, string>
   /** Whether a command that something had proved found no room: its proof is spent, and no record tells of it. */
   isRoomless: boolean
-  /** The command of theirs that was taken last, by the sequence that it found: the next one that finds the same says that it got none. */
-  takenAt: number
   /** How many failed sign-ins each passkey may have been noted for. */
   readonly failures: Map<string, number>
 }
@@ -469,7 +467,6 @@ export const identityIsAsAsked: Property<State> = {
     sent: new Map(),
     turnedDown: new Map(),
     isRoomless: false,
-    takenAt: -1,
     failures: new Map()
   }),
   observe: (state, seen) => {
@@ -498,9 +495,7 @@ export const identityIsAsAsked: Property<State> = {
         state.isRoomless ||= !seen.taken && isOfIdentity(seen.command)
         return holds
       case "Taken":
-        // A journal without room refuses what the engine let through.
-        state.isRoomless ||= state.takenAt === seen.sequence || (seen.answered !== undefined && isOfIdentity(seen.command))
-        state.takenAt = isOfIdentity(seen.command) ? seen.sequence : -1
+        state.isRoomless ||= seen.answered !== undefined && isOfIdentity(seen.command)
         return holds
       case "Finished": {
         if (state.isRoomless) return holds

@@ -7,7 +7,6 @@
  */
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
-import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -20,6 +19,7 @@ import { Script } from "../ledger/development/Faults.js"
 import { opened } from "../ledger/development/NodeDevelopmentLedger.js"
 import { listen } from "../ledger/development/NodeLedgerServer.js"
 import { Ended, usage } from "./Exit.js"
+import { dataOf, named } from "./Options.js"
 import { runTool } from "./Tool.js"
 
 const failedCode = 1
@@ -33,14 +33,8 @@ const options = {
     CliOptions.withDescription("The port to listen on; 0 takes any free one"),
     CliOptions.withDefault(7575)
   ),
-  data: CliOptions.text("data").pipe(
-    CliOptions.withDescription("The directory of the ledger's file, ledger.sqlite (DATA_DIR, or ./data)"),
-    CliOptions.withFallbackConfig(Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")))
-  ),
-  script: CliOptions.text("script").pipe(
-    CliOptions.withDescription("A file with the faults that befall it, as JSON; what there is stands in src/ledger/README.md"),
-    CliOptions.optional
-  )
+  data: dataOf("The directory of the ledger's file, ledger.sqlite (DATA_DIR, or ./data)"),
+  script: named("script", "A file with the faults that befall it, as JSON; what there is stands in src/ledger/README.md")
 }
 
 const readScript = (file: string): Effect.Effect<Script, Ended> =>

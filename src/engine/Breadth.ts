@@ -45,8 +45,3 @@ export const beyondOneLook = (state: State, account: number): number => beyondOn
 
 /** The same for one that trades. */
 export const beyondOneTrade = (state: State, account: number): number => beyondOne(state, account, weightOfTrade(state, account))
-
-/** Begins a record's counting, or that of its command. */
-export const begin = ({ weighed }: State): void => {
-  if (weighed.size > 0) weighed.clear()
-}

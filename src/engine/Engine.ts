@@ -12,7 +12,6 @@ import { Refusal } from "../domain/Refusal.js"
 import { type Command, type Outcome, pack } from "../operations/Operations.js"
 import { Packed, refusedCode } from "../operations/Outcome.js"
 import * as Admission from "./Admission.js"
-import * as Breadth from "./Breadth.js"
 import { decide } from "./Deciders.js"
 import * as AutoClose from "./accounts/AutoClose.js"
 import * as Watch from "./accounts/Watch.js"
@@ -51,15 +50,13 @@ export class Engine extends OrderReads implements Reads {
     assert(atEpochMs >= state.atEpochMs, "times never go back")
     state.sequence = sequence
     state.atEpochMs = atEpochMs
-    state.met = 0
-    Breadth.begin(state)
+    state.beginMeeting()
     state.liquidating.begin()
     forget(state, atEpochMs)
     forgetKeys(state)
     Due.run(state, command.account)
     // What the venue's own orders have met is not what the command's may meet.
-    state.met = 0
-    Breadth.begin(state)
+    state.beginMeeting()
     if (state.capacity.reached !== undefined && Due.isWaiting(state)) state.capacity.reached("something fell due under a halt")
     const entries = decide(state, command)
     Watch.run(state)

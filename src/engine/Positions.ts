@@ -507,9 +507,8 @@ export class Positions {
     return { rows: new Uint8Array(rows.buffer), pastRows: new Uint8Array(this.pastNumbers.slice(0, this.count * pastRowNumbers).buffer) }
   }
 
-  /** Counts the markets of each account anew. */
+  /** Counts the markets of each account, whose rows come out of a dump without them. */
   countMarkets(accounts: Accounts): void {
-    for (let account = 0; account < accounts.count; account++) accounts.setMarkets(account, 0)
     for (let slot = 0; slot < this.count; slot++) accounts.setMarkets(this.account(slot), accounts.markets(this.account(slot)) + 1)
   }
 

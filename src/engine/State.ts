@@ -287,6 +287,12 @@ export class State extends Values {
     this.funds = new Funds(capacity.funds)
   }
 
+  /** Begins to count what a record meets, or its command. */
+  beginMeeting(): void {
+    this.met = 0
+    if (this.weighed.size > 0) this.weighed.clear()
+  }
+
   /** The position slot of a pair, made if need be, its account's margins up to date. */
   touchPosition(account: number, market: number): number {
     const before = this.positions.count

@@ -48,7 +48,7 @@ const copySnapshots = (from: Disk["Type"], to: Disk["Type"]): Effect.Effect<numb
   Effect.gen(function*() {
     const names = yield* Effect.catchIf(from.list(SnapshotStore.directory), isGone, () => Effect.succeed([]))
     let copied = 0
-    for (const name of names.filter((one) => /^[0-9]{20}\.(?:snap|step)$/.test(one))) {
+    for (const name of names.filter(SnapshotStore.isWhole)) {
       const path = `${SnapshotStore.directory}/${name}`
       const copy: Effect.Effect<number, DiskError, Scope.Scope> = Effect.gen(function*() {
         const file = yield* from.open(path, "read")

@@ -78,6 +78,9 @@ const namePattern = /^[0-9]{20}\.snap$/
 const stepPathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.step`
 const stepPattern = /^[0-9]{20}\.step$/
 
+/** Whether a file of the directory is a whole snapshot, or the state that a step began with. */
+export const isWhole = (name: string): boolean => namePattern.test(name) || stepPattern.test(name)
+
 /** Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. */
 export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
   SnapshotStore,

@@ -10,15 +10,13 @@ import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import { secretSettings } from "./SecretSettings.js"
 
 /** How it is said: `auto` is `pretty` at a terminal and `json` otherwise. */
 const formats = ["auto", "json", "pretty"] as const
 type Format = (typeof formats)[number]
 
 const setting: Config.Config<Format> = Config.literal(...formats)("LOG_FORMAT").pipe(Config.withDefault("auto" as const))
-
-/** Settings whose values nobody may read in a log. */
-const secretSettings = ["OPERATOR_TOKEN", "SIGNER_SECRET", "SIGNER_TOKEN", "LEDGER_TOKEN"] as const
 
 /** What a bearer, an API key, a session, a device code, a ticket or a secret of 256 bits looks like. */
 const credentials = /\bbearer\s+[^\s"',]+|(?<![A-Za-z0-9_-])(?:pk_[a-z]+_[A-Za-z0-9]{1,64}_|ses_|dvc_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/gi

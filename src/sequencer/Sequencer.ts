@@ -241,9 +241,9 @@ export class Sequencer {
       stages.inbox.record(begunAtNanos - offeredAtNanos)
       entries += entriesOf(command)
       const admitted = engine.admit(command, atEpochMs)
-      this.leaves.watch?.taken(command, engine.sequence, atEpochMs, admitted)
       const answered = admitted
         ?? (room === "all" || hasRoom(room, command) ? undefined : refuse(Refusal.journalFull, engine.sequence, atEpochMs))
+      this.leaves.watch?.taken(command, engine.sequence, atEpochMs, answered)
       if (answered !== undefined) {
         this.activity.answered(command, answered)
         this.release(answered, answer)

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { afterAll } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
 import { type DecodedEvent, decode } from "../../src/engine/EventLog.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
@@ -49,6 +50,19 @@ export interface Written {
 
 /** A new folder, which the caller removes. */
 export const newFolder = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "replay-"))
+
+/** Makes folders that go when the suite is over. */
+export const folders = (): () => string => {
+  const made: Array<string> = []
+  afterAll(() => {
+    for (const each of made) fs.rmSync(each, { recursive: true })
+  })
+  return () => {
+    const folder = newFolder()
+    made.push(folder)
+    return folder
+  }
+}
 
 /** Segments that a few dozen blocks fill. */
 const options = { segmentBytes: 64 * 1024, maxBlockBytes: 32 * 1024 }

@@ -33,15 +33,7 @@ import { labelled } from "./Labelled.js"
 import * as Recorded from "./Recorded.js"
 import { run } from "./Tool.js"
 
-const folders: Array<string> = []
-const folder = (): string => {
-  const made = Recorded.newFolder()
-  folders.push(made)
-  return made
-}
-afterAll(() => {
-  for (const made of folders) fs.rmSync(made, { recursive: true })
-})
+const folder = Recorded.folders()
 
 const drawn = (seed: number, steps: number): Recorded.RecordingEngine => {
   const recording = new Recorded.RecordingEngine()

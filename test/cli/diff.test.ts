@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import * as Diff from "../../src/cli/replay/Diff.js"
 import * as Verify from "../../src/cli/replay/Verify.js"
 import * as Ids from "../../src/domain/Ids.js"
@@ -19,15 +19,7 @@ import { labelled } from "./Labelled.js"
 import * as Recorded from "./Recorded.js"
 import { run } from "./Tool.js"
 
-const folders: Array<string> = []
-const folder = (): string => {
-  const made = Recorded.newFolder()
-  folders.push(made)
-  return made
-}
-afterAll(() => {
-  for (const made of folders) fs.rmSync(made, { recursive: true })
-})
+const folder = Recorded.folders()
 
 const { recording } = labelled(71, 500)
 const written = await Recorded.write(recording, folder())

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import * as Follow from "../../src/cli/replay/Follow.js"
 import * as StateAt from "../../src/cli/replay/StateAt.js"
 import * as Story from "../../src/cli/replay/Story.js"
@@ -22,15 +22,7 @@ import { run } from "./Tool.js"
 
 const everything: Story.Bounds = { from: 1, to: Number.MAX_SAFE_INTEGER, limit: 100_000 }
 
-const folders: Array<string> = []
-const folder = (): string => {
-  const made = Recorded.newFolder()
-  folders.push(made)
-  return made
-}
-afterAll(() => {
-  for (const made of folders) fs.rmSync(made, { recursive: true })
-})
+const folder = Recorded.folders()
 
 const verify = (from: string, invariantsEveryBlocks = 1_000) =>
   Effect.gen(function*() {

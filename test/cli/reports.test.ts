@@ -2,7 +2,7 @@
 import { ConfigProvider, type Console, Effect, Option } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import * as Journals from "../../scripts/fixtures/Journals.js"
 import * as Bundle from "../../src/cli/bundle/Bundle.js"
 import * as Collect from "../../src/cli/bundle/Collect.js"
@@ -24,15 +24,7 @@ import { Driver, parameters } from "../engine/drive.js"
 import { FundsDriver } from "../engine/FundsDriver.js"
 import * as Recorded from "./Recorded.js"
 
-const folders: Array<string> = []
-const folder = (): string => {
-  const made = Recorded.newFolder()
-  folders.push(made)
-  return made
-}
-afterAll(() => {
-  for (const made of folders) fs.rmSync(made, { recursive: true })
-})
+const folder = Recorded.folders()
 
 const usdc = (amount: number): number => amount * 1_000_000
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { NothingDone, OutcomeUnknown, Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { LossyProxy } from "./LossyProxy.js"
-import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+import { type Answer, answered, ScriptedVenue } from "./ScriptedVenue.js"
 
 const symbol = "BTC/USDC:USDC"
 const account = { accountId: "acc_1", apiKey: "pk_development_k_s" }
@@ -26,8 +26,6 @@ const failed = (status: number, code: string, retryable: boolean, headers: Reado
     occurredAtEpochMs: 1
   })
 })
-
-const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
 
 describe("a lost answer", () => {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "perpetuum-ccxt-"))

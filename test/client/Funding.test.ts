@@ -2,27 +2,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { afterAll, beforeAll } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
-import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
 
 const symbol = "BTC/USDC:USDC"
 const hourMs = 3_600_000
 const startEpochMs = 1_767_225_600_000
-
-const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
-
-const market = {
-  id: "BTC-USDC-PERP",
-  symbol,
-  base: "BTC",
-  quote: "USDC",
-  settle: "USDC",
-  type: "swap",
-  swap: true,
-  contract: true,
-  precision: { amount: 0.001, price: 0.1 },
-  limits: {},
-  info: {}
-}
 
 /** What the venue tells of the interval that ended so many hours after the start. */
 const interval = (hours: number, fundingRateE9: string) => ({ endedAtEpochMs: startEpochMs + hours * hourMs, fundingRateE9 })

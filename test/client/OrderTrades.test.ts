@@ -1,26 +1,10 @@
 /** An order's fills among more of the account's own than one answer holds, and what an amendment's failure leaves told. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
-import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
 
 const symbol = "BTC/USDC:USDC"
 const start = 1_767_225_600_000
-
-const market = {
-  id: "BTC-USDC-PERP",
-  symbol,
-  base: "BTC",
-  quote: "USDC",
-  settle: "USDC",
-  type: "swap",
-  swap: true,
-  contract: true,
-  precision: { amount: 0.001, price: 0.1 },
-  limits: {},
-  info: {}
-}
-
-const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
 
 /** The account's trades, by their numbers. */
 const trade = (number: number, order: string, timestamp: number) => ({

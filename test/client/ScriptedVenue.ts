@@ -17,6 +17,24 @@ export interface Seen {
   readonly body: string
 }
 
+/** An answer of a healthy venue. */
+export const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
+
+/** The market of these venues, as `/v2/markets` lists it. */
+export const market = {
+  id: "BTC-USDC-PERP",
+  symbol: "BTC/USDC:USDC",
+  base: "BTC",
+  quote: "USDC",
+  settle: "USDC",
+  type: "swap",
+  swap: true,
+  contract: true,
+  precision: { amount: 0.001, price: 0.1 },
+  limits: {},
+  info: {}
+}
+
 export class ScriptedVenue {
   /** Every request so far, oldest first. */
   readonly seen: Array<Seen> = []

@@ -178,14 +178,23 @@ export class Owner {
     return done.json.status
   }
 
-  /** Confirms until it is over, for so long; what it has come to. */
-  async confirm(kind: "deposit" | "withdrawal", id: string, approvals: Array<string> = [], minutes = 30): Promise<string> {
+  /** Confirms until it is over, for so long; what it has come to. `at` is called around each turn. */
+  async confirm(
+    kind: "deposit" | "withdrawal",
+    id: string,
+    approvals: Array<string> = [],
+    minutes = 30,
+    at: (point: "before" | "between" | "after") => Promise<void> = async () => {}
+  ): Promise<string> {
     let status = ""
     const until = this.bank.venue.epochMs + minutes * 60_000
     while (this.bank.venue.epochMs < until) {
+      await at("before")
       status = await this.turn(kind, id, approvals)
+      await at("between")
       if (["ledger_confirmed", "rejected", "expired"].includes(status)) return status
       await this.bank.venue.leap(10_000)
+      await at("after")
     }
     return status
   }

@@ -93,25 +93,15 @@ const points = ["never", "before", "between", "after"] as const
 type Point = (typeof points)[number]
 
 /** Confirms until it is over, the venue started again at a point of a step; what it has come to. */
-const confirmedThrough = async (bank: Bank, owner: Owner, id: string, step: Step, point: Point): Promise<string> => {
+const confirmedThrough = (bank: Bank, owner: Owner, id: string, step: Step, point: Point): Promise<string> => {
   const approvals: Array<string> = []
-  const before = steps.indexOf(step)
+  const approved = steps.indexOf(step) + (point === "before" ? 0 : 1)
   let isDue = point !== "never"
-  const restartAt = async (here: Point, approved: number): Promise<void> => {
+  return owner.confirm("deposit", id, approvals, 30, async (here) => {
     if (!isDue || here !== point || approvals.length !== approved) return
     isDue = false
     await bank.restart()
-  }
-  let status = ""
-  for (const until = bank.venue.epochMs + 1_800_000; bank.venue.epochMs < until;) {
-    await restartAt("before", before)
-    status = await owner.turn("deposit", id, approvals)
-    await restartAt("between", before + 1)
-    if (["ledger_confirmed", "rejected", "expired"].includes(status)) return status
-    await bank.venue.leap(10_000)
-    await restartAt("after", before + 1)
-  }
-  return status
+  })
 }
 
 /** Each fault of each step has one of the points; `MATRIX=all` takes all of them, which takes two minutes. */

@@ -1,17 +1,11 @@
 /** The command line of `npm run replay`. */
 import type * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
-import * as Config from "effect/Config"
+import { data, named } from "../Options.js"
 
 export const options = {
-  data: CliOptions.text("data").pipe(
-    CliOptions.withDescription("The venue's data directory (DATA_DIR, or ./data)"),
-    CliOptions.withFallbackConfig(Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")))
-  ),
-  bundle: CliOptions.text("bundle").pipe(
-    CliOptions.withDescription("An incident bundle to replay, in place of a data directory"),
-    CliOptions.optional
-  ),
+  data,
+  bundle: named("bundle", "An incident bundle to replay, in place of a data directory"),
   diff: CliOptions.boolean("diff").pipe(
     CliOptions.withDescription("Holds the snapshots to replay, thing by thing; --diff SEQUENCE, the one there")
   ),
@@ -22,52 +16,23 @@ export const options = {
   verify: CliOptions.boolean("verify").pipe(
     CliOptions.withDescription("Replays everything and compares every digest, proves every snapshot, checks the invariants")
   ),
-  at: CliOptions.text("at").pipe(
-    CliOptions.withDescription("The state after a sequence, or at a time (ISO or epoch ms)"),
-    CliOptions.optional
-  ),
-  order: CliOptions.text("order").pipe(
-    CliOptions.withDescription(
-      "The life of an order: its id (ord_...), its clientOrderId, or an Idempotency-Key of what placed, changed or "
-        + "cancelled it; with --account where several accounts used the same"
-    ),
-    CliOptions.optional
-  ),
-  request: CliOptions.text("request").pipe(
-    CliOptions.withDescription(
-      "The record that decided a request, by the x-request-id of its answer (req_..._...); an id without a second part "
-        + "is of an answer that no record decided"
-    ),
-    CliOptions.optional
-  ),
-  account: CliOptions.text("account").pipe(
-    CliOptions.withDescription("The life of an account (acc_...); with --at only that account, with --order only its orders"),
-    CliOptions.optional
-  ),
-  market: CliOptions.text("market").pipe(
-    CliOptions.withDescription("The life of a market (BTC-USDC-PERP); with --at only that market"),
-    CliOptions.optional
-  ),
-  deposit: CliOptions.text("deposit").pipe(
-    CliOptions.withDescription("The life of a deposit, a withdrawal or a change of ledger party (dep_..., wdr_..., pch_...)"),
-    CliOptions.optional
-  ),
-  statement: CliOptions.text("statement").pipe(
-    CliOptions.withDescription("An account's statement (acc_...): opening balance, every fill, fee, funding and transfer, closing balance"),
-    CliOptions.optional
-  ),
+  at: named("at", "The state after a sequence, or at a time (ISO or epoch ms)"),
+  order: named("order", "The life of an order: its id (ord_...), its clientOrderId, or an Idempotency-Key of what placed, changed or "
+    + "cancelled it; with --account where several accounts used the same"),
+  request: named("request",
+    "The record that decided a request, by the x-request-id of its answer (req_..._...); an id without a second part "
+      + "is of an answer that no record decided"),
+  account: named("account", "The life of an account (acc_...); with --at only that account, with --order only its orders"),
+  market: named("market", "The life of a market (BTC-USDC-PERP); with --at only that market"),
+  deposit: named("deposit", "The life of a deposit, a withdrawal or a change of ledger party (dep_..., wdr_..., pch_...)"),
+  statement: named("statement",
+    "An account's statement (acc_...): opening balance, every fill, fee, funding and transfer, closing balance"),
   format: CliOptions.choice("format", ["csv", "json"]).pipe(
     CliOptions.withDescription("With --statement: how it is written"),
     CliOptions.withDefault("csv" as const)
   ),
-  from: CliOptions.text("from").pipe(
-    CliOptions.withDescription("Where a story or a statement begins: a sequence, or a time (ISO or epoch ms), both inclusive"),
-    CliOptions.optional
-  ),
-  to: CliOptions.text("to").pipe(
-    CliOptions.withDescription("Where it ends: a sequence, inclusive, or a time, exclusive"),
-    CliOptions.optional
-  ),
+  from: named("from", "Where a story or a statement begins: a sequence, or a time (ISO or epoch ms), both inclusive"),
+  to: named("to", "Where it ends: a sequence, inclusive, or a time, exclusive"),
   why: CliOptions.boolean("why").pipe(
     CliOptions.withDescription("With --order, --request and --account: what each refusal was decided from, as it was before that record")
   ),

@@ -1,5 +1,4 @@
 /** What is done with a data directory's journal. */
-import * as Prompt from "@effect/cli/Prompt"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -17,6 +16,7 @@ import * as Audit from "./Audit.js"
 import * as BundleTask from "./BundleTask.js"
 import * as JournalTasks from "./JournalTasks.js"
 import type * as Options from "./Options.js"
+import { beSure } from "./Sure.js"
 import * as Tail from "./Tail.js"
 
 /** Why a data directory's journal cannot be read, as a tool ends. */
@@ -48,22 +48,14 @@ export const info = (parsed: Options.Of<typeof Options.info>) =>
 
 const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue is running on this data directory" })
 
-const confirm = (sequence: number, dataDir: string) =>
-  Effect.gen(function*() {
-    if (!process.stdin.isTTY) return yield* usage("nobody can be asked here: --yes cuts without asking")
-    const sure = yield* Prompt.confirm({
-      message: `Give up everything from sequence ${sequence} on in ${dataDir}, for good?`,
-      initial: false
-    }).pipe(Effect.catchTag("QuitException", () => Effect.succeed(false)))
-    if (!sure) return yield* new Ended({ code: refusedCode, text: "nothing was cut" })
-  })
-
 /** Gives up everything from a sequence on. */
 export const cut = (parsed: Options.Of<typeof Options.cut>) =>
   Effect.gen(function*() {
     if (parsed.at < 1) return yield* usage("--at is a sequence, from 1")
     yield* onDisk(parsed.data, JournalTasks.unlocked)
-    if (!parsed.yes) yield* confirm(parsed.at, parsed.data)
+    if (!parsed.yes) {
+      yield* beSure(`Give up everything from sequence ${parsed.at} on in ${parsed.data}, for good?`, "cuts", "nothing was cut")
+    }
     yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))
 

@@ -1,5 +1,4 @@
 /** What an operator does about markets. */
-import * as Prompt from "@effect/cli/Prompt"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,6 +13,7 @@ import * as Format from "../replay/Format.js"
 import { against, asked, isDecimal, refusedCode, sayDone } from "./Against.js"
 import * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
+import { beSure } from "./Sure.js"
 
 /** Moves a market to another status. */
 export const marketStatus = (parsed: Options.Of<typeof Options.marketStatus>) =>
@@ -128,16 +128,6 @@ export const show = (parsed: Options.Of<typeof Options.marketShow>) =>
     ]))
   })
 
-const confirmDelisting = (marketId: string) =>
-  Effect.gen(function*() {
-    if (!process.stdin.isTTY) return yield* usage("nobody can be asked here: --yes delists without asking")
-    const sure = yield* Prompt.confirm({
-      message: `Delist ${marketId} at once and close every position in it, for good?`,
-      initial: false
-    }).pipe(Effect.catchTag("QuitException", () => Effect.succeed(false)))
-    if (!sure) return yield* new Ended({ code: refusedCode, text: "nothing was done" })
-  })
-
 /** Delists a market, or withdraws that. */
 export const delist = (parsed: Options.Of<typeof Options.delist>) =>
   Effect.gen(function*() {
@@ -149,7 +139,9 @@ export const delist = (parsed: Options.Of<typeof Options.delist>) =>
     }
     const atEpochMs = at === undefined ? undefined : Date.parse(at)
     if (atEpochMs !== undefined && !(atEpochMs > 0)) return yield* usage(`--at takes a time as 2026-03-01T12:00:00Z, and not ${at}`)
-    if (atEpochMs === undefined && !parsed.yes) yield* confirmDelisting(parsed.marketId)
+    if (atEpochMs === undefined && !parsed.yes) {
+      yield* beSure(`Delist ${parsed.marketId} at once and close every position in it, for good?`, "delists", "nothing was done")
+    }
     yield* Effect.flatMap(against(parsed, (target, key) => Operator.delist(target, key, parsed.marketId, atEpochMs)), sayDone)
   })
 

@@ -2,19 +2,14 @@
 import * as Args from "@effect/cli/Args"
 import type * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
-import * as Config from "effect/Config"
 import * as Market from "../../domain/Market.js"
 import { flagNames } from "../../operations/accounts/SetAccountFlags.js"
+import { data, named } from "../Options.js"
 
 const url = CliOptions.text("url").pipe(
   CliOptions.withDescription("Where the venue listens"),
   CliOptions.withDefault("http://127.0.0.1:8080"),
   CliOptions.map((text) => text.replace(/\/+$/, ""))
-)
-
-const data = CliOptions.text("data").pipe(
-  CliOptions.withDescription("The venue's data directory (DATA_DIR, or ./data)"),
-  CliOptions.withFallbackConfig(Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")))
 )
 
 const key = CliOptions.text("key").pipe(
@@ -23,9 +18,6 @@ const key = CliOptions.text("key").pipe(
 )
 
 export const remote = { url, data, key }
-
-const named = (name: string, description: string) =>
-  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
 
 const marketId = Args.text({ name: "market" }).pipe(Args.withDescription("BTC-USDC-PERP"))
 
@@ -137,11 +129,8 @@ export const copy = {
 
 export const tail = {
   data,
-  account: CliOptions.text("account").pipe(CliOptions.withDescription("Only what concerns an account (acc_...)"), CliOptions.optional),
-  market: CliOptions.text("market").pipe(
-    CliOptions.withDescription("Only what concerns a market (BTC-USDC-PERP)"),
-    CliOptions.optional
-  ),
+  account: named("account", "Only what concerns an account (acc_...)"),
+  market: named("market", "Only what concerns a market (BTC-USDC-PERP)"),
   from: CliOptions.integer("from").pipe(
     CliOptions.withDescription("The first sequence; without it the last 20 records"),
     CliOptions.optional
@@ -154,7 +143,7 @@ export const tail = {
 
 export const audit = {
   data,
-  account: CliOptions.text("account").pipe(CliOptions.withDescription("Only what concerns an account (acc_...)"), CliOptions.optional),
+  account: named("account", "Only what concerns an account (acc_...)"),
   from: CliOptions.integer("from").pipe(CliOptions.withDescription("The first sequence"), CliOptions.withDefault(1)),
   follow: CliOptions.boolean("follow").pipe(CliOptions.withDescription("Goes on as records become durable, until interrupted"))
 }
@@ -173,10 +162,7 @@ export const bundle = {
   order: named("order", "In place of --from and --to: from an order's placement to its end. Its id (ord_...), its clientOrderId, or an "
     + "Idempotency-Key of what placed, changed or cancelled it"),
   account: named("account", "With --order: whose order it is (acc_...), where several accounts used the same name"),
-  redact: CliOptions.text("redact").pipe(
-    CliOptions.withDescription("Puts every text of all other accounts under pseudonyms (acc_...)"),
-    CliOptions.optional
-  )
+  redact: named("redact", "Puts every text of all other accounts under pseudonyms (acc_...)")
 }
 
 export const verifySolvency = {

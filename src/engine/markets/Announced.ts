@@ -53,29 +53,22 @@ export interface TouchedPart extends Touched {
 /** What is said of whom parameters would touch where that is not counted. */
 const uncounted: Touched = { underInitialMargin: none, underMaintenanceMargin: none }
 
-/** How many accounts came to a market, the insurance fund left out. */
-const cameTo = (state: State, market: MarketState): number => {
+/** Whether a record looks at all accounts that came to a market, the insurance fund left out. It asks no more of them than that takes. */
+const isCountable = (state: State, market: MarketState): boolean => {
+  const { capacity, positions } = state
   const fund = InsuranceFund.find(state)
-  const fundCame = fund !== none && state.positions.find(fund, market.index) !== none
-  return state.positions.heldCount(market.index) - (fundCame ? 1 : 0)
-}
-
-/** How often the accounts that came to a market count together, the insurance fund left out. */
-const weightOfAll = (state: State, market: MarketState): number => {
-  const { positions } = state
-  const fund = InsuranceFund.find(state)
-  let weight = 0
-  for (let at = 0; at < positions.heldCount(market.index); at++) {
+  const held = positions.heldCount(market.index)
+  let left = capacity.countedAtOnce ?? countedAtOnce
+  for (let at = 0; at < held && left >= 0; at++) {
     const account = positions.account(positions.heldSlot(market.index, at))
-    if (account !== fund) weight += Breadth.weightOf(state, account)
+    if (account !== fund) left -= Breadth.weightOf(state, account)
   }
-  return weight
+  return left >= 0
 }
 
 /** Whom parameters would touch at present marks, if that is few enough to be counted with a record. */
 const touchedAtOnce = (state: State, market: MarketState, next: Market.Parameters): Touched => {
-  const most = state.capacity.countedAtOnce ?? countedAtOnce
-  if (cameTo(state, market) > most || weightOfAll(state, market) > most) return uncounted
+  if (!isCountable(state, market)) return uncounted
   const { underInitialMargin, underMaintenanceMargin } = touched(state, market, next, 0, Number.POSITIVE_INFINITY)
   return { underInitialMargin, underMaintenanceMargin }
 }

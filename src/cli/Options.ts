@@ -1,0 +1,16 @@
+/** Options that several tools take. */
+import * as CliOptions from "@effect/cli/Options"
+import * as Config from "effect/Config"
+
+/** The directory that a tool works on, by default the venue's own. */
+export const dataOf = (description: string) =>
+  CliOptions.text("data").pipe(
+    CliOptions.withDescription(description),
+    CliOptions.withFallbackConfig(Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")))
+  )
+
+export const data = dataOf("The venue's data directory (DATA_DIR, or ./data)")
+
+/** A text that may be left out. */
+export const named = (name: string, description: string) =>
+  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
