@@ -48,7 +48,8 @@ import { Ledger } from "./ledger/Ledger.js"
 import { EventLoop, type Measured } from "./observe/EventLoop.js"
 import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
-import { Feed } from "./sequencer/Feed.js"
+import * as Feed from "./sequencer/Feed.js"
+import * as Live from "./sequencer/Live.js"
 import type * as Recent from "./sequencer/Recent.js"
 import type { RecoveryError } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
@@ -109,7 +110,7 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   /** The engine's state as it is now, not behind the barrier: for whoever watches the process from inside. */
   readonly reads: Reads
   /** Committed blocks, likewise. */
-  readonly feed: Feed["Type"]
+  readonly feed: Feed.Feed["Type"]
 }>() {}
 
 /** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
@@ -133,7 +134,7 @@ type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | Workloa
 const startingApplication = (
   settings: Layer.Layer<Edge.Settings>,
   readiness: Context.Tag.Service<typeof Readiness.Readiness>
-): Effect.Effect<Application, never, SecureRandom | PasskeyVerifier | WorkloadIdentity | Turns> => {
+): Effect.Effect<Edge.Streaming, never, SecureRandom | PasskeyVerifier | WorkloadIdentity | Turns> => {
   const empty = Engine.make({ orders: 1, idempotencyKeys: 1 })
   const nowhere = { submit: () => {} }
   return Edge.makeApplication.pipe(
@@ -143,6 +144,8 @@ const startingApplication = (
     Effect.provideService(Submit, nowhere),
     Effect.provideService(KeyUses.KeyUses, KeyUses.make(empty, nowhere)),
     Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
+    Effect.provideService(Live.Live, Live.none),
+    Effect.provideService(Feed.Feed, Feed.none),
     Effect.provideService(Metrics.Metrics, Metrics.make()),
     Effect.provide(IndexWatch.layer),
     Effect.provideService(Readiness.Readiness, readiness)
@@ -286,6 +289,24 @@ const settingsOf = (options: Options, port: number): Layer.Layer<Edge.Settings> 
     affiliateEnabled: options.affiliateEnabled
   })
 
+/** What the journal's end was found to be, where it was no whole write. */
+const tellTorn = ({ opened: { torn } }: Context.Tag.Service<typeof Journal>): Effect.Effect<void> =>
+  torn === undefined
+    ? Effect.void
+    : Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
+
+/** Once the writer has stopped no request under way can be answered any more, and none that comes: connections do not keep the process. */
+const cutting = (
+  writer: Context.Tag.Service<typeof Writer.Writer>,
+  readiness: Context.Tag.Service<typeof Readiness.Readiness>,
+  cut: () => void
+) =>
+  Effect.forkScoped(Effect.flatMap(writer.failure, () =>
+    Effect.sync(() => {
+      readiness.note("writer", "stopped")
+      cut()
+    })))
+
 const make = Effect.fnUntraced(function*(options: Options) {
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
@@ -295,6 +316,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const listener = yield* Listener
   const gate: Application = {
     handle: (request, reply) => application.handle(request, reply),
+    open: (request) => application.open(request),
     misframed: (reason, target) => application.misframed(reason, target)
   }
   const { address, connections, cut, port } = yield* Scope.extend(listener.serve(gate), listening)
@@ -309,10 +331,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     const reason = writer.trouble()
     return reason === undefined ? undefined : { dependency: "journal", reason }
   })
-  const { torn } = Context.get(writing, Journal).opened
-  if (torn !== undefined) {
-    yield* Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
-  }
+  yield* tellTorn(Context.get(writing, Journal))
   const sessions = Sessions.make(
     options.markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }]),
     state,
@@ -331,12 +350,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   )
 
   noteStart(readiness, writer.recovered, options)
-  // No request under way can be answered any more, and none that comes: their connections do not keep the process.
-  yield* Effect.forkScoped(Effect.flatMap(writer.failure, () =>
-    Effect.sync(() => {
-      readiness.note("writer", "stopped")
-      cut()
-    })))
+  yield* cutting(writer, readiness, cut)
   register(metrics, writer, state, connections, yield* EventLoop)
   const keyUses = KeyUses.make(state, submit)
   const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier))
@@ -362,7 +376,14 @@ const make = Effect.fnUntraced(function*(options: Options) {
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
   yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))
-  return Venue.of({ address, port, failure: writer.failure, recovered: writer.recovered, reads: state, feed: Context.get(writing, Feed) })
+  return Venue.of({
+    address,
+    port,
+    failure: writer.failure,
+    recovered: writer.recovered,
+    reads: state,
+    feed: Context.get(writing, Feed.Feed)
+  })
 })
 
 export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> => Layer.scoped(Venue, make(options))

@@ -20,8 +20,6 @@ export const granted: Exceptions = {
   "unused-export": [
     "Calls.nativeBody",
     "Determinism.resetFiberIds",
-    "EventLog.EventFields",
-    "EventLog.eventNames",
     "Fills.fillsKept",
     "Market.MaintenanceTier",
     "Options.intents",

@@ -42,7 +42,8 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   journal: [...vocabulary, holders],
   sequencer: [...vocabulary, "src/engine/", "src/journal/"],
   readmodel: [...vocabulary, ...wayIn, feed],
-  streams: [...vocabulary, ...wayIn, feed],
+  // It is told of records as they are decided, and reads what they changed.
+  streams: [...vocabulary, ...wayIn, feed, reads, "src/engine/EventLog.ts", "src/sequencer/Live.ts", "src/sequencer/EngineReads.ts"],
   ledger: [...vocabulary, ...wayIn, feed, holders],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],

@@ -10,6 +10,8 @@ import { assert } from "../domain/Assert.js"
 import { Marks } from "../domain/Marks.js"
 import * as Stages from "../domain/Stages.js"
 import { EngineReads } from "../sequencer/EngineReads.js"
+import { Feed } from "../sequencer/Feed.js"
+import { Live } from "../sequencer/Live.js"
 import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
@@ -36,6 +38,7 @@ import * as Router from "./http/Router.js"
 import * as RuntimePolicy from "./http/RuntimePolicy.js"
 import * as Slices from "./http/Slices.js"
 import * as RouteTable from "./RouteTable.js"
+import * as Sockets from "./socket/Sockets.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
 import { registerLedger } from "./system/LedgerStanding.js"
 import { settlements } from "./system/SettlementWatch.js"
@@ -68,6 +71,8 @@ type Needs =
   | EngineReads
   | Submit
   | Barrier
+  | Live
+  | Feed
   | Turns
   | SecureRandom
   | Readiness
@@ -172,8 +177,11 @@ const registerIndex = (services: Services): void => {
   )
 }
 
+/** An application with a stream. */
+export type Streaming = Required<Application>
+
 /** The application, on the clock, scheduler and logger of the fiber that makes it. */
-export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.gen(function*() {
+export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.gen(function*() {
   const state = yield* EngineReads
   const { submit } = yield* Submit
   const barrier = yield* Barrier
@@ -234,5 +242,14 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     return [endpoint.name, route.serve(services, endpoint, runtime)] as const
   })
   const router = Router.make(RouteTable.endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
-  return Cors.over(router, settings.corsOrigins, services.nextRequestId)
+  const stream = Sockets.make({
+    services,
+    live: yield* Live,
+    feed: yield* Feed,
+    handle: router.handle,
+    stage: readiness.state,
+    runtime,
+    random
+  })
+  return { ...Cors.over(router, settings.corsOrigins, services.nextRequestId), ...stream }
 })

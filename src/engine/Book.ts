@@ -61,6 +61,9 @@ const node = { parent: 1, children: 2 } as const
 /** Where the first node behind the roots is. */
 const rootsEnd = roots * nodeWords
 
+/** Told of a price of a side whose size has changed. */
+export type LevelWatch = (side: Order.Side, priceAtoms: number) => void
+
 export class Book {
   private readonly orders: Orders
 
@@ -82,6 +85,9 @@ export class Book {
   private bidLevels = 0
   private askLevels = 0
   private resting = 0
+
+  /** Told of every price whose size changes, while somebody watches this book. It is no part of the state. */
+  watch: LevelWatch | undefined = undefined
 
   constructor(orders: Orders) {
     this.orders = orders
@@ -119,6 +125,7 @@ export class Book {
     levelRows[row | level.tail] = slot
     levelRows[row | level.orders] = count + 1
     this.resting++
+    if (this.watch !== undefined) this.watch(orders.side(slot), priceAtoms)
   }
 
   /** Takes a resting order out, with whatever it has left; the pool's `remaining` stays as it is. */
@@ -132,6 +139,7 @@ export class Book {
     levelRows[row | level.orders] = count
     this.resting--
     orders.setLevel(slot, none)
+    if (this.watch !== undefined) this.watch(orders.side(slot), orders.priceAtoms(slot))
     if (count === 0) {
       this.removeLevel(orders.side(slot), at)
       return
@@ -155,6 +163,7 @@ export class Book {
     assert(sizeAtoms > 0 && sizeAtoms < orders.remaining(slot), "a reduced order keeps something to fill")
     orders.setRemaining(slot, orders.remaining(slot) - sizeAtoms)
     this.levelNumbers[at << totalShift | totalNumber]! -= sizeAtoms
+    if (this.watch !== undefined) this.watch(orders.side(slot), orders.priceAtoms(slot))
   }
 
   /** A word of a level. */

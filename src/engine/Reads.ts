@@ -24,6 +24,7 @@ import type { Awaited, LedgerOutcome, Transfer } from "./funds/Transfer.js"
 import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog.js"
 import type { Session } from "./identity/Sessions.js"
 import type { TicketFamily } from "./identity/Tickets.js"
+import type { LevelWatch } from "./Book.js"
 import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import { type BalanceChange, type CauseName, causes, type Place } from "./BalanceLog.js"
@@ -39,6 +40,7 @@ import type { Day } from "./Minutes.js"
 export type GrantView = Grant
 export type PasskeyView = Passkey
 export type TicketFamilyView = TicketFamily
+export { expiresAt as ticketExpiresAt, standingOf as ticketStandingOf } from "./identity/Tickets.js"
 export type SecurityEventView = SecurityEvent
 export type PartyView = Party
 /** Kinds of events that concern the security of an account. */
@@ -425,6 +427,8 @@ export interface Reads {
   readonly registrySequence: number
   /** The order if the venue remembers it and it is this account's. */
   readonly findOrder: (account: number, orderNumber: number) => OrderView | undefined
+  /** The account of an order that the venue remembers; -1 where it does not. */
+  readonly orderAccount: (orderNumber: number) => number
   /** Open orders of an account, oldest first; of one market unless `anyMarket`. */
   readonly openOrders: (account: number, market: number) => ReadonlyArray<OrderView>
   /** The account's remembered orders, newest first, older than an order number (`Infinity`: from the newest). */
@@ -477,6 +481,10 @@ export interface Reads {
   readonly preview: (account: number, entry: PlaceEntry, atEpochMs: number) => PreviewView
   /** At most `depth` levels a side. */
   readonly book: (market: number, depth: number) => BookView
+  /** Size atoms that rest at a price of a side; 0 for none. */
+  readonly levelSize: (market: number, side: Order.Side, priceAtoms: number) => number
+  /** Has somebody told of every price of a market's book whose size changes, from now on; nobody, where it is undefined. */
+  readonly watchLevels: (market: number, watch: LevelWatch | undefined) => void
   /** API key by `keyId`, or undefined. */
   readonly findApiKey: (keyId: string) => ApiKeyView | undefined
   /** An API key by the number under which it was issued; undefined once it is forgotten. */

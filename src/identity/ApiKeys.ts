@@ -68,7 +68,12 @@ export const identify = (
   const key = known === undefined ? recognise(header, keys, tokens) : keys.findApiKey(known.keyId)
   if (typeof key === "string") return key
   // A kept header is held to what the key is now.
-  if (key === undefined || known !== undefined && known.sha256 !== key.secretSha256) return "unknown"
+  return known !== undefined && known.sha256 !== key?.secretSha256 ? "unknown" : standing(key, atEpochMs)
+}
+
+/** A key if it may act at a time; otherwise why not. */
+export const standing = (key: ApiKeyView | undefined, atEpochMs: number): ApiKeyView | "unknown" | "revoked" | "expired" => {
+  if (key === undefined) return "unknown"
   if (key.revokedAtEpochMs > 0) return "revoked"
   return key.expiresAtEpochMs <= atEpochMs ? "expired" : key
 }

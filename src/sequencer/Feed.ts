@@ -44,15 +44,24 @@ export interface Standing extends Committed {
   readonly outcomes: ReadonlyArray<Outcome>
 }
 
+/** Looks at an engine that stands at its last record, whose events are the words of its log from a place on. */
+export type EachRecord = (engine: Engine, from: number) => void
+
 /** Why the journal cannot be read on. A reader may begin anew where it was. */
 export type ReadError = Unreadable | Unknown | DiskError | Diverged | CapacityTooSmall
 
 export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
   /** Blocks that hold `sequence` or a later one, oldest first. At the head it waits for the next; it never ends. */
   readonly from: (sequence: number) => Stream.Stream<Committed, ReadError>
-  /** The same, for readers that need the state: each runs an engine of its own all the time. */
-  readonly standingFrom: (sequence: number) => Stream.Stream<Standing, ReadError>
+  /**
+   * The same, for readers that need the state: each runs an engine of its own all the time. `each` is called behind every
+   * record from `sequence` on, while that engine stands at it.
+   */
+  readonly standingFrom: (sequence: number, each?: EachRecord) => Stream.Stream<Standing, ReadError>
 }>() {}
+
+/** Where nothing is committed. */
+export const none: Feed["Type"] = { from: () => Stream.never, standingFrom: () => Stream.never }
 
 /** A record and what it decided. */
 export interface Decided {
@@ -185,9 +194,14 @@ class Segments {
 }
 
 /** Runs a block again, compares what it decides, and lets other work in. */
-const rerun = (source: Source, engine: Engine, block: Block.Block): Effect.Effect<Standing, Diverged | CapacityTooSmall> =>
+const rerun = (
+  source: Source,
+  engine: Engine,
+  block: Block.Block,
+  each?: EachRecord
+): Effect.Effect<Standing, Diverged | CapacityTooSmall> =>
   Effect.gen(function*() {
-    const outcomes = yield* withinRoom(() => runBlock(engine, block))
+    const outcomes = yield* withinRoom(() => runBlock(engine, block, each))
     const diverged = divergence(engine, block)
     if (diverged !== undefined) return yield* diverged
     const { events } = engine.state
@@ -246,14 +260,17 @@ const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.Stream<A,
     Effect.map(Effect.acquireRelease(open, ({ close }) => close), ({ next }) => Stream.repeatEffect(next))
   )
 
-const standing = (source: Source, sequence: number): Stream.Stream<Standing, ReadError> =>
+const standing = (source: Source, sequence: number, each?: EachRecord): Stream.Stream<Standing, ReadError> =>
   stream(Effect.gen(function*() {
     const { capacity, head, journal, snapshots } = source
     const engine = yield* engineBefore(journal, snapshots, capacity, Math.min(sequence, head.durableSequence() + 1))
     const cursor = new Cursor(source, engine.sequence + 1)
+    const fromThere: EachRecord | undefined = each === undefined ? undefined : (at, from) => {
+      if (at.sequence >= sequence) each(at, from)
+    }
     const next: Effect.Effect<Standing, ReadError> = Effect.gen(function*() {
       const { block } = yield* cursor.next
-      const committed = yield* rerun(source, engine, block)
+      const committed = yield* rerun(source, engine, block, fromThere)
       return block.lastSequence < sequence ? yield* next : committed
     })
     return { next, close: cursor.leaveSegments }
@@ -262,7 +279,7 @@ const standing = (source: Source, sequence: number): Stream.Stream<Standing, Rea
 /** The feed of a source. */
 export const make = (source: Source): Feed["Type"] => ({
   from: (sequence) => stream(Effect.sync(() => new Reader(source, sequence))),
-  standingFrom: (sequence) => standing(source, sequence)
+  standingFrom: (sequence, each) => standing(source, sequence, each)
 })
 
 /**

@@ -166,10 +166,23 @@ export const divergence = (engine: Engine, block: Block.Block): Diverged | undef
   })
 }
 
-/** Runs a block's records: what each came to. The engine's events are those of the block, until the next. */
-export const runBlock = (engine: Engine, block: Block.Block): ReadonlyArray<Outcome> => {
-  engine.state.events.clear()
-  return block.records.map((record) => engine.apply(record.command, record.sequence, record.atEpochMs))
+/**
+ * Runs a block's records: what each came to. The engine's events are those of the block, until the next; `each` is told where
+ * in them those of the record begin at which the engine stands.
+ */
+export const runBlock = (
+  engine: Engine,
+  block: Block.Block,
+  each?: (engine: Engine, from: number) => void
+): ReadonlyArray<Outcome> => {
+  const { events } = engine.state
+  events.clear()
+  return block.records.map((record) => {
+    const from = events.length
+    const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
+    each?.(engine, from)
+    return outcome
+  })
 }
 
 /** As `runBlock`, and compares the digest of what was decided. */

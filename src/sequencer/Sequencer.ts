@@ -61,6 +61,8 @@ export interface Leaves {
   readonly stages: Stages
   /** Called once, when the writer has stopped for good. */
   readonly failed: (failure: Failure) => void
+  /** Called behind each record while the engine stands at it: what it decided are the words of the log from a place on. */
+  readonly decided?: (sequence: number, words: Float64Array, from: number, to: number) => void
   /**
    * Called when a block has been handed to the journal, with the events that it came to, which hold until this returns:
    * the engine stands at its last sequence.
@@ -251,7 +253,9 @@ export class Sequencer {
       }
       const sequence = engine.sequence + 1
       this.builder.add(sequence, atEpochMs, command)
+      const from = engine.state.events.length
       const outcome = engine.apply(command, sequence, atEpochMs)
+      this.leaves.decided?.(sequence, engine.state.events.words, from, engine.state.events.length)
       this.activity.answered(command, outcome)
       block.lastSequence = sequence
       block.waiting.push(() => answer(outcome))

@@ -16,6 +16,7 @@ import type { Versions } from "../operations/Versions.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Activity } from "./Activity.js"
 import * as Feed from "./Feed.js"
+import { Listeners, Live } from "./Live.js"
 import * as Recent from "./Recent.js"
 import { recover, type RecoveryError, type Step, StepNotKept } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
@@ -83,7 +84,7 @@ export const layer = <E = never>(
   options: Options,
   accept: Accept<E> = () => Effect.void
 ): Layer.Layer<
-  Writer | Submit | Barrier | EngineReads | Feed.Feed,
+  Writer | Submit | Barrier | EngineReads | Feed.Feed | Live,
   RecoveryError | E,
   Journal | SnapshotStore | Turns
 > => Layer.scopedContext(make(options, accept))
@@ -115,6 +116,10 @@ const headOf = (recent: Recent.Recent): Feed.Head => ({
       return Effect.sync(() => callOff())
     })
 })
+
+/** Lets what is waiting be done, the writer's turns among it. */
+const pauseOf = (turns: Context.Tag.Service<typeof Turns>): Effect.Effect<void> =>
+  Effect.async((resume) => turns.schedule(() => resume(Effect.void)))
 
 /** How long a graceful stop waits for what is sequenced to become durable. With the listener's drain it is over well within 10 s. */
 const drainMs = 5_000
@@ -202,8 +207,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     runtime
   })
   const recent = new Recent.Recent({ ...Recent.defaultBounds, ...options.feed }, engine.sequence)
-  /** Lets what is waiting be done, the writer's turns among it. */
-  const pause = Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))
+  const listeners = new Listeners()
+  const pause = pauseOf(turns)
 
   const sequencer = new Sequencer.Sequencer({
     engine,
@@ -216,6 +221,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
       failed = true
       Deferred.unsafeDone(failure, Effect.succeed(why))
     },
+    decided: (sequence, words, from, to) => listeners.decided(sequence, words, from, to),
     built: (block, events) => {
       recent.take(block, events)
       timers.arm()
@@ -223,6 +229,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     },
     committed: (lastSequence) => {
       recent.commit(lastSequence)
+      listeners.committed(lastSequence)
       snapshotting.committed(lastSequence)
     },
     watch: options.watch,
@@ -231,17 +238,14 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   // Armed by the first block: the record of the start comes before all that is due.
   const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)
 
+  const isUnchanged = (): boolean => engine.sequence === 0 || engine.sequence === fromSequence && records === 0
   yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => {
-      if (failed) return Effect.void
-      return timers.stop.pipe(
+    Effect.suspend(() =>
+      failed ? Effect.void : timers.stop.pipe(
         Effect.zipRight(drained(sequencer, failure)),
-        Effect.zipRight(Effect.suspend(() => {
-          if (failed || engine.sequence === 0 || engine.sequence === fromSequence && records === 0) return Effect.void
-          return lastSnapshot(snapshotting.last(sequencer.headDigest))
-        }))
+        Effect.zipRight(Effect.suspend(() => failed || isUnchanged() ? Effect.void : lastSnapshot(snapshotting.last(sequencer.headDigest))))
       )
-    })
+    )
   )
 
   return Context.make(Writer, {
@@ -257,6 +261,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
       durableSequence: () => sequencer.durableSequence
     }),
     Context.add(EngineReads, engine),
+    Context.add(Live, { listen: (listening) => listeners.listen(listening) }),
     Context.add(Feed.Feed, Feed.make({ journal, snapshots, capacity: options.capacity, head: headOf(recent), pause }))
   )
 })

@@ -409,6 +409,19 @@ export class FakeEngine implements Reads {
     return { ...balance, account, accountId: this.accountId(account) }
   }
 
+  orderAccount(orderNumber: number): number {
+    return this.accounts.findIndex((_, account) => this.findOrder(account, orderNumber) !== undefined)
+  }
+
+  levelSize(_market: number, side: 0 | 1, priceAtoms: number): number {
+    const levels = side === 0 ? this.levels.bids : this.levels.asks
+    return levels.find(([price]) => price === priceAtoms)?.[1] ?? 0
+  }
+
+  watchLevels(): void {
+    // Its book does not change by itself.
+  }
+
   book(_market: number, depth: number): BookView {
     return { bids: this.levels.bids.slice(0, depth), asks: this.levels.asks.slice(0, depth) }
   }

@@ -19,6 +19,8 @@ import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
 import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
+import * as Feed from "../../src/sequencer/Feed.js"
+import * as Live from "../../src/sequencer/Live.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
@@ -174,6 +176,8 @@ const applicationOf = (
     Layer.succeed(SecureRandom, bytes()),
     Layer.succeed(Assets, options.assets),
     NodeTurns.layer,
+    Layer.succeed(Live.Live, Live.none),
+    Layer.succeed(Feed.Feed, Feed.none),
     Layer.succeed(Readiness.Readiness, readiness),
     Metrics.layer,
     IndexWatch.layer,

@@ -1,5 +1,6 @@
 /**
- * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
+ * The real engine behind the edge, with a sequencer that decides at once and a journal that is durable at once, or when a test
+ * says so.
  * No ledger is driven. Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
 import { createHash } from "node:crypto"
@@ -7,22 +8,25 @@ import * as Funds from "../../src/funds/Funds.js"
 import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
-import { Clock, type Context, Effect, Layer, Logger, Runtime } from "effect"
+import { Clock, type Context, Effect, Layer, Logger, Runtime, Stream } from "effect"
 import type { Environment } from "../../src/domain/Environment.js"
 import type * as Market from "../../src/domain/Market.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
-import type { Application, Response } from "../../src/edge/http/Listener.js"
+import type { Response } from "../../src/edge/http/Listener.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
 import * as Readiness from "../../src/edge/http/Readiness.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { Capacity } from "../../src/engine/State.js"
+import type { Block } from "../../src/journal/Block.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import * as Feed from "../../src/sequencer/Feed.js"
+import { Listeners, Live } from "../../src/sequencer/Live.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
 import { type AnyGiven, completeAny } from "../engine/commands.js"
 import { parameters } from "../engine/drive.js"
@@ -56,8 +60,15 @@ export class LiveVenue {
   private drawn = 0
   /** Records applied since the harness was made. */
   records = 0
-  private application: Application
+  application: Edge.Streaming
   private keys = 0
+  private listeners = new Listeners()
+  /** Who waits for a sequence to be durable. */
+  private waiting: Array<{ readonly sequence: number; readonly callback: () => void }> = []
+  /** The last durable sequence, while a test holds the disk up. */
+  private heldAt: number | undefined
+  /** Every record, for whoever reads the journal. */
+  private readonly journal: Array<{ readonly command: Command; readonly atEpochMs: number }> = []
 
   /** What is known in the process of how keys are used. */
   keyUses: Context.Tag.Service<KeyUses.KeyUses>
@@ -69,10 +80,11 @@ export class LiveVenue {
   }
 
   /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
-  private started(): Application {
+  private started(): Edge.Streaming {
     const { affiliateEnabled = false, environment = "development", workloads = unbound } = this.options
     const readiness = Readiness.make()
     readiness.set("ready")
+    this.listeners = new Listeners()
     const indexWatch = IndexWatch.make()
     const way = indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })
     this.keyUses = KeyUses.make(this.engine, way)
@@ -83,9 +95,14 @@ export class LiveVenue {
       Layer.succeed(EngineReads, this.engine),
       Layer.succeed(Submit, way),
       Layer.succeed(Barrier, {
-        whenDurable: (_sequence, callback) => callback(),
-        durableSequence: () => this.engine.sequence
+        whenDurable: (sequence, callback) => {
+          if (sequence <= this.durableSequence) callback()
+          else this.waiting.push({ sequence, callback })
+        },
+        durableSequence: () => this.durableSequence
       }),
+      Layer.succeed(Live, { listen: (listening) => this.listeners.listen(listening) }),
+      Layer.succeed(Feed.Feed, { ...Feed.none, standingFrom: (sequence, each) => this.rerun(sequence, each) }),
       NodePasskeyVerifier.layer,
       Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
@@ -144,7 +161,47 @@ export class LiveVenue {
     const admitted = this.engine.admit(command, this.atEpochMs)
     if (admitted !== undefined) return admitted
     this.records++
-    return this.engine.apply(command, this.engine.sequence + 1, this.atEpochMs)
+    const { events } = this.engine.state
+    events.clear()
+    this.journal.push({ command, atEpochMs: this.atEpochMs })
+    const outcome = this.engine.apply(command, this.engine.sequence + 1, this.atEpochMs)
+    this.listeners.decided(outcome.sequence, events.words, 0, events.length)
+    if (this.heldAt === undefined) this.listeners.committed(outcome.sequence)
+    return outcome
+  }
+
+  get durableSequence(): number {
+    return this.heldAt ?? this.engine.sequence
+  }
+
+  /** Nothing that is decided from now on is durable. */
+  holdDisk(): void {
+    this.heldAt = this.engine.sequence
+  }
+
+  /** All that was decided is durable. */
+  releaseDisk(): void {
+    this.heldAt = undefined
+    const { waiting } = this
+    this.waiting = []
+    for (const { callback } of waiting) callback()
+    this.listeners.committed(this.engine.sequence)
+  }
+
+  /** The journal from its beginning, run again: a block for each record. */
+  private rerun(sequence: number, each: Feed.EachRecord = () => {}): Stream.Stream<Feed.Standing> {
+    const engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })
+    return Stream.fromIterable(this.journal).pipe(
+      Stream.map(({ atEpochMs, command }) => {
+        const { events } = engine.state
+        events.clear()
+        const outcome = engine.apply(command, engine.sequence + 1, atEpochMs)
+        if (outcome.sequence >= sequence) each(engine, 0)
+        const block = { firstSequence: outcome.sequence, lastSequence: outcome.sequence } as Block
+        return { block, events: events.words.slice(0, events.length), engine, outcomes: [outcome] }
+      }),
+      Stream.filter(({ block }) => block.lastSequence >= sequence)
+    )
   }
 
   /** Runs a command that a test says in few words. */

@@ -471,7 +471,7 @@ describe("what is told of the writer", () => {
     const bench = new Bench().open()
     const count = (): ReadonlyArray<number> => Stages.stageNames.map((name) => bench.stages[name].count)
     const sum = (name: Stages.Stage): number => bench.stages[name].sumSeconds
-    const [edge, inbox, engine, disk] = count()
+    const [edge, inbox, engine, disk, stream] = count()
     const before = [sum("inbox"), sum("disk")]
     bench.submit("a", bench.place())
     bench.submit("b", bench.place())
@@ -479,8 +479,8 @@ describe("what is told of the writer", () => {
     bench.turn()
     bench.clockMs += 30
     bench.journal.settle()
-    // Both waited, one block was decided and written; what the edge does is not the writer's.
-    expect(count()).toEqual([edge, inbox! + 2, engine! + 1, disk! + 1])
+    // Both waited, one block was decided and written; what the edge and the stream do is not the writer's.
+    expect(count()).toEqual([edge, inbox! + 2, engine! + 1, disk! + 1, stream])
     expect([sum("inbox") - before[0]!, sum("disk") - before[1]!].map((seconds) => Math.round(seconds * 1_000))).toEqual([40, 30])
   })
 

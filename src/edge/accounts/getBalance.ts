@@ -47,7 +47,7 @@ const CompatBalance = Schema.Struct({
 type CompatBalance = typeof CompatBalance.Type
 
 /** An account's money. */
-const balance = (state: Reads, account: number): Balance => {
+export const balance = (state: Reads, account: number): Balance => {
   const view = state.balance(account)
   return {
     version: "external-account-balance/v1",

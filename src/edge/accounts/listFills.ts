@@ -69,7 +69,7 @@ const ownSide = (fill: Fill, account: number) =>
     }
 
 /** A fill as one of its accounts sees it. */
-const ownFill = (market: Market.Parameters, accountId: string, account: number, fill: Fill): AccountFill => {
+export const ownFill = (market: Market.Parameters, accountId: string, account: number, fill: Fill): AccountFill => {
   const { feeAtoms, liquidity, orderNumber, side } = ownSide(fill, account)
   const notional = Trade.notionalAtoms(market, fill)
   return {

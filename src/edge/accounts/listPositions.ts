@@ -92,7 +92,7 @@ export const liquidation = ({ priceScale }: Pick<Market.Parameters, "priceScale"
 })
 
 /** One position that is not flat. */
-const position = (market: Market.Parameters, view: PositionView): Position => {
+export const position = (market: Market.Parameters, view: PositionView): Position => {
   const quantityAtoms = Math.abs(view.quantityAtoms)
   assert(quantityAtoms > 0, "a position that is read is not flat")
   const entryPriceAtoms = averagePriceAtoms(view.entryNotionalAtoms, quantityAtoms, market)

@@ -111,7 +111,7 @@ export interface Shown extends
 }
 
 /** What is told of every kind alike. */
-const told = ({ environment, state }: Services, transfer: Shown) => {
+const told = ({ environment, state }: Pick<Services, "environment" | "state">, transfer: Shown) => {
   const { account, ledgerOutcome, requestedAtEpochMs, updatedAtEpochMs } = transfer
   const accountId = state.accountId(account)
   const isKnown = transfer.kind !== "party_change" || transfer.partyId !== ""
@@ -139,7 +139,7 @@ const amountOf = ({ amountAtoms }: Shown) => ({ asset: "USDC" as const, amountAt
 
 const partyOf = ({ partyId }: Shown) => partyId === "" ? undefined : { partyId }
 
-export const deposit = (services: Services, transfer: Shown): Deposit => ({
+export const deposit = (services: Pick<Services, "environment" | "state">, transfer: Shown): Deposit => ({
   version: "local-signing/v2",
   depositId: transfer.id,
   adminCommandId: Ids.partOfDeposit("adm_", transfer.number),

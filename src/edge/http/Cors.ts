@@ -53,7 +53,7 @@ export const over = (application: Application, origins: ReadonlyArray<string>, n
     if (isPreflight(request)) return reply(preflight(origin, nextRequestId()))
     application.handle(request, (response) => reply({ ...response, headers: { ...response.headers, ...allowing(origin) } }))
   }
-  return { handle, misframed: (reason, target) => application.misframed(reason, target) }
+  return { ...application, handle }
 }
 
 /** Why a text is no origin as browsers send it: scheme, host and a port that is not the scheme's own, and nothing behind. */

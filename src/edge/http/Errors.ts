@@ -614,7 +614,8 @@ export const comparisonOf = (entry: Refused, market: Grid | undefined): Comparis
   return Object.keys(comparison).length === 0 ? undefined : comparison
 }
 
-const nativeEnvelope = (failure: Failure, requestId: string, atEpochMs: number): object => {
+/** The native envelope, as a value. */
+export const envelope = (failure: Failure, requestId: string, atEpochMs: number): object => {
   const { description } = failure
   return {
     version: "external-rest-error/v1",
@@ -647,7 +648,7 @@ export const headersOf = (
 
 /** The envelope's JSON. `atEpochMs` is the decision's time for a remembered decision, otherwise now. */
 export const body = (family: Family, failure: Failure, requestId: string, atEpochMs: number): string => {
-  const info = nativeEnvelope(failure, requestId, atEpochMs)
+  const info = envelope(failure, requestId, atEpochMs)
   if (family === "native") return JSON.stringify(info)
   const { description } = failure
   return JSON.stringify({

@@ -106,7 +106,8 @@ const named = (issue: ParseResult.ParseIssue, part: string): string => {
   return `This route does not know the ${part} ${path}${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`
 }
 
-const decode = (
+/** A value as a schema has it, or what a client is told is wrong with it. */
+export const decode = (
   schema: Schema.Schema<unknown, unknown> | undefined,
   value: unknown,
   part: string

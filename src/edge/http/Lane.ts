@@ -106,6 +106,18 @@ export class Lane {
     }
   }
 
+  /**
+   * Lets go of the connection, which goes on as something else: what was received and not framed, or undefined where something
+   * was asked before that is not answered yet.
+   */
+  release(): Buffer | undefined {
+    if (this.underWay > 0 || this.waiting.length > 0 || this.misframed !== undefined || this.closing) return undefined
+    this.closing = true
+    const held = this.held ?? Buffer.alloc(0)
+    this.held = undefined
+    return held
+  }
+
   /** Takes a request whose head was framed. */
   begin(exchange: Exchange): void {
     this.begun++

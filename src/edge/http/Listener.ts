@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Frame } from "../../streams/Frame.js"
 
 /** The headers that a route may look at; a listener reads no others. */
 export interface RequestHeaders {
@@ -31,6 +32,8 @@ export interface Request {
   readonly body: Uint8Array
   /** Of the connection: of the last proxy, where there are any. */
   readonly remoteAddress: string
+  /** The number of the API key whose ticket was shown on the socket that it came over. No listener sets it. */
+  readonly ticketOf?: number
 }
 
 /**
@@ -48,9 +51,46 @@ export interface Response {
 /** Called once for each request, now or later, from anywhere. A listener leaves the body out where the method is `HEAD`. */
 export type Reply = (response: Response) => void
 
-/** What the edge gives the listener. Neither function throws. */
+/** A request to go on as a WebSocket. */
+export type UpgradeRequest = Pick<Request, "target" | "headers" | "remoteAddress">
+
+/** The client's end of a WebSocket, behind its framing. Nothing of it throws; after its end nothing of it does anything. */
+export interface Peer {
+  /** Sends frames in order, in one write. */
+  readonly send: (frames: ReadonlyArray<Frame>) => void
+  /** Bytes that the client has not taken. */
+  readonly bufferedBytes: () => number
+  /** Asks for a sign of life on the protocol's own level. */
+  readonly ping: () => void
+  /** Says why, and ends it. What is on its way is still sent where the client takes it soon. */
+  readonly close: (code: number, reason: string) => void
+}
+
+/** The venue's end of a WebSocket. Nothing of it throws. */
+export interface Conversation {
+  /** At most `frameLimit` bytes: what is larger ends the connection with 1009 before it is read. */
+  readonly text: (text: string) => void
+  /** A frame that is no text. */
+  readonly binary: () => void
+  /** A sign of life on the protocol's own level. */
+  readonly alive: () => void
+  /** The client has taken what was sent. */
+  readonly drained: () => void
+  /** It is over, whoever ended it. Called once, and the last. */
+  readonly closed: () => void
+}
+
+/** Largest frame of a client, in bytes. */
+export const frameLimit = 16 * 1024
+
+/** Begins a conversation, or refuses to. */
+export type Opening = { readonly refused: Response } | { readonly accept: (peer: Peer) => Conversation }
+
+/** What the edge gives the listener. None of its functions throws. */
 export interface Application {
   readonly handle: (request: Request, reply: Reply) => void
+  /** Absent where nothing is streamed. */
+  readonly open?: (request: UpgradeRequest) => Opening
   /** `target` is the request's, where that much could be read: it decides the envelope's family. */
   readonly misframed: (reason: Misframed, target?: string) => Response
 }

@@ -68,7 +68,7 @@ const durations = (routes: Iterable<RouteCounts>, stages: Stages.Stages): string
     Array.from(routes, ({ durations, route }): Series => [route, durations])
   ) + family(
     "venue_stage_duration_seconds",
-    "The stages of a command's way: edge and inbox of each command, engine and disk of each block.",
+    "The stages of a command's way: edge and inbox of each command, engine and disk of each block, stream of each record that is streamed.",
     "stage",
     Stages.stageNames.map((stage): Series => [stage, stages[stage]])
   )

@@ -16,6 +16,7 @@ import { Head, originForm } from "./Head.js"
 import { Exchange, Lane } from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
 import type { Application, Misframed, Reply, Response, Serving } from "./Listener.js"
+import * as NodeSockets from "./NodeSockets.js"
 import type { Tls } from "./NodeTls.js"
 import { bodyLimit } from "./Requests.js"
 import { Rotation } from "./Rotation.js"
@@ -143,19 +144,46 @@ const dispatch = (application: Application, { body, head, request }: Exchange, r
     remoteAddress: request.socket.remoteAddress ?? ""
   }, reply)
 
-/** Takes a connection's bytes from `node:http`, which would frame all that it has read at once, and feeds them to it. */
-const takeBytes = (socket: Socket, receive: (bytes: Buffer) => void): (bytes: Buffer) => void => {
+/** An offer to go on as HTTP/2, which several clients make with their first request. */
+const offer = /\r\nupgrade(?=:[ \t]*h2c[ \t]*\r\n)/i
+const offered = Buffer.from("h2c")
+
+/**
+ * Passes over an offer of HTTP/2, as RFC 9113 lets a server do: `node:http` would take a request that makes one for the
+ * beginning of a WebSocket. The header gets a name of the same length that nobody reads.
+ */
+const withoutOffer = (bytes: Buffer): Buffer =>
+  bytes.includes(offered) ? Buffer.from(bytes.toString("latin1").replace(offer, "\r\nx-grade"), "latin1") : bytes
+
+/**
+ * Takes a connection's bytes from `node:http`, which would frame all that it has read at once, and feeds them to it; and how the
+ * connection is given back.
+ */
+const takeBytes = (
+  socket: Socket,
+  receive: (bytes: Buffer) => void
+): { readonly frame: (bytes: Buffer) => void; readonly giveBack: () => void } => {
   const [frame] = socket.listeners("data") as unknown as ReadonlyArray<(bytes: Buffer) => void>
   assert(frame !== undefined, "node:http frames what its sockets receive")
-  socket.on("data", receive)
+  const take = (bytes: Buffer): void => receive(withoutOffer(bytes))
+  socket.on("data", take)
   socket.off("data", frame)
-  return frame
+  return { frame, giveBack: () => socket.off("data", take) }
 }
 
 /** A connection that counts, and its lane once it has one. */
 interface Admitted {
   lane: Lane | undefined
+  /** Whether it is a WebSocket by now, which is never quiet. */
+  isStream: boolean
   readonly connection: Connection
+}
+
+/** A lane, and how its connection is taken from it. */
+interface Served {
+  readonly lane: Lane
+  readonly admission: Admitted
+  readonly giveBack: () => void
 }
 
 /** What no other open connection has: where it comes from. */
@@ -197,9 +225,10 @@ const admitTo = (
   server.on("connection", (socket: Socket) => {
     const admission: Admitted = {
       lane: undefined,
+      isStream: false,
       connection: {
         origin: originOf(socket.remoteAddress ?? ""),
-        isIdle: () => admission.lane?.isIdle ?? true,
+        isIdle: () => !admission.isStream && (admission.lane?.isIdle ?? true),
         destroy: () => socket.destroy()
       }
     }
@@ -224,18 +253,20 @@ const makeServer = (
   application: Application,
   options: Options,
   connections: Connections,
+  streams: NodeSockets.NodeSockets,
   stopping: () => boolean
 ): Http.Server => {
   const server = bareServer(options)
   const told = options.tls === undefined ? (response: Response): Response => response : secured
   const rotation = new Rotation(setImmediate, () => performance.now())
-  const lanes = new WeakMap<Duplex, Lane>()
+  const served = new WeakMap<Duplex, Served>()
+  const laneOf = (socket: Duplex): Lane | undefined => served.get(socket)?.lane
 
   const serve = (socket: Socket, admission: Admitted): void => {
     const { connection } = admission
     const lane: Lane = new Lane(socket, {
       rotation,
-      frame: (bytes) => frame(bytes),
+      frame: (bytes) => taken.frame(bytes),
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
       misframed: (reason, target) => application.misframed(reason, target),
       write: ({ result }, response, last, taken) => write(result, told(response), last, taken),
@@ -245,15 +276,15 @@ const makeServer = (
       stopping,
       idle: () => connections.quieted(connection)
     })
-    const frame = takeBytes(socket, (bytes) => lane.receive(bytes))
+    const taken = takeBytes(socket, (bytes) => lane.receive(bytes))
     admission.lane = lane
-    lanes.set(socket, lane)
+    served.set(socket, { lane, admission, giveBack: taken.giveBack })
   }
 
   admitTo(server, connections, options.tls !== undefined, serve)
 
   const begin = (request: Http.IncomingMessage, result: Http.ServerResponse): { readonly lane: Lane; readonly exchange: Exchange } => {
-    const lane = lanes.get(request.socket)
+    const lane = laneOf(request.socket)
     assert(lane !== undefined, "every connection that was let in has a lane")
     const exchange = new Exchange(request, result, new Head(request.rawHeaders))
     lane.begin(exchange)
@@ -280,11 +311,21 @@ const makeServer = (
     // `node:http` has let go of the socket: nobody else hears of these any more.
     socket.on("error", () => socket.destroy())
     socket.on("timeout", () => socket.destroy())
-    lanes.get(socket)?.end("malformed")
+    laneOf(socket)?.end("malformed")
+  })
+  server.on("upgrade", (request, socket, head) => {
+    const { admission, giveBack, lane } = served.get(socket)!
+    const held = lane.release()
+    giveBack()
+    if (held === undefined || stopping()) return void socket.destroy()
+    // No request comes on it any more: how long it may be silent is for the stream to say.
+    request.socket.setTimeout(0)
+    admission.isStream = true
+    streams.upgrade(request, request.socket, Buffer.concat([head, held]), new Head(request.rawHeaders))
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const code = error.code ?? ""
-    const lane = lanes.get(socket)
+    const lane = laneOf(socket)
     if (lane === undefined || !/^(?:HPE|ERR_HTTP)_/.test(code)) socket.destroy()
     else lane.end(misframedBy[code] ?? "malformed")
   })
@@ -322,6 +363,8 @@ interface Listening {
   readonly server: Http.Server
   readonly serving: Serving
   readonly stop: () => void
+  /** Ends the streams that have not ended. */
+  readonly cut: () => void
 }
 
 const listen = (application: Application, options: Options, runtime: Runtime.Runtime<never>): Effect.Effect<Listening, ListenError> =>
@@ -329,7 +372,8 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
     let stopped = false
     const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : Math.ceil(options.connectionLimit / 4)
     const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, () => connections))
-    const server = makeServer(application, options, connections, () => stopped)
+    const streams = NodeSockets.make(application, (response) => raw(options.tls === undefined ? response : secured(response)))
+    const server = makeServer(application, options, connections, streams, () => stopped)
     const onError = (cause: Error): void => resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
     server.once("error", onError)
     server.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
@@ -344,20 +388,26 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
             stopped = true
             server.close()
             server.closeAllConnections()
+            streams.cut()
           },
           connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway })
         },
         stop: () => {
           stopped = true
-        }
+          streams.close()
+        },
+        cut: () => streams.cut()
       }))
     })
   })
 
-const close = ({ server, stop }: Listening, patienceMs: number): Effect.Effect<void> =>
+const close = ({ cut, server, stop }: Listening, patienceMs: number): Effect.Effect<void> =>
   Effect.async((resume) => {
     stop()
-    const patience = setTimeout(() => server.closeAllConnections(), patienceMs)
+    const patience = setTimeout(() => {
+      server.closeAllConnections()
+      cut()
+    }, patienceMs)
     server.close(() => {
       clearTimeout(patience)
       resume(Effect.void)

@@ -74,7 +74,7 @@ const levelsText = (
 }
 
 /** SHA-256 over the best 25 levels a side: `b|priceAtoms|sizeAtoms` lines, then `a|...`, best first, joined by a newline. */
-const bookChecksum = (book: BookView): string => {
+export const bookChecksum = (book: BookView): string => {
   const lines: Array<string> = []
   for (const [price, size] of book.bids.slice(0, checksumDepth)) lines.push(`b|${price}|${size}`)
   for (const [price, size] of book.asks.slice(0, checksumDepth)) lines.push(`a|${price}|${size}`)

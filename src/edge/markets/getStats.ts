@@ -150,7 +150,7 @@ const figuresOf = (services: Pick<Services, "now" | "state">, view: MarketView):
 })
 
 /** `external-market-stats/v1` at the time of the last record. */
-const stats = (view: MarketView, figures: StatsView, atEpochMs: number): MarketStats => {
+export const stats = (view: MarketView, figures: StatsView, atEpochMs: number): MarketStats => {
   const { marketId, priceScale, quantityScale } = view.parameters
   const price = (atoms: number): string => Units.formatDecimal(atoms, priceScale)
   const quantity = (atoms: number): string => Units.formatDecimal(atoms, quantityScale)

@@ -34,7 +34,7 @@ const FundingHistory = Schema.Struct({
   intervals: Schema.Array(FundingInterval)
 }).annotations({ identifier: "FundingHistory", description: "The venue keeps the latest 720 intervals of each market." })
 
-const interval = ({ parameters: { priceScale } }: MarketView, funding: FundingView) => ({
+export const interval = ({ parameters: { priceScale } }: MarketView, funding: FundingView) => ({
   endedAtEpochMs: funding.atEpochMs,
   intervalMs: funding.intervalMs,
   fundingRateE9: String(funding.rateE9),

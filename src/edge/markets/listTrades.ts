@@ -40,7 +40,7 @@ const CompatTrade = Schema.Struct({ ...Trade.compatFields, info: MarketTrade }).
 type CompatTrade = typeof CompatTrade.Type
 
 /** A public trade. */
-const trade = (market: Market.Parameters, fill: Fill): MarketTrade => ({
+export const trade = (market: Market.Parameters, fill: Fill): MarketTrade => ({
   tradeId: Ids.tradeId(fill.ordinal),
   marketId: market.marketId,
   takerSide: Order.sides[fill.takerSide],

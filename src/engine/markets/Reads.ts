@@ -3,6 +3,7 @@ import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
+import type { LevelWatch } from "../Book.js"
 import type { Funding } from "../FundingLog.js"
 import type { MarkMade } from "../MarkLog.js"
 import type { MarketState, StandingSession } from "../Markets.js"
@@ -94,6 +95,14 @@ export class MarketReads extends VenueReads {
     const book = this.state.books[market]
     assert(book !== undefined, "a market index is one that was made")
     return { bids: book.levels(Order.buy, depth), asks: book.levels(Order.sell, depth) }
+  }
+
+  levelSize(market: number, side: Order.Side, priceAtoms: number): number {
+    return this.state.books[market]!.levelSize(side, priceAtoms)
+  }
+
+  watchLevels(market: number, watch: LevelWatch | undefined): void {
+    this.state.books[market]!.watch = watch
   }
 
   trades(market: number, before: number, limit: number): ReadonlyArray<Fill> {

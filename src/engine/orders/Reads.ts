@@ -46,6 +46,11 @@ export class OrderReads extends FundsReads {
     return order === none || this.state.orders.account(order) !== account ? undefined : this.orderView(order)
   }
 
+  orderAccount(orderNumber: number): number {
+    const order = this.state.orders.find(orderNumber)
+    return order === none ? none : this.state.orders.account(order)
+  }
+
   findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
     const { state } = this
     const found: Array<RememberedOutcome> = []

@@ -1,0 +1,59 @@
+/** Whom a socket may speak for, by the ticket that was shown on it: no longer than that ticket is good. */
+import { Refusal } from "../../domain/Refusal.js"
+import { type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
+import * as ApiKeys from "../../identity/ApiKeys.js"
+import type { Tickets } from "../../identity/Tickets.js"
+import { scopeRead } from "../../operations/identity/KeyGrant.js"
+
+export interface Authority {
+  readonly family: number
+  readonly apiKey: number
+  readonly account: number
+  readonly accountId: string
+  /** Bit 0: read, bit 1: trade. */
+  readonly scopes: number
+  /** When the ticket that was shown is over, whatever came of its family. */
+  readonly expiresAtEpochMs: number
+}
+
+type TicketReads = Pick<Reads, "accountId" | "apiKey" | "findTicketFamily">
+
+/** Whether the key that a family was minted with may act. */
+const isKeyGood = (reads: TicketReads, apiKey: number, atEpochMs: number): boolean =>
+  typeof ApiKeys.standing(reads.apiKey(apiKey), atEpochMs) !== "string"
+
+/** Whom a ticket lets a socket speak for at a time; otherwise why it does not. */
+export const authorityOf = (tickets: Tickets, reads: TicketReads, text: string, atEpochMs: number): Authority | Refusal => {
+  const place = tickets.verify(text)
+  if (place === undefined) return Refusal.ticketInvalid
+  const family = reads.findTicketFamily(place.family)
+  switch (ticketStandingOf(family, place.generation, atEpochMs)) {
+    case "invalid":
+      return Refusal.ticketInvalid
+    case "expired":
+      return Refusal.ticketExpired
+    case "revoked":
+      return Refusal.ticketRevoked
+    case "rotated":
+    case "previous":
+      return Refusal.ticketRotated
+    case "current":
+  }
+  if (family === undefined) return Refusal.ticketExpired
+  if (!isKeyGood(reads, family.apiKey, atEpochMs)) return Refusal.ticketRevoked
+  if ((family.scopes & scopeRead) === 0) return Refusal.keyScopeMissing
+  return {
+    family: family.family,
+    apiKey: family.apiKey,
+    account: family.account,
+    accountId: reads.accountId(family.account),
+    scopes: family.scopes,
+    expiresAtEpochMs: ticketExpiresAt(family)
+  }
+}
+
+/** Why an authority is over at a time; undefined while it is not. */
+export const endOf = ({ apiKey, expiresAtEpochMs, family }: Authority, reads: TicketReads, atEpochMs: number): Refusal | undefined => {
+  if (reads.findTicketFamily(family)?.isEnded !== false || !isKeyGood(reads, apiKey, atEpochMs)) return Refusal.ticketRevoked
+  return expiresAtEpochMs <= atEpochMs ? Refusal.ticketExpired : undefined
+}

@@ -1,0 +1,111 @@
+/** The frames that a client may send on the stream, as schemas: what is decoded here is what the reference shows. */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { ticketPattern } from "../../identity/Tickets.js"
+import { channels } from "../../streams/Channels.js"
+import * as Errors from "../http/Errors.js"
+import { decode } from "../http/Executor.js"
+import * as Fields from "../http/Fields.js"
+
+/** What a client calls a frame of its own: the answer to it says it again. */
+const Id = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64), Schema.pattern(/^[\x21-\x7e]*$/)).annotations({
+  description: "1 to 64 visible ASCII characters; the answer repeats it."
+})
+
+const Auth = Schema.Struct({
+  op: Schema.Literal("auth"),
+  id: Id,
+  ticket: Schema.String.pipe(Schema.pattern(ticketPattern))
+})
+
+const streamMembers = {
+  id: Id,
+  channel: Schema.Literal(...channels),
+  marketId: Fields.optional(Fields.Name).annotations({ description: "On market channels, and on no other." })
+}
+
+const Subscribe = Schema.Struct({
+  op: Schema.Literal("subscribe"),
+  ...streamMembers,
+  fromSequence: Fields.optional(Fields.Sequence).annotations({
+    description: "The last sequence that the client has of this stream: what came behind it follows. Absent: a snapshot follows."
+  })
+})
+
+const Unsubscribe = Schema.Struct({ op: Schema.Literal("unsubscribe"), ...streamMembers })
+
+const Ping = Schema.Struct({ op: Schema.Literal("ping"), id: Id })
+
+const keyed = { id: Id, idempotencyKey: Schema.String, body: Schema.Unknown }
+const ofOrder = { ...keyed, orderId: Fields.Name }
+
+const Place = Schema.Struct({ op: Schema.Literal("place"), ...keyed })
+const PlaceBatch = Schema.Struct({ op: Schema.Literal("place_batch"), ...keyed })
+const Amend = Schema.Struct({ op: Schema.Literal("amend"), ...ofOrder })
+const Cancel = Schema.Struct({ op: Schema.Literal("cancel"), ...ofOrder })
+const CancelBatch = Schema.Struct({ op: Schema.Literal("cancel_batch"), ...keyed })
+const CancelAll = Schema.Struct({ op: Schema.Literal("cancel_all"), ...keyed })
+const CancelAllAfter = Schema.Struct({ op: Schema.Literal("cancel_all_after"), ...keyed })
+
+/** Frames by what they ask. */
+const byOp = {
+  auth: Auth,
+  subscribe: Subscribe,
+  unsubscribe: Unsubscribe,
+  ping: Ping,
+  place: Place,
+  place_batch: PlaceBatch,
+  amend: Amend,
+  cancel: Cancel,
+  cancel_batch: CancelBatch,
+  cancel_all: CancelAll,
+  cancel_all_after: CancelAllAfter
+} as const
+
+export type Op = keyof typeof byOp
+export type ClientFrame = { readonly [K in Op]: (typeof byOp)[K]["Type"] }[Op]
+
+const ops = Object.keys(byOp) as ReadonlyArray<Op>
+
+/** Frames of orders, which do what their routes do. */
+export type OrderFrame = Extract<ClientFrame, { readonly idempotencyKey: string }>
+
+export const isOrderFrame = (frame: ClientFrame): frame is OrderFrame => "idempotencyKey" in frame
+
+/** The REST request that a frame of an order stands for. */
+export const targetOf = (frame: OrderFrame, accountId: string): string => {
+  switch (frame.op) {
+    case "place":
+      return "/v1/orders"
+    case "place_batch":
+      return "/v1/orders/batch"
+    case "amend":
+      return `/v1/orders/${encodeURIComponent(frame.orderId)}/amend`
+    case "cancel":
+      return `/v1/orders/${encodeURIComponent(frame.orderId)}/cancel`
+    case "cancel_batch":
+      return "/v1/orders/batch/cancel"
+    case "cancel_all":
+      return "/v1/orders/cancel-all"
+    case "cancel_all_after":
+      return `/v1/accounts/${accountId}/orders/cancel-all-after`
+  }
+}
+
+/** The id of a frame, as far as it has one. */
+export const idOf = (value: unknown): string | undefined => {
+  const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined
+  return Schema.is(Id)(id) ? id : undefined
+}
+
+const opUnknown = Errors.invalidRequest(`op: is one of ${ops.join(", ")}.`)
+const noObject = Errors.invalidRequest("A frame is one JSON object.")
+
+/** A frame of a client, or what is wrong with it. */
+export const read = (value: unknown): Either.Either<ClientFrame, Errors.Failure> => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return Either.left(noObject)
+  const op = "op" in value ? value.op : undefined
+  if (typeof op !== "string" || !Object.hasOwn(byOp, op)) return Either.left(opUnknown)
+  const schema = byOp[op as Op] as unknown as Schema.Schema<unknown, unknown>
+  return decode(schema, value, "member") as Either.Either<ClientFrame, Errors.Failure>
+}

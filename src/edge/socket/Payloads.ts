@@ -1,0 +1,195 @@
+/** What the stream says of markets and accounts: the very records that the REST routes answer with. */
+import * as Ids from "../../domain/Ids.js"
+import { anyMarket } from "../../domain/None.js"
+import * as Order from "../../domain/Order.js"
+import * as Units from "../../domain/Units.js"
+import type { MarketView, Reads } from "../../engine/Reads.js"
+import { type AccountChannel, type Channel, isAccountChannel, type MarketChannel } from "../../streams/Channels.js"
+import type { Entry, Levels, Payloads } from "../../streams/Payloads.js"
+import type { AccountTouched, MarketTouched } from "../../streams/Touched.js"
+import { balance } from "../accounts/getBalance.js"
+import { ownFill } from "../accounts/listFills.js"
+import { position } from "../accounts/listPositions.js"
+import { deposit } from "../funds/TransferRecord.js"
+import { bookChecksum, bookText } from "../markets/getBook.js"
+import { stats } from "../markets/getStats.js"
+import { interval } from "../markets/listFundings.js"
+import { trade } from "../markets/listTrades.js"
+import * as Snapshot from "../markets/Snapshot.js"
+import * as OrderText from "../orders/OrderText.js"
+
+/** The latest of what has no end, in a snapshot: trades, fills, deposits, funding intervals. */
+const latest = 100
+/** Every level of a book. */
+const everyLevel = Number.POSITIVE_INFINITY
+const fromNewest = Number.POSITIVE_INFINITY
+
+const entry = (key: string, value: object): Entry => ({ key, text: JSON.stringify(value) })
+
+/** Prices of one side whose size has changed: the size that they have now, 0 where nothing rests there any more. */
+const levels = (reads: Reads, { index, parameters }: MarketView, side: Order.Side, prices: ReadonlySet<number>): ReadonlyArray<Entry> => {
+  const { priceScale, quantityScale } = parameters
+  const name = side === Order.buy ? "bid" : "ask"
+  return [...prices].sort((left, right) => left - right).map((priceAtoms) => {
+    const sizeAtoms = reads.levelSize(index, side, priceAtoms)
+    return {
+      key: `${name} ${priceAtoms}`,
+      text: `{"side":"${name}","price":"${Units.formatDecimal(priceAtoms, priceScale)}","priceAtoms":"${priceAtoms}"`
+        + `,"size":"${Units.formatDecimal(sizeAtoms, quantityScale)}","sizeAtoms":"${sizeAtoms}"}`
+    }
+  })
+}
+
+/** A market's figures as of the last record. */
+const figures = (reads: Reads, view: MarketView): object => stats(view, reads.stats(view.index), reads.atEpochMs)
+
+/** The newest of what a record brought, oldest first. */
+const brought = <A extends { readonly sequence: number }>(reads: Reads, newestFirst: ReadonlyArray<A>): ReadonlyArray<A> =>
+  newestFirst.filter(({ sequence }) => sequence === reads.sequence).toReversed()
+
+/** A position as it is; of one that is flat, only that it is. */
+const positionEntry = (reads: Reads, account: number, market: number): Entry => {
+  const { parameters } = reads.market(market)
+  const view = reads.positions(account).find((held) => held.market === market)
+  return entry(
+    parameters.marketId,
+    view === undefined ? { marketId: parameters.marketId, closed: true, lastSequence: reads.sequence } : position(parameters, view)
+  )
+}
+
+const orderEntries = (reads: Reads, account: number, orders: Iterable<number>): ReadonlyArray<Entry> => {
+  const accountId = reads.accountId(account)
+  const entries: Array<Entry> = []
+  for (const number of orders) {
+    const view = reads.findOrder(account, number)
+    // The venue's own orders, of liquidations and triggers, are in no list of orders.
+    if (view === undefined) continue
+    entries.push({ key: Ids.orderId(number), text: OrderText.order(accountId, reads.market(view.market).parameters, view) })
+  }
+  return entries
+}
+
+const fillEntries = (reads: Reads, account: number, fills: number): ReadonlyArray<Entry> =>
+  brought(reads, reads.fills(account, anyMarket, fromNewest, fills)).map((fill) =>
+    entry(Ids.tradeId(fill.ordinal), ownFill(reads.market(fill.market).parameters, reads.accountId(account), account, fill))
+  )
+
+/** Listings of one market's trades, funding and orders, as arrays. */
+const list = (texts: ReadonlyArray<string>): string => `[${texts.join(",")}]`
+
+const depositText = (state: Reads, transfer: Parameters<typeof deposit>[1]): string =>
+  JSON.stringify(deposit({ environment: state.environment, state }, transfer))
+
+const ofMarket = (
+  reads: Reads,
+  channel: MarketChannel,
+  market: number,
+  { hasNewFigures, hasNewFunding, trades }: MarketTouched,
+  { asks, bids }: Levels
+): ReadonlyArray<Entry> => {
+  const view = reads.market(market)
+  switch (channel) {
+    case "market.book":
+      return [...levels(reads, view, Order.buy, bids), ...levels(reads, view, Order.sell, asks)]
+    case "market.trades":
+      if (trades === 0) return []
+      return brought(reads, reads.trades(market, fromNewest, trades)).map((fill) =>
+        entry(Ids.tradeId(fill.ordinal), trade(view.parameters, fill))
+      )
+    case "market.ticker":
+      return hasNewFigures ? [entry("ticker", figures(reads, view))] : []
+    case "market.funding":
+      if (!hasNewFunding) return []
+      return brought(reads, reads.fundings(market, 0, 1)).map((funding) => entry(String(funding.atEpochMs), interval(view, funding)))
+    case "market.status":
+      return view.marketSequence === reads.sequence ? [entry("status", Snapshot.make(reads)(view))] : []
+  }
+}
+
+const ofAccount = (
+  reads: Reads,
+  channel: AccountChannel,
+  account: number,
+  { fills, orders, positions, transfers }: AccountTouched
+): ReadonlyArray<Entry> => {
+  switch (channel) {
+    case "account.orders":
+      return orderEntries(reads, account, orders)
+    case "account.fills":
+      return fills === 0 ? [] : fillEntries(reads, account, fills)
+    case "account.positions":
+      return [...positions].map((market) => positionEntry(reads, account, market))
+    case "account.balance":
+      return [entry("balance", balance(reads, account))]
+    case "account.deposits":
+      return [...transfers].flatMap((number) => {
+        const transfer = reads.transfer(number)
+        return transfer?.kind === "deposit" ? [{ key: transfer.id, text: depositText(reads, transfer) }] : []
+      })
+  }
+}
+
+const snapshotOfMarket = (reads: Reads, channel: MarketChannel, market: number): string => {
+  const view = reads.market(market)
+  switch (channel) {
+    case "market.book":
+      return bookText(view.parameters, view.bookSequence, reads.book(market, everyLevel))
+    case "market.trades":
+      return list(reads.trades(market, fromNewest, latest).map((fill) => JSON.stringify(trade(view.parameters, fill))))
+    case "market.ticker":
+      return JSON.stringify(figures(reads, view))
+    case "market.funding":
+      return list(reads.fundings(market, 0, latest).map((funding) => JSON.stringify(interval(view, funding))))
+    case "market.status":
+      return JSON.stringify(Snapshot.make(reads)(view))
+  }
+}
+
+const snapshotOfAccount = (reads: Reads, channel: AccountChannel, account: number): string => {
+  const accountId = reads.accountId(account)
+  switch (channel) {
+    case "account.orders":
+      return list(
+        reads.openOrders(account, anyMarket).map((view) => OrderText.order(accountId, reads.market(view.market).parameters, view))
+      )
+    case "account.fills":
+      return list(
+        reads.fills(account, anyMarket, fromNewest, latest).map((fill) =>
+          JSON.stringify(ownFill(reads.market(fill.market).parameters, accountId, account, fill))
+        )
+      )
+    case "account.positions":
+      return list(reads.positions(account).map((view) => JSON.stringify(position(reads.market(view.market).parameters, view))))
+    case "account.balance":
+      return JSON.stringify(balance(reads, account))
+    case "account.deposits":
+      return list(reads.transfersOf(account, "deposit", fromNewest, latest).map((transfer) => depositText(reads, transfer)))
+  }
+}
+
+const changedAt = (reads: Reads, channel: Channel, subject: number): number => {
+  switch (channel) {
+    case "market.book":
+      return reads.market(subject).bookSequence
+    case "market.status":
+      return reads.market(subject).marketSequence
+    case "market.trades":
+      return reads.trades(subject, fromNewest, 1)[0]?.sequence ?? 0
+    case "market.funding":
+      return reads.fundings(subject, 0, 1)[0]?.sequence ?? 0
+    case "account.fills":
+      return reads.fills(subject, anyMarket, fromNewest, 1)[0]?.sequence ?? 0
+    default:
+      return reads.sequence
+  }
+}
+
+/** What the stream says of everything. */
+export const payloads: Payloads = {
+  ofMarket,
+  ofAccount,
+  snapshot: (reads, channel, subject) =>
+    isAccountChannel(channel) ? snapshotOfAccount(reads, channel, subject) : snapshotOfMarket(reads, channel, subject),
+  changedAt,
+  proof: (reads, market) => `,"checksum":"${bookChecksum(reads.book(market, everyLevel))}"`
+}

@@ -1,0 +1,352 @@
+/**
+ * One client's conversation on the stream: who it speaks for, what it asked for, and what is on its way to it. What the client
+ * sends wrongly is told it and changes nothing; the connection ends only for abuse, silence, or a client too slow for what
+ * loses nothing.
+ */
+import * as Either from "effect/Either"
+import * as Market from "../../domain/Market.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { scopeTrade } from "../../operations/identity/KeyGrant.js"
+import { type Channel, isAccountChannel } from "../../streams/Channels.js"
+import { Frame } from "../../streams/Frame.js"
+import type { Sink } from "../../streams/Subscription.js"
+import * as Errors from "../http/Errors.js"
+import type { Conversation, Peer } from "../http/Listener.js"
+import * as Requests from "../http/Requests.js"
+import { marketNotFound } from "../http/MarketNames.js"
+import { type Authority, authorityOf, endOf } from "./Authority.js"
+import * as Frames from "./Frames.js"
+import type { Setting } from "./Setting.js"
+import { bounds } from "./Setting.js"
+import { Place, type Resumption } from "./Place.js"
+
+/** Why a connection ends, as RFC 6455 and this protocol number it. */
+const abuse = 1008
+const defect = 1011
+const silent = 4000
+const later = 1013
+const slow = 4008
+
+const orderTooMany = Errors.rateLimited(1)
+const noTicket = Errors.ticketMissing
+const wrongScope = Errors.refused(Refusal.keyScopeMissing)
+const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
+const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
+const tooMany = Errors.invalidRequest(`A connection has at most ${bounds.subscriptions} subscriptions.`)
+const subscribedAlready = Errors.invalidRequest("The channel is subscribed to already on this connection.")
+const notSubscribed = Errors.invalidRequest("The channel is not subscribed to on this connection.")
+const otherAccount = Errors.invalidRequest("ticket: the connection speaks for another account.")
+const notText = Errors.invalidRequest("A frame is one JSON object in UTF-8, as text.")
+
+export class Session implements Conversation {
+  /** By channel and market. */
+  private readonly places = new Map<string, Place>()
+  private authority: Authority | undefined = undefined
+  private isWarned = false
+  private out: Array<Frame> = []
+  private outLength = 0
+  private isClosed = false
+  private notJson = 0
+  private orders = 0
+  private second = 0
+  private messages = 0
+  private heardAtEpochMs: number
+
+  constructor(
+    private readonly setting: Setting,
+    private readonly peer: Peer,
+    private readonly remoteAddress: string,
+    connectionId: string,
+    private readonly left: (session: Session) => void
+  ) {
+    this.heardAtEpochMs = setting.now()
+    const { environment } = setting
+    this.say({
+      type: "hello",
+      version: "stream/v1",
+      connectionId,
+      environment,
+      serverTimeEpochMs: this.heardAtEpochMs,
+      heartbeatMs: bounds.heartbeatMs,
+      limits: {
+        subscriptions: bounds.subscriptions,
+        messagesPerSecond: bounds.messagesPerSecond,
+        bufferedBytes: bounds.bufferedBytes
+      },
+      retention: bounds.retention
+    })
+    this.flush()
+  }
+
+  /** How many streams it asks for. */
+  get subscriptions(): number {
+    return this.places.size
+  }
+
+  text(text: string): void {
+    if (this.isClosed || !this.isPaced()) return
+    const json = Requests.parseJson(Buffer.from(text))
+    if (json === undefined) {
+      this.refuse(undefined, notText)
+      if (++this.notJson >= bounds.notJson) this.end(abuse, "what is sent is not JSON")
+    } else if (Requests.isFailure(json)) this.refuse(undefined, json)
+    else this.hear(json.value)
+    this.flush()
+  }
+
+  binary(): void {
+    this.end(abuse, "frames are text")
+  }
+
+  alive(): void {
+    if (!this.isClosed) this.isPaced()
+  }
+
+  drained(): void {
+    if (this.isClosed) return
+    for (const place of this.places.values()) place.drained()
+    this.flush()
+  }
+
+  closed(): void {
+    this.isClosed = true
+    this.out = []
+    for (const place of this.places.values()) place.end()
+    this.places.clear()
+    this.left(this)
+  }
+
+  /** Ends it, saying why. */
+  end(code: number, reason: string): void {
+    if (this.isClosed) return
+    this.flush()
+    this.isClosed = true
+    for (const place of this.places.values()) place.end()
+    this.peer.close(code, reason)
+  }
+
+  /** Nothing can be told any more. */
+  fail(): void {
+    this.end(defect, "the stream has stopped")
+  }
+
+  /** Once a second. */
+  tick(atEpochMs: number, isHeartbeat: boolean): void {
+    if (this.isClosed) return
+    if (atEpochMs - this.heardAtEpochMs >= bounds.silenceMs) return this.end(silent, "nothing was heard from the client for a minute")
+    this.judge(atEpochMs)
+    const { authority } = this
+    if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - atEpochMs <= bounds.warningMs) {
+      this.isWarned = true
+      this.say({ type: "ticket_expiring", expiresAt: authority.expiresAtEpochMs })
+    }
+    if (isHeartbeat) {
+      const heads = Object.fromEntries([...this.places].flatMap(([name, place]) => place.isGiven ? [[name, place.last]] : []))
+      this.say({ type: "heartbeat", serverTimeEpochMs: atEpochMs, heads })
+      this.peer.ping()
+    }
+    this.flush()
+  }
+
+  /** Whether the client keeps to the rate of messages. */
+  private isPaced(): boolean {
+    const atEpochMs = this.setting.now()
+    this.heardAtEpochMs = atEpochMs
+    const second = Math.floor(atEpochMs / 1000)
+    if (second !== this.second) {
+      this.second = second
+      this.messages = 0
+    }
+    if (++this.messages <= bounds.messagesPerSecond) return true
+    this.end(abuse, `a connection sends at most ${bounds.messagesPerSecond} frames a second`)
+    return false
+  }
+
+  private hear(value: unknown): void {
+    const read = Frames.read(value)
+    if (Either.isLeft(read)) return this.refuse(Frames.idOf(value), read.left)
+    const frame = read.right
+    if (Frames.isOrderFrame(frame)) return this.order(frame)
+    switch (frame.op) {
+      case "auth":
+        return this.authenticate(frame.id, frame.ticket)
+      case "subscribe":
+        return this.subscribe(frame)
+      case "unsubscribe":
+        return this.unsubscribe(frame)
+      case "ping":
+        return this.say({ type: "pong", id: frame.id, serverTimeEpochMs: this.setting.now() })
+    }
+  }
+
+  private authenticate(id: string, ticket: string): void {
+    const { now, reads, tickets } = this.setting
+    const found = authorityOf(tickets, reads, ticket, now())
+    const refused = typeof found === "number"
+      ? Errors.refused(found)
+      : this.authority !== undefined && this.authority.account !== found.account
+      ? otherAccount
+      : undefined
+    if (typeof found === "number" || refused !== undefined) {
+      return this.later(() => this.say({ type: "auth_error", id, error: this.envelope(refused!) }))
+    }
+    this.later(() => {
+      if (endOf(found, reads, now()) !== undefined) {
+        return this.say({ type: "auth_error", id, error: this.envelope(Errors.refused(Refusal.ticketExpired)) })
+      }
+      const isOther = this.authority !== undefined && this.authority.account !== found.account
+      if (isOther) return this.say({ type: "auth_error", id, error: this.envelope(otherAccount) })
+      this.authority = found
+      this.isWarned = false
+      this.say({ type: "auth_ok", id, accountId: found.accountId, expiresAt: found.expiresAtEpochMs })
+      for (const place of this.places.values()) if (place.isPaused) place.resume()
+    })
+  }
+
+  /** What may be known only once the state that it was read from is durable. */
+  private later(then: () => void): void {
+    const { barrier, reads } = this.setting
+    barrier.whenDurable(reads.sequence, () => {
+      if (this.isClosed) return
+      then()
+      this.flush()
+    })
+  }
+
+  /** The stream that a frame names; otherwise what is wrong with that. */
+  private subjectOf(channel: Channel, marketId: string | undefined): number | Errors.Failure {
+    if (isAccountChannel(channel)) {
+      if (marketId !== undefined) return notOnThis
+      return this.authority === undefined ? noTicket : this.authority.account
+    }
+    if (marketId === undefined) return neededOnThis
+    const { reads } = this.setting
+    const market = reads.findMarket(marketId)
+    return market >= 0 && Market.isListed(reads.market(market).status) ? market : marketNotFound(marketId, "native")
+  }
+
+  private subscribe({ channel, fromSequence, id, marketId }: Extract<Frames.ClientFrame, { readonly op: "subscribe" }>): void {
+    this.judge(this.setting.now())
+    const subject = this.subjectOf(channel, marketId)
+    if (typeof subject !== "number") return this.later(() => this.refuse(id, subject))
+    const name = nameOf(channel, marketId)
+    if (this.places.has(name)) return this.refuse(id, subscribedAlready)
+    if (this.places.size >= bounds.subscriptions) return this.refuse(id, tooMany)
+    const log = this.setting.hub.open(channel, subject)
+    if (log === undefined) return this.refuse(id, Errors.refused(Refusal.inboxFull))
+    const place = new Place(this.setting, log, {
+      sink: this.sinkOf(channel),
+      flush: () => this.flush(),
+      isClosed: () => this.isClosed,
+      crowded: () => this.end(later, "there is no room for the stream now")
+    })
+    this.places.set(name, place)
+    place.begin(fromSequence, (resumption: Resumption) =>
+      this.say({
+        type: "subscribed",
+        id,
+        channel,
+        ...(marketId === undefined ? undefined : { marketId }),
+        resumed: resumption === "resumed"
+      }))
+  }
+
+  private unsubscribe({ channel, id, marketId }: Extract<Frames.ClientFrame, { readonly op: "unsubscribe" }>): void {
+    const name = nameOf(channel, marketId)
+    const place = this.places.get(name)
+    if (place === undefined) return this.refuse(id, notSubscribed)
+    place.end()
+    this.places.delete(name)
+    this.say({ type: "unsubscribed", id, channel, ...(marketId === undefined ? undefined : { marketId }) })
+  }
+
+  /** Sends an order's frame the way of its route: the same checks, the same limits, the same answer. */
+  private order(frame: Frames.OrderFrame): void {
+    this.judge(this.setting.now())
+    const { authority } = this
+    if (authority === undefined) return this.refuse(frame.id, noTicket)
+    if ((authority.scopes & scopeTrade) === 0) return this.later(() => this.refuse(frame.id, wrongScope))
+    if (this.orders >= bounds.orders) return this.refuse(frame.id, orderTooMany)
+    this.orders++
+    const { id, idempotencyKey } = frame
+    this.setting.handle({
+      method: "POST",
+      target: Frames.targetOf(frame, authority.accountId),
+      headers: { "content-type": "application/json", "idempotency-key": idempotencyKey },
+      body: Buffer.from(JSON.stringify(frame.body ?? null)),
+      remoteAddress: this.remoteAddress,
+      ticketOf: authority.apiKey
+    }, ({ body, status }) => {
+      this.orders--
+      if (this.isClosed) return
+      const quoted = JSON.stringify(id)
+      const member = status < 300 ? `"result","id":${quoted},"body":` : `"error","id":${quoted},"error":`
+      this.send(new Frame(`{"type":${member}${body === "" ? "null" : body}}`))
+      this.flush()
+    })
+  }
+
+  /** Takes back what the authority gave, if it is over: nothing more of the account leaves, also of what was on its way. */
+  private judge(atEpochMs: number): void {
+    const { authority } = this
+    const ended = authority === undefined ? undefined : endOf(authority, this.setting.reads, atEpochMs)
+    if (ended === undefined) return
+    this.authority = undefined
+    this.out = this.out.filter((frame) => !this.ofAccount.has(frame))
+    this.outLength = this.out.reduce((sum, { text }) => sum + text.length, 0)
+    for (const place of this.places.values()) if (place.isOfAccount) place.pause()
+    this.refuse(undefined, Errors.refused(ended))
+  }
+
+  /** Frames of the account that have not left. */
+  private readonly ofAccount = new WeakSet<Frame>()
+
+  private sinkOf(channel: Channel): Sink {
+    const send = isAccountChannel(channel)
+      ? (frame: Frame): void => {
+        this.ofAccount.add(frame)
+        this.send(frame)
+      }
+      : (frame: Frame): void => this.send(frame)
+    return {
+      send,
+      isBehind: () => this.outLength + this.peer.bufferedBytes() > bounds.behindBytes,
+      isOver: () => this.outLength + this.peer.bufferedBytes() > this.setting.mostBuffered(),
+      tooSlow: () => this.end(slow, "too slow for a channel that loses nothing")
+    }
+  }
+
+  private send(frame: Frame): void {
+    if (this.isClosed) return
+    this.out.push(frame)
+    this.outLength += frame.text.length
+    this.setting.touched(this)
+  }
+
+  private say(message: object): void {
+    this.send(new Frame(JSON.stringify(message)))
+  }
+
+  private envelope(failure: Errors.Failure): object {
+    this.setting.refused(failure.description.name)
+    return Errors.envelope(failure, this.setting.nextRequestId(), this.setting.now())
+  }
+
+  private refuse(id: string | undefined, failure: Errors.Failure): void {
+    this.say({ type: "error", ...(id === undefined ? undefined : { id }), error: this.envelope(failure) })
+  }
+
+  /** Hands what waits to the connection, in one write. */
+  flush(): void {
+    if (this.isClosed || this.out.length === 0) return
+    this.judge(this.setting.now())
+    const { out } = this
+    this.out = []
+    this.outLength = 0
+    this.peer.send(out)
+    for (const place of this.places.values()) if (place.isOfAccount) place.flushed()
+  }
+}
+
+/** What a stream is called in heartbeats. */
+const nameOf = (channel: Channel, marketId: string | undefined): string => marketId === undefined ? channel : `${channel}:${marketId}`

@@ -1,0 +1,71 @@
+/** What every conversation on the stream shares, and its bounds. */
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Reads } from "../../engine/Reads.js"
+import type { Tickets } from "../../identity/Tickets.js"
+import type { Barrier } from "../../sequencer/Submit.js"
+import { accountChannels, type AccountChannel, marketChannels } from "../../streams/Channels.js"
+import type { Hub } from "../../streams/Hub.js"
+import { keptUpdates, type Update } from "../../streams/Log.js"
+import type { Payloads } from "../../streams/Payloads.js"
+import { mostRecords } from "../../streams/Replay.js"
+import type { Reply, Request } from "../http/Listener.js"
+
+export const bounds = {
+  subscriptions: 256,
+  messagesPerSecond: 100,
+  /** Frames that are no JSON, until the connection ends. */
+  notJson: 3,
+  /** Orders' frames of one connection that are under way. */
+  orders: 64,
+  heartbeatMs: 5_000,
+  /** A client that says nothing for so long, not even on the protocol's own level, is gone. */
+  silenceMs: 60_000,
+  /** How long before its end a ticket is said to end. */
+  warningMs: 30_000,
+  /** On their way to one client: from here on what may be put together is. */
+  behindBytes: 64 * 1024,
+  /** From here on a channel that loses nothing ends the connection. */
+  bufferedBytes: 4 * 1024 * 1024,
+  /** The same where all connections together hold more than the venue has for them. */
+  bufferedBytesUnderPressure: 128 * 1024,
+  bufferedBytesInAll: 512 * 1024 * 1024,
+  /** How far back a client may resume: an account's channels by records of the journal, a market's by updates of the stream. */
+  retention: Object.fromEntries([
+    ...accountChannels.map((channel) => [channel, { records: mostRecords }]),
+    ...marketChannels.map((channel) => [channel, { updates: keptUpdates }])
+  ])
+} as const
+
+/** A conversation with something to send. */
+export interface Sending {
+  readonly flush: () => void
+}
+
+export interface Setting {
+  readonly environment: string
+  readonly reads: Reads
+  readonly barrier: Context.Tag.Service<typeof Barrier>
+  readonly hub: Hub
+  readonly payloads: Payloads
+  readonly tickets: Tickets
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly nextRequestId: () => string
+  /** Counts a refusal. */
+  readonly refused: (name: string) => void
+  /** Serves a request as if it had come by HTTP. */
+  readonly handle: (request: Request, reply: Reply) => void
+  /** What an account missed of one of its streams; undefined where it is too much, or the journal cannot be read. */
+  readonly missed: (
+    channel: AccountChannel,
+    account: number,
+    after: number,
+    upTo: number
+  ) => Effect.Effect<ReadonlyArray<Update> | undefined>
+  readonly fork: (effect: Effect.Effect<void>) => void
+  /** Bytes that one connection may hold now. */
+  readonly mostBuffered: () => number
+  /** A session has something to send. */
+  readonly touched: (session: Sending) => void
+}

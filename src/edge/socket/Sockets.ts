@@ -1,0 +1,176 @@
+/**
+ * The stream of one venue: `/streams/v1/ws`. Begins conversations, keeps the time for them, and sends what each turn brought in
+ * one write.
+ */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
+import type { Feed } from "../../sequencer/Feed.js"
+import type { SecureRandom } from "../../identity/SecureRandom.js"
+import type { Live } from "../../sequencer/Live.js"
+import { Hub } from "../../streams/Hub.js"
+import { missed } from "../../streams/Replay.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
+import type { Stage } from "../http/Readiness.js"
+import { payloads } from "./Payloads.js"
+import { Session } from "./Session.js"
+import { bounds, type Sending, type Setting } from "./Setting.js"
+
+const path = "/streams/v1/ws"
+
+/** How often sessions are looked at. */
+const tickMs = 1_000
+/** Bytes of a connection's id. */
+const idBytes = 12
+/** Most clients that wait for what they missed to be read from the journal. */
+const mostReplays = 64
+
+export interface Parts {
+  readonly services: Services
+  readonly live: Context.Tag.Service<typeof Live>
+  readonly feed: Context.Tag.Service<typeof Feed>
+  readonly handle: Application["handle"]
+  readonly stage: () => Stage
+  readonly runtime: Runtime.Runtime<never>
+  readonly random: Context.Tag.Service<typeof SecureRandom>
+}
+
+/** Sessions that are open, and the time that passes for them. */
+class Sessions {
+  readonly open = new Set<Session>()
+  /** Those that have something to send. */
+  private waiting = new Set<Sending>()
+  private buffered = 0
+  private isTicking = false
+
+  constructor(private readonly now: () => number, private readonly hub: () => Hub, private readonly runtime: Runtime.Runtime<never>) {}
+
+  get subscriptions(): number {
+    let sum = 0
+    for (const session of this.open) sum += session.subscriptions
+    return sum
+  }
+
+  /** Bytes that one connection may hold now. */
+  get mostBuffered(): number {
+    return this.buffered > bounds.bufferedBytesInAll ? bounds.bufferedBytesUnderPressure : bounds.bufferedBytes
+  }
+
+  add(session: Session): void {
+    this.open.add(session)
+    if (this.isTicking) return
+    this.isTicking = true
+    Runtime.runFork(this.runtime)(this.ticking(0))
+  }
+
+  remove(session: Session): void {
+    this.open.delete(session)
+    this.waiting.delete(session)
+  }
+
+  touched(session: Sending): void {
+    this.waiting.add(session)
+  }
+
+  flush(): void {
+    const { waiting } = this
+    if (waiting.size === 0) return
+    this.waiting = new Set()
+    for (const session of waiting) session.flush()
+  }
+
+  /** Looks at all of them once a second while there are any; idle venues do nothing. */
+  private ticking(count: number): Effect.Effect<void> {
+    return Effect.flatMap(Effect.sleep(tickMs), () => {
+      if (this.open.size === 0) {
+        this.isTicking = false
+        return Effect.void
+      }
+      const atEpochMs = this.now()
+      const isHeartbeat = (count + 1) % (bounds.heartbeatMs / tickMs) === 0
+      for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
+      this.hub().sweep()
+      return this.ticking(count + 1)
+    })
+  }
+
+  /** Notes how much all connections hold together. */
+  note(buffered: number): void {
+    this.buffered = buffered
+  }
+}
+
+/** The stream, as an application has it. */
+export const make = (parts: Parts): Required<Pick<Application, "open">> => {
+  const { feed, handle, live, random, runtime, services, stage } = parts
+  const { barrier, environment, metrics, now, state } = services
+  const sessions = new Sessions(now, () => hub, runtime)
+  const failed = (cause: unknown): void => {
+    Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
+    for (const session of sessions.open) session.fail()
+  }
+  const hub: Hub = new Hub(state, payloads, {
+    now,
+    monotonicNanos: services.monotonicNanos,
+    delays: metrics.stages.stream,
+    delivered: () => sessions.flush(),
+    failed
+  })
+  live.listen(hub)
+
+  const oneByOne = Effect.unsafeMakeSemaphore(1)
+  let replays = 0
+  const setting: Setting = {
+    environment,
+    reads: state,
+    barrier,
+    hub,
+    payloads,
+    tickets: services.identity.tickets,
+    now,
+    nextRequestId: services.nextRequestId,
+    refused: (name) => metrics.refused(name),
+    handle,
+    missed: (channel, account, after, upTo) =>
+      Effect.suspend(() => {
+        if (replays >= mostReplays) return Effect.succeed(undefined)
+        replays++
+        return oneByOne.withPermits(1)(missed(feed, payloads, channel, account, after, upTo)).pipe(
+          Effect.catchAll((error) =>
+            Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)
+          ),
+          Effect.ensuring(Effect.sync(() => {
+            replays--
+          }))
+        )
+      }),
+    fork: (effect) => void Runtime.runFork(runtime)(effect),
+    mostBuffered: () => sessions.mostBuffered,
+    touched: (session) => sessions.touched(session)
+  }
+  metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
+  metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
+  metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
+
+  const accept = (peer: Peer, remoteAddress: string): Session => {
+    const session = new Session(setting, peer, remoteAddress, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,
+      (gone) => sessions.remove(gone))
+    sessions.add(session)
+    return session
+  }
+  const refuse = (failure: Errors.Failure): Opening => {
+    metrics.refused(failure.description.name)
+    return { refused: Errors.response("native", failure, services.nextRequestId(), now(), Errors.headersOf(failure)) }
+  }
+  return {
+    open: ({ remoteAddress, target }: UpgradeRequest): Opening => {
+      const at = target.indexOf("?")
+      if ((at < 0 ? target : target.slice(0, at)) !== path) return refuse(Errors.routeNotFound)
+      if (stage() !== "ready") return refuse(Errors.starting)
+      if (hub.hasFailed) return refuse(Errors.internal)
+      return { accept: (peer) => accept(peer, remoteAddress) }
+    }
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * All streams of one venue. While somebody asks for a stream, and for a while after, each record that changes it becomes an
+ * update in the writer's own turn, while the engine stands at it; it is given to clients once it is durable. What nobody
+ * asks for costs a look at a map.
+ */
+import type { Histogram } from "../domain/Histogram.js"
+import * as Order from "../domain/Order.js"
+import type { Reads } from "../engine/Reads.js"
+import type { Listening } from "../sequencer/Live.js"
+import { type AccountChannel, accountChannels, type Channel, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
+import { Log, type Update } from "./Log.js"
+import type { Payloads } from "./Payloads.js"
+import { MarketTouched, touchedBy } from "./Touched.js"
+
+/** A stream that nobody asks for is kept up so long, for those who come back. */
+const quietMs = 10 * 60 * 1000
+/** Most streams that are kept up, whoever asks for them. */
+const mostStreams = 20_000
+/** A book's checksum comes with every so many of its updates. */
+const provedEvery = 100
+
+/** Streams that are kept up of one market or account. */
+type Kept<C extends Channel> = Map<C, Log>
+
+/** Prices of a book that the record at hand has changed. */
+interface Changed {
+  readonly bids: Set<number>
+  readonly asks: Set<number>
+}
+
+/** What streams need of the process. */
+export interface Outside {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** A clock that nobody sets. */
+  readonly monotonicNanos: () => number
+  /** Where it is counted how long what was decided takes to be given out. */
+  readonly delays: Histogram
+  /** Called when a turn's updates have been given out. */
+  readonly delivered: () => void
+  /** Called once, when what is said of a record could not be made: no stream goes on. */
+  readonly failed: (cause: unknown) => void
+}
+
+const untouchedMarket = new MarketTouched()
+const nothingChanged: Changed = { bids: new Set(), asks: new Set() }
+
+export class Hub implements Listening {
+  private readonly markets = new Map<number, Kept<MarketChannel>>()
+  private readonly accounts = new Map<number, Kept<AccountChannel>>()
+  /** Books that the record at hand has changed, of those that are streamed. */
+  private readonly changed = new Map<number, Changed>()
+  /** Decided and not yet durable, in order. */
+  private pending: Array<{ readonly log: Log; readonly update: Update; readonly atNanos: number }> = []
+  private streams = 0
+  private failure: unknown = undefined
+
+  constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly outside: Outside) {}
+
+  /** How many streams are kept up. */
+  get size(): number {
+    return this.streams
+  }
+
+  /** Whether streams have stopped for good. */
+  get hasFailed(): boolean {
+    return this.failure !== undefined
+  }
+
+  /** The stream, kept up from now on; undefined where there is no room for one more. */
+  open(channel: Channel, subject: number): Log | undefined {
+    const known = this.keptOf(channel, subject)?.get(channel)
+    if (known !== undefined) return known
+    if (this.streams >= mostStreams) this.sweep(0)
+    if (this.streams >= mostStreams) return undefined
+    const { reads } = this
+    const marketId = isAccountChannel(channel) ? undefined : reads.market(subject).parameters.marketId
+    const changedAt = this.payloads.changedAt(reads, channel, subject)
+    const log = new Log({ channel, marketId }, subject, changedAt, this.outside.now())
+    if (isAccountChannel(channel)) this.keep(this.accounts, subject, channel, log)
+    else {
+      this.keep(this.markets, subject, channel, log)
+      if (channel === "market.book") this.watch(subject)
+    }
+    this.streams++
+    return log
+  }
+
+  private keptOf(channel: Channel, subject: number): ReadonlyMap<Channel, Log> | undefined {
+    return isAccountChannel(channel) ? this.accounts.get(subject) : this.markets.get(subject)
+  }
+
+  private keep<C extends Channel>(all: Map<number, Kept<C>>, subject: number, channel: C, log: Log): void {
+    const beside = all.get(subject)
+    if (beside === undefined) all.set(subject, new Map([[channel, log]]))
+    else beside.set(channel, log)
+  }
+
+  private watch(market: number): void {
+    this.reads.watchLevels(market, (side, priceAtoms) => {
+      let changed = this.changed.get(market)
+      if (changed === undefined) {
+        changed = { bids: new Set(), asks: new Set() }
+        this.changed.set(market, changed)
+      }
+      const prices = side === Order.buy ? changed.bids : changed.asks
+      prices.add(priceAtoms)
+    })
+  }
+
+  /** Lets go of streams that nobody has asked for so long, milliseconds. */
+  sweep(longerMs: number = quietMs): void {
+    const before = this.outside.now() - longerMs
+    const isGone = ({ quietSinceEpochMs, subscriptions }: Log): boolean => subscriptions.size === 0 && quietSinceEpochMs <= before
+    for (const all of [this.markets, this.accounts] as ReadonlyArray<Map<number, Kept<Channel>>>) {
+      for (const [subject, kept] of all) {
+        for (const [channel, log] of kept) {
+          if (!isGone(log)) continue
+          kept.delete(channel)
+          this.streams--
+          if (channel === "market.book") this.reads.watchLevels(subject, undefined)
+        }
+        if (kept.size === 0) all.delete(subject)
+      }
+    }
+  }
+
+  /** Nobody asks for a stream any more, unless somebody else does. */
+  quieted(log: Log): void {
+    log.quietSinceEpochMs = this.outside.now()
+  }
+
+  decided(sequence: number, words: Float64Array, from: number, to: number): void {
+    if (this.streams === 0 || this.failure !== undefined) return
+    try {
+      this.note(sequence, words, from, to)
+    } catch (cause) {
+      // What cannot be told ends the streams, and not the venue: nothing is skipped in silence.
+      this.failure = cause
+      this.pending = []
+      this.outside.failed(cause)
+    }
+  }
+
+  private note(sequence: number, words: Float64Array, from: number, to: number): void {
+    const { accounts, changed, markets, payloads, reads } = this
+    const touched = touchedBy(words, from, to, {
+      account: (account) => accounts.has(account),
+      market: (market) => markets.has(market),
+      anyAccount: accounts.size > 0
+    }, reads)
+    for (const market of new Set([...touched.markets.keys(), ...changed.keys()])) {
+      const kept = markets.get(market)
+      if (kept === undefined) continue
+      for (const channel of marketChannels) {
+        const log = kept.get(channel)
+        if (log === undefined) continue
+        const told = touched.markets.get(market) ?? untouchedMarket
+        const entries = payloads.ofMarket(reads, channel, market, told, changed.get(market) ?? nothingChanged)
+        const isProved = channel === "market.book" && (log.count + 1) % provedEvery === 0
+        this.add(log, { sequence, entries, more: isProved ? payloads.proof(reads, market) : "" })
+      }
+    }
+    changed.clear()
+    for (const [account, told] of touched.accounts) {
+      const kept = accounts.get(account)!
+      for (const channel of accountChannels) {
+        const log = kept.get(channel)
+        if (log !== undefined) this.add(log, { sequence, entries: payloads.ofAccount(reads, channel, account, told), more: "" })
+      }
+    }
+  }
+
+  private add(log: Log, update: Update): void {
+    if (update.entries.length === 0) return
+    log.append(update)
+    // Whoever asks for it before it is durable is given it then.
+    this.pending.push({ log, update, atNanos: this.outside.monotonicNanos() })
+  }
+
+  committed(lastSequence: number): void {
+    const { pending } = this
+    if (pending.length === 0 || this.failure !== undefined) return
+    let given = 0
+    for (; given < pending.length; given++) {
+      const { log, update } = pending[given]!
+      if (update.sequence > lastSequence) break
+      for (const subscription of log.subscriptions) subscription.take(update)
+    }
+    if (given === 0) return
+    this.pending = given === pending.length ? [] : pending.slice(given)
+    this.outside.delivered()
+    const atNanos = this.outside.monotonicNanos()
+    for (let at = 0; at < given; at++) this.outside.delays.record(atNanos - pending[at]!.atNanos)
+  }
+}
+
+/** What all of an account's channels say of a record; a replay reads it from an engine of its own. */
+export const accountUpdate = (
+  payloads: Payloads,
+  reads: Reads,
+  channel: AccountChannel,
+  account: number,
+  words: Float64Array,
+  from: number,
+  to: number
+): Update | undefined => {
+  const { accounts } = touchedBy(words, from, to, { account: (other) => other === account, market: () => false, anyAccount: true }, reads)
+  const touched = accounts.get(account)
+  if (touched === undefined) return undefined
+  const entries = payloads.ofAccount(reads, channel, account, touched)
+  return entries.length === 0 ? undefined : { sequence: reads.sequence, entries, more: "" }
+}

@@ -1,0 +1,99 @@
+/**
+ * One stream: what one channel tells of one market or account, record by record, since somebody first asked for it. The
+ * latest updates are kept, within a bound, for clients that come back.
+ */
+import type { Channel } from "./Channels.js"
+import { Frame } from "./Frame.js"
+import type { Entry } from "./Payloads.js"
+
+/** What one record changed of one stream. */
+export interface Update {
+  readonly sequence: number
+  readonly entries: ReadonlyArray<Entry>
+  /** Members beside the entries, JSON that begins with a comma; empty for none. */
+  readonly more: string
+}
+
+/** Takes durable updates. */
+export interface Taker {
+  readonly take: (update: Update) => void
+}
+
+/** How much of a stream is kept for those who come back. */
+export const keptUpdates = 1_024
+const keptBytes = 512 * 1024
+
+interface Kept {
+  readonly update: Update
+  readonly bytes: number
+  /** The last record before it that changed the stream. */
+  readonly previousSequence: number
+  /** As it is sent to whoever has had that one. */
+  readonly frame: Frame
+}
+
+/** What a stream is called in frames: its channel, and its market where it is about one. */
+export interface Name {
+  readonly channel: Channel
+  /** Undefined where it is about an account. */
+  readonly marketId: string | undefined
+}
+
+/** Members that name a stream, JSON that begins with a comma. */
+export const nameText = ({ channel, marketId }: Name): string =>
+  `,"channel":"${channel}"` + (marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`)
+
+/** An update as it is sent. */
+export const updateText = (name: Name, previousSequence: number, { entries, more, sequence }: Update): string =>
+  `{"type":"update"${nameText(name)},"previousSequence":${previousSequence},"sequence":${sequence}${more}`
+  + `,"data":[${entries.map(({ text }) => text).join(",")}]}`
+
+export class Log {
+  /** Who is told of updates. */
+  readonly subscriptions = new Set<Taker>()
+  private kept: Array<Kept> = []
+  private bytes = 0
+  /** How many updates there were. */
+  count = 0
+  /** Since when nobody has asked for it, epoch milliseconds. */
+  quietSinceEpochMs: number
+
+  /** Every update behind this sequence is kept. */
+  since: number
+
+  /** @param lastSequence the last record that changed it */
+  constructor(readonly name: Name, readonly subject: number, public lastSequence: number, nowEpochMs: number) {
+    this.since = lastSequence
+    this.quietSinceEpochMs = nowEpochMs
+  }
+
+  /** Takes what a record changed. */
+  append(update: Update): void {
+    const text = updateText(this.name, this.lastSequence, update)
+    this.kept.push({ update, bytes: text.length, previousSequence: this.lastSequence, frame: new Frame(text) })
+    this.bytes += text.length
+    this.lastSequence = update.sequence
+    this.count++
+    while (this.kept.length > keptUpdates || this.bytes > keptBytes && this.kept.length > 1) {
+      const gone = this.kept.shift()!
+      this.bytes -= gone.bytes
+      this.since = gone.update.sequence
+    }
+  }
+
+  /** An update for whoever was last given `previousSequence`. */
+  frame(update: Update, previousSequence: number): Frame {
+    for (let at = this.kept.length - 1; at >= 0; at--) {
+      const kept = this.kept[at]!
+      if (kept.update !== update) continue
+      if (kept.previousSequence === previousSequence) return kept.frame
+      break
+    }
+    return new Frame(updateText(this.name, previousSequence, update))
+  }
+
+  /** Kept updates behind one sequence, up to another. */
+  between(after: number, upTo: number): ReadonlyArray<Update> {
+    return this.kept.map(({ update }) => update).filter(({ sequence }) => sequence > after && sequence <= upTo)
+  }
+}

@@ -1,0 +1,29 @@
+/** What is said of things that are streamed: whoever knows how the venue speaks to clients gives it. */
+import type { Reads } from "../engine/Reads.js"
+import type { AccountChannel, Channel, MarketChannel } from "./Channels.js"
+import type { AccountTouched, MarketTouched } from "./Touched.js"
+
+/** One thing as it is after a record. Of several with one key the last is what holds. */
+export interface Entry {
+  readonly key: string
+  /** JSON. */
+  readonly text: string
+}
+
+/** Prices of one market's book whose size a record changed, by side. */
+export interface Levels {
+  readonly bids: ReadonlySet<number>
+  readonly asks: ReadonlySet<number>
+}
+
+/** Everything is read from an engine that stands at the record in question. */
+export interface Payloads {
+  readonly ofMarket: (reads: Reads, channel: MarketChannel, market: number, touched: MarketTouched, levels: Levels) => ReadonlyArray<Entry>
+  readonly ofAccount: (reads: Reads, channel: AccountChannel, account: number, touched: AccountTouched) => ReadonlyArray<Entry>
+  /** All of it, JSON. `subject` is a market or an account. */
+  readonly snapshot: (reads: Reads, channel: Channel, subject: number) => string
+  /** The last record that changed it, or a later one up to which it is known not to have changed. */
+  readonly changedAt: (reads: Reads, channel: Channel, subject: number) => number
+  /** Members that an update of a book has now and then, JSON that begins with a comma. */
+  readonly proof: (reads: Reads, market: number) => string
+}

@@ -1,0 +1,95 @@
+/**
+ * One client's place in one stream. Every update comes once, in order, each naming the sequence that the client was given
+ * before; what a client takes too slowly becomes of it what its channel's policy says.
+ */
+import { policies } from "./Channels.js"
+import { Frame } from "./Frame.js"
+import { type Log, nameText, type Update, updateText } from "./Log.js"
+import type { Entry } from "./Payloads.js"
+
+/** Why what a client has of a stream is no good any more. */
+export type ResyncReason = "gap" | "retention" | "slow_consumer" | "projector_reset"
+
+/** Where frames go: one connection. */
+export interface Sink {
+  readonly send: (frame: Frame) => void
+  /** Whether so much is on its way that what may be put together is. */
+  readonly isBehind: () => boolean
+  /** Whether more is on its way than the connection may hold. */
+  readonly isOver: () => boolean
+  /** A stream that loses nothing cannot be sent any more. */
+  readonly tooSlow: () => void
+}
+
+/** Entries that updates put together hold at most; beyond, the client gets a snapshot instead. */
+const mostMerged = 4_096
+
+export class Subscription {
+  /** The last sequence that the client was given of the stream. */
+  last = 0
+  /** What was put together since, by key; undefined while nothing waits. */
+  private merged: Map<string, Entry> | undefined = undefined
+  private mergedSequence = 0
+  /** Whether the client has to be given a snapshot before anything else. */
+  isStale = false
+
+  constructor(readonly log: Log, private readonly sink: Sink) {}
+
+  /** Begins to be told, behind a sequence that the client has. */
+  begin(last: number): void {
+    this.last = last
+    this.merged = undefined
+    this.isStale = false
+    this.log.subscriptions.add(this)
+  }
+
+  /** Is told nothing any more. */
+  end(): void {
+    this.log.subscriptions.delete(this)
+  }
+
+  /** Takes a durable update. */
+  take(update: Update): void {
+    if (this.isStale || update.sequence <= Math.max(this.last, this.mergedSequence)) return
+    const policy = policies[this.log.name.channel]
+    if (this.merged !== undefined || policy === "by_key" && this.sink.isBehind()) return this.merge(update)
+    if (this.sink.isOver()) {
+      if (policy === "lossless") return this.sink.tooSlow()
+      this.isStale = true
+      return
+    }
+    this.sink.send(this.log.frame(update, this.last))
+    this.last = update.sequence
+  }
+
+  private merge(update: Update): void {
+    this.merged ??= new Map()
+    for (const entry of update.entries) this.merged.set(entry.key, entry)
+    this.mergedSequence = update.sequence
+    if (this.merged.size <= mostMerged) return
+    this.merged = undefined
+    this.isStale = true
+  }
+
+  /** Gives what waits, now that the client takes things again. */
+  drained(): void {
+    const { merged } = this
+    if (merged === undefined || this.isStale) return
+    this.merged = undefined
+    const update: Update = { sequence: this.mergedSequence, entries: [...merged.values()], more: "" }
+    this.sink.send(new Frame(updateText(this.log.name, this.last, update)))
+    this.last = this.mergedSequence
+  }
+
+  /** That what the client has is no good any more, and that a snapshot follows. */
+  resync(reason: ResyncReason, fromSequence: number): void {
+    const { channel, marketId } = this.log.name
+    const market = marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`
+    this.sink.send(new Frame(`{"type":"resync","stream":"${channel}"${market},"fromSequence":${fromSequence},"reason":"${reason}"}`))
+  }
+
+  /** The whole of it as of a sequence, JSON. */
+  snapshot(sequence: number, data: string): void {
+    this.sink.send(new Frame(`{"type":"snapshot"${nameText(this.log.name)},"sequence":${sequence},"data":${data}}`))
+  }
+}

@@ -1,0 +1,393 @@
+/** The stream's protocol: what a client is told, and what becomes of what it says. */
+import { beforeEach, describe, expect, test } from "vitest"
+import { LiveVenue, marketId, order, type Trader } from "../LiveVenue.js"
+import { Client } from "./Client.js"
+
+const book = { channel: "market.book", marketId }
+/** A book as a client keeps it: by side and price, in atoms. */
+const keep = (levels: Map<string, string>, entries: ReadonlyArray<any>): void => {
+  for (const { priceAtoms, side, sizeAtoms } of entries) {
+    if (sizeAtoms === "0") levels.delete(`${side} ${priceAtoms}`)
+    else levels.set(`${side} ${priceAtoms}`, sizeAtoms)
+  }
+}
+
+const levelsOf = ({ asks, bids }: any): Map<string, string> => {
+  const levels = new Map<string, string>()
+  for (const [side, all] of [["bid", bids], ["ask", asks]] as const) {
+    for (const { priceAtoms, sizeAtoms } of all) levels.set(`${side} ${priceAtoms}`, sizeAtoms)
+  }
+  return levels
+}
+
+const sorted = (levels: Map<string, string>) => [...levels].sort(([left], [right]) => left < right ? -1 : 1)
+
+describe("the stream", () => {
+  let venue: LiveVenue
+  let alice: Trader
+  let bob: Trader
+  let client: Client
+
+  beforeEach(async () => {
+    venue = LiveVenue.make()
+    ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
+    client = new Client(venue)
+    client.fresh()
+  })
+
+  const subscribe = (more: object) => client.say({ op: "subscribe", ...more })
+
+  describe("a connection", () => {
+    test("begins with what the client has to know", () => {
+      const [hello] = new Client(venue).frames
+      expect(hello).toMatchObject({
+        type: "hello",
+        version: "stream/v1",
+        environment: "development",
+        serverTimeEpochMs: venue.atEpochMs,
+        heartbeatMs: 5_000,
+        limits: { subscriptions: 256, messagesPerSecond: 100, bufferedBytes: 4_194_304 }
+      })
+      expect(hello.connectionId).toMatch(/^con_[0-9a-f]{24}$/)
+      expect(Object.keys(hello.retention)).toHaveLength(10)
+    })
+
+    test.each([
+      ["an answer to a ping", { op: "ping", id: "p" }, { type: "pong", id: "p" }],
+      ["an op that there is not", { op: "dance", id: "d" }, { type: "error", id: "d", error: { code: "invalid_request" } }],
+      ["no op", { id: "d" }, { type: "error", id: "d", error: { code: "invalid_request" } }],
+      ["a member that there is not", { op: "ping", id: "d", more: 1 }, { type: "error", id: "d", error: { code: "invalid_request" } }],
+      ["a channel that there is not", { op: "subscribe", channel: "market.gossip" }, { type: "error", error: { code: "invalid_request" } }],
+      ["a market's channel without a market", { op: "subscribe", channel: "market.book" }, {
+        type: "error",
+        error: { code: "invalid_request" }
+      }],
+      [
+        "a market that there is not",
+        { op: "subscribe", channel: "market.book", marketId: "ZZZ" },
+        { type: "error", error: { code: "market_not_found" } }
+      ],
+      [
+        "an account's channel without a ticket",
+        { op: "subscribe", channel: "account.orders" },
+        { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "missing" } }
+      ],
+      ["no subscription to end", { op: "unsubscribe", ...book }, { type: "error", error: { code: "invalid_request" } }],
+      [
+        "an order without a ticket",
+        { op: "place", idempotencyKey: "k", body: {} },
+        { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "missing" } }
+      ],
+      [
+        "a ticket of nobody's",
+        { op: "auth", ticket: "A".repeat(43) },
+        { type: "auth_error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "invalid" } }
+      ]
+    ])("is told of %s, and goes on", (_, frame, told) => {
+      expect(client.say(frame)).toMatchObject([told])
+      expect(client.ended).toBeUndefined()
+    })
+
+    test("ends at the third frame that is no JSON", () => {
+      expect(client.sayText("{").at(-1)).toMatchObject({ type: "error", error: { code: "invalid_request" } })
+      client.sayText("\"a")
+      expect(client.ended).toBeUndefined()
+      client.sayText("}")
+      expect(client.ended?.code).toBe(1008)
+    })
+
+    test("takes no member twice", () => {
+      expect(client.sayText(`{"op":"ping","id":"a","id":"b"}`)).toMatchObject([{ type: "error", error: { code: "invalid_request" } }])
+    })
+
+    test("ends where frames are binary", () => {
+      client.sayBinary()
+      expect(client.ended?.code).toBe(1008)
+    })
+
+    test("ends at the first frame over the rate", () => {
+      for (let count = 0; count < 100; count++) client.say({ op: "ping" })
+      expect(client.ended).toBeUndefined()
+      client.say({ op: "ping" })
+      expect(client.ended?.code).toBe(1008)
+    })
+
+    test("is refused on another path, and while the venue does not serve", () => {
+      expect(venue.application.open({ target: "/streams/v2/ws", headers: {}, remoteAddress: "" })).toMatchObject({
+        refused: { status: 404 }
+      })
+    })
+  })
+
+  describe("a book", () => {
+    test("is a snapshot with every level, then what changes, each naming what was before", async () => {
+      await venue.place(alice, { price: "99.0" })
+      const [subscribed, snapshot] = subscribe(book)
+      expect(subscribed).toMatchObject({ type: "subscribed", ...book, resumed: false })
+      const rest = await venue.read(undefined, `/v1/markets/${marketId}/book`)
+      expect(snapshot).toMatchObject({ type: "snapshot", ...book, sequence: rest.snapshotSequence, data: rest })
+      const levels = levelsOf(snapshot.data)
+      let last = snapshot.sequence
+      await venue.place(alice, { price: "98.0" })
+      await venue.place(bob, { side: "sell", price: "101.0", quantity: "2.000" })
+      await venue.place(bob, { side: "sell", price: "99.0", quantity: "0.400" })
+      const { orderId } = await venue.place(bob, { side: "sell", price: "101.0" })
+      await venue.post(bob, `/v1/orders/${orderId}/cancel`, { accountId: bob.accountId, marketId })
+      const updates = client.fresh()
+      expect(updates).toHaveLength(5)
+      for (const update of updates) {
+        expect(update).toMatchObject({ type: "update", ...book, previousSequence: last })
+        last = update.sequence
+        keep(levels, update.data)
+      }
+      const after = await venue.read(undefined, `/v1/markets/${marketId}/book`)
+      expect(sorted(levels)).toEqual(sorted(levelsOf(after)))
+      expect(last).toBe(after.snapshotSequence)
+    })
+
+    test("comes with its checksum at every hundredth update", async () => {
+      subscribe(book)
+      let orderId = ""
+      for (let count = 0; count < 50; count++) {
+        ;({ orderId } = await venue.place(alice, { price: "99.0" }))
+        await venue.post(alice, `/v1/orders/${orderId}/cancel`, { accountId: alice.accountId, marketId })
+      }
+      const updates = client.fresh().filter(({ type }) => type === "update")
+      expect(updates).toHaveLength(100)
+      const { checksum } = await venue.read(undefined, `/v1/markets/${marketId}/book`)
+      expect(updates.map((update) => update.checksum).filter((each) => each !== undefined)).toEqual([checksum])
+      expect(updates.at(-1).checksum).toBe(checksum)
+    })
+
+    test("goes on where the client was", async () => {
+      subscribe(book)
+      await venue.place(alice, { price: "99.0" })
+      const [{ sequence }] = client.fresh().slice(-1)
+      client.say({ op: "unsubscribe", ...book })
+      await venue.place(alice, { price: "98.0" })
+      await venue.place(alice, { price: "97.0" })
+      const [subscribed, first, second] = subscribe({ ...book, fromSequence: sequence })
+      expect(subscribed).toMatchObject({ type: "subscribed", resumed: true })
+      expect(first).toMatchObject({ type: "update", previousSequence: sequence, data: [{ side: "bid", price: "98.0" }] })
+      expect(second).toMatchObject({ type: "update", previousSequence: first.sequence, data: [{ side: "bid", price: "97.0" }] })
+    })
+
+    test("is given anew to a client that was away for longer than is kept, or claims to know the future", async () => {
+      await venue.place(alice, { price: "99.0" })
+      const now = venue.engine.sequence
+      const kinds = (frames: ReadonlyArray<any>) => frames.map(({ reason, type }) => reason ?? type)
+      expect(kinds(subscribe({ ...book, fromSequence: 1 }))).toEqual(["subscribed", "retention", "snapshot"])
+      client.say({ op: "unsubscribe", ...book })
+      expect(kinds(subscribe({ ...book, fromSequence: now + 1 }))).toEqual(["subscribed", "gap", "snapshot"])
+    })
+
+    test("is put together for a client that takes it slowly", async () => {
+      subscribe(book)
+      client.buffered = 100_000
+      for (const price of ["99.0", "98.0", "99.0"]) await venue.place(alice, { price })
+      expect(client.fresh().filter(({ type }) => type === "update")).toEqual([])
+      const before = client.frames.find(({ type }) => type === "snapshot").sequence
+      const [update, ...more] = client.drain()
+      expect(more).toEqual([])
+      expect(update).toMatchObject({ type: "update", previousSequence: before, sequence: venue.engine.sequence })
+      expect(update.data.map(({ price, size }: any) => `${price} ${size}`).sort()).toEqual(["98.0 1.000", "99.0 2.000"])
+      await venue.place(alice, { price: "97.0" })
+      expect(client.fresh()).toMatchObject([{ type: "update", previousSequence: update.sequence }])
+    })
+  })
+
+  describe("a market's other channels", () => {
+    test("tell trades, figures and the market itself as REST does", async () => {
+      for (const channel of ["market.trades", "market.ticker", "market.status", "market.funding"]) subscribe({ channel, marketId })
+      client.fresh()
+      await venue.place(alice)
+      await venue.place(bob, { side: "sell", quantity: "0.250" })
+      const updates = client.fresh()
+      const last = (channel: string) => updates.filter((update) => update.channel === channel).at(-1)
+      const { trades } = await venue.read(undefined, `/v1/markets/${marketId}/trades`)
+      expect(last("market.trades").data).toEqual(trades)
+      expect(last("market.ticker").data).toEqual([await venue.read(undefined, `/v1/markets/${marketId}/stats`)])
+      expect(last("market.status").data).toEqual([await venue.read(undefined, `/v1/markets/${marketId}`)])
+      expect(updates.map(({ sequence }) => sequence)).toEqual(updates.map(({ sequence }) => sequence).toSorted((a, b) => a - b))
+    })
+
+    test("give a client that fell behind a resync and a snapshot, once", async () => {
+      subscribe({ channel: "market.trades", marketId })
+      client.buffered = 5_000_000
+      for (let count = 0; count < 3; count++) {
+        await venue.place(alice, { quantity: "0.100" })
+        await venue.place(bob, { side: "sell", quantity: "0.100" })
+      }
+      expect(client.fresh().filter(({ type }) => type === "update")).toEqual([])
+      const [resync, snapshot, ...more] = client.drain()
+      expect(resync).toMatchObject({ type: "resync", stream: "market.trades", reason: "slow_consumer", fromSequence: snapshot.sequence })
+      expect(snapshot.data).toHaveLength(3)
+      expect(more).toEqual([])
+    })
+  })
+
+  describe("an account", () => {
+    const own = ["account.orders", "account.fills", "account.positions", "account.balance"]
+
+    test("is told of each record once, in order, whole; nobody else's", async () => {
+      expect(await client.authenticate(alice)).toMatchObject([{ type: "auth_ok", accountId: alice.accountId }])
+      for (const channel of own) expect(subscribe({ channel }).at(-1)).toMatchObject({ type: "snapshot", channel })
+      const { orderId } = await venue.place(alice)
+      client.fresh()
+      await venue.place(bob, { side: "sell", quantity: "0.250" })
+      const updates = client.fresh()
+      expect(updates.map(({ channel }) => channel)).toEqual(own)
+      const [orders, fills, positions, balance] = updates.map(({ data }) => data)
+      expect(orders).toEqual([await venue.read(alice, `/v1/orders/${orderId}`)])
+      expect(fills).toEqual((await venue.read(alice, `/v1/accounts/${alice.accountId}/fills`)).fills)
+      expect(positions).toEqual((await venue.read(alice, `/v1/accounts/${alice.accountId}/positions`)).positions)
+      expect(balance).toEqual([await venue.read(alice, `/v1/accounts/${alice.accountId}/balance`)])
+      await venue.place(bob, { price: "90.0" })
+      expect(client.fresh()).toEqual([])
+      await venue.place(bob, { quantity: "0.250" })
+      expect(client.fresh()).toEqual([])
+    })
+
+    test("is told that a position is closed", async () => {
+      await client.authenticate(alice)
+      subscribe({ channel: "account.positions" })
+      await venue.place(alice, { quantity: "0.250" })
+      await venue.place(bob, { side: "sell", quantity: "0.250" })
+      await venue.place(bob, { price: "99.0", quantity: "0.250" })
+      client.fresh()
+      await venue.place(alice, { side: "sell", price: "99.0", quantity: "0.250" })
+      expect(client.fresh()).toMatchObject([{ data: [{ marketId, closed: true, lastSequence: venue.engine.sequence }] }])
+    })
+
+    test("is shown nothing before it is durable", async () => {
+      await client.authenticate(alice)
+      subscribe({ channel: "account.orders" })
+      client.fresh()
+      venue.holdDisk()
+      void venue.place(alice)
+      expect(client.fresh()).toEqual([])
+      // Whoever asks while a record waits for the disk gets it in its snapshot, and not again.
+      const other = new Client(venue)
+      void other.authenticate(alice).then(() => other.say({ op: "subscribe", channel: "account.orders" }))
+      await Promise.resolve()
+      venue.releaseDisk()
+      expect(client.fresh()).toMatchObject([{ type: "update", channel: "account.orders" }])
+    })
+
+    test.each([["as the stream was kept up", false], ["read from the journal, by another process", true]])(
+      "misses nothing over a disconnect: %s",
+      async (_, isAnother) => {
+        await client.authenticate(alice)
+        subscribe({ channel: "account.orders" })
+        await venue.place(alice, { price: "99.0" })
+        const [{ sequence }] = client.fresh().slice(-1)
+        client.leave()
+        const placed = [await venue.place(alice, { price: "98.0" }), await venue.place(alice, { price: "97.0" })]
+        if (isAnother) venue.restart()
+        client = new Client(venue)
+        await client.authenticate(alice)
+        const frames = [...subscribe({ channel: "account.orders", fromSequence: sequence })]
+        await client.reached(frames.length === 0 ? 3 : 0)
+        const [subscribed, ...updates] = [...frames, ...client.fresh()]
+        expect(subscribed).toMatchObject({ type: "subscribed", resumed: true })
+        expect(updates.map(({ data }) => data[0].orderId)).toEqual(placed.map(({ orderId }) => orderId))
+        expect(updates.map(({ previousSequence }) => previousSequence)).toEqual([sequence, updates[0].sequence])
+        await venue.place(alice, { price: "96.0" })
+        expect(client.fresh()).toMatchObject([{ previousSequence: updates[1].sequence }])
+      }
+    )
+
+    test("closes the connection of a client that is too slow for what loses nothing", async () => {
+      await client.authenticate(alice)
+      subscribe({ channel: "account.orders" })
+      client.buffered = 5_000_000
+      await venue.place(alice)
+      expect(client.ended?.code).toBe(4008)
+    })
+  })
+
+  describe("a ticket", () => {
+    test("speaks for its account until it expires, and no longer", async () => {
+      await client.authenticate(alice)
+      subscribe({ channel: "account.orders" })
+      subscribe(book)
+      client.fresh()
+      venue.atEpochMs += 5 * 60_000
+      await venue.place(alice)
+      const frames = client.fresh()
+      expect(frames.filter(({ channel }) => channel === "account.orders")).toEqual([])
+      expect(frames).toMatchObject([
+        { type: "update", channel: "market.book" },
+        { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "expired" } }
+      ])
+      // Shown a new one, the stream goes on where it stood.
+      const [ok, update, ...more] = await client.authenticate(alice)
+      expect(ok).toMatchObject({ type: "auth_ok" })
+      expect(update).toMatchObject({ type: "update", channel: "account.orders" })
+      expect(more).toEqual([])
+    })
+
+    test("ends with its family, at once", async () => {
+      const ticket = await client.ticket(alice)
+      client.say({ op: "auth", ticket })
+      subscribe({ channel: "account.orders" })
+      client.fresh()
+      await venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+      await venue.place(alice)
+      expect(client.fresh()).toMatchObject([{ type: "error", error: { realtimeTicketFailure: "revoked" } }])
+    })
+
+    test("that is held up by the disk ends also for what was already decided", async () => {
+      const ticket = await client.ticket(alice)
+      client.say({ op: "auth", ticket })
+      subscribe({ channel: "account.orders" })
+      client.fresh()
+      venue.holdDisk()
+      void venue.place(alice)
+      void venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+      venue.releaseDisk()
+      expect(client.fresh()).toMatchObject([{ type: "error", error: { realtimeTicketFailure: "revoked" } }])
+    })
+
+    test("of another account is refused on the same connection", async () => {
+      await client.authenticate(alice)
+      expect(await client.authenticate(bob)).toMatchObject([{ type: "auth_error", error: { code: "invalid_request" } }])
+      expect(subscribe({ channel: "account.balance" })).toMatchObject([{ type: "subscribed" }, { data: { accountId: alice.accountId } }])
+    })
+
+    test("that was rotated is refused", async () => {
+      const ticket = await client.ticket(alice)
+      await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })
+      expect(client.say({ op: "auth", ticket })).toMatchObject([{ type: "auth_error", error: { realtimeTicketFailure: "rotated" } }])
+    })
+  })
+
+  describe("orders over the stream", () => {
+    test("are those of the route, with its idempotency", async () => {
+      await client.authenticate(alice, ["read", "trade"])
+      const frame = { op: "place", idempotencyKey: "one", body: order(alice, { clientOrderId: "over" }) }
+      const [placed] = client.say(frame)
+      expect(placed).toMatchObject({ type: "result", body: { version: "external-order/v1", status: "open", clientOrderId: "over" } })
+      const [again] = client.say(frame)
+      expect(again.body).toEqual(placed.body)
+      const byRest = await venue.post(alice, "/v1/orders", order(alice, { clientOrderId: "over" }), "one")
+      expect(JSON.parse(byRest.body)).toEqual(placed.body)
+      const { orderId } = placed.body
+      const [canceled] = client.say({ op: "cancel", idempotencyKey: "two", orderId, body: { accountId: alice.accountId, marketId } })
+      expect(canceled).toMatchObject({ type: "result", body: { orderId, status: "canceled" } })
+    })
+
+    test("are refused as by the route, and where the ticket may only read", async () => {
+      await client.authenticate(alice)
+      const place = (body: object) => client.say({ op: "place", idempotencyKey: "k", body })
+      expect(place(order(alice))).toMatchObject([{ type: "error", error: { code: "scope_missing" } }])
+      await client.authenticate(alice, ["read", "trade"])
+      expect(place(order(alice, { price: "0.05" }))).toMatchObject([{
+        type: "error",
+        id: expect.any(String),
+        error: { code: "invalid_request" }
+      }])
+      expect(place(order(bob))).toMatchObject([{ type: "error", error: { code: "invalid_request" } }])
+    })
+  })
+})
