@@ -17,6 +17,7 @@ import { Follower } from "./run/Follower.js"
 import { boundsOf, capacityOf, Host, keptOf } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
+import { StreamClients } from "./run/StreamClients.js"
 import type { Report, Request } from "./run/Request.js"
 import type * as Script from "./run/Script.js"
 import * as Search from "./run/Search.js"
@@ -111,6 +112,7 @@ class Run {
   readonly clients: Clients
   readonly faults: Faults
   readonly proofs: Proofs
+  readonly streams: StreamClients
   /** When faults stopped. */
   endMs = 0
   /** The operator has begun to bring the venue back. */
@@ -149,6 +151,9 @@ class Run {
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
     this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock.unsafeCurrentTimeMillis())
     this.faults = new Faults(world, this.host)
+    this.streams = new StreamClients(world, this.witness, this.follower, () => this.clients.open,
+      () => this.host.process?.clock.unsafeCurrentTimeMillis() ?? 0)
+    this.clients.whenTicket((ticket, accountId) => this.streams.told(ticket, accountId))
     this.proofs = new Proofs(world, this.witness, this.follower, this.host, this.clients, this.until)
   }
 
@@ -233,6 +238,7 @@ class Run {
     const { clients, faults, request: { script, steps }, world: { options, root } } = this
     clients.open = true
     faults.begin()
+    this.streams.begin()
     this.world.bank?.begin()
     this.planDays()
     if (script === undefined) {
@@ -342,6 +348,7 @@ class Run {
     const { clients, faults, host, request, witness, world, world: { time } } = this
     clients.open = false
     faults.end()
+    this.streams.calm()
     this.world.bank?.heal()
     witness.see({ _tag: "Healed", atEpochMs: time.nowEpochMs() })
     const crash = faults.atEnd(request.script)
@@ -423,6 +430,8 @@ class Run {
 
   private finish(): void {
     this.follower.drain()
+    this.streams.compare()
+    this.streams.end()
     this.witness.see({ _tag: "Searched", ...Search.search(this.world.disk, this.witness.logged, this.clients.wallet.secrets) })
     this.witness.see(this.finished())
     if (this.host.reads !== undefined) this.follower.inspect(true)

@@ -24,6 +24,7 @@ import type * as Stages from "./domain/Stages.js"
 import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener, type Serving } from "./edge/http/Listener.js"
 import * as Metrics from "./edge/http/Metrics.js"
+import type { Room } from "./edge/socket/Setting.js"
 import * as Readiness from "./edge/http/Readiness.js"
 import { registerMarkets } from "./edge/system/MarketActivity.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
@@ -82,6 +83,8 @@ export interface Options {
   readonly site: SiteSetting
   /** Whether accounts may be affiliates. */
   readonly affiliateEnabled: boolean
+  /** What the stream has room for; the usual unless told. */
+  readonly stream?: Partial<Room>
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
@@ -286,7 +289,8 @@ const settingsOf = (options: Options, port: number): Layer.Layer<Edge.Settings> 
     trustedProxies: options.trustedProxies ?? 0,
     corsOrigins: options.corsOrigins ?? [],
     site: siteAt(options.site, port),
-    affiliateEnabled: options.affiliateEnabled
+    affiliateEnabled: options.affiliateEnabled,
+    ...(options.stream === undefined ? undefined : { stream: options.stream })
   })
 
 /** What the journal's end was found to be, where it was no whole write. */

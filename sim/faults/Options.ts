@@ -88,6 +88,8 @@ export interface Options {
   readonly owners?: Owners
   /** Whoever holds realtime tickets. Absent from what was kept before there were any. */
   readonly tickets?: Tickets
+  /** Absent from what was kept before there was a stream. */
+  readonly streams?: Streams
   /** Accounts with favorite markets. Absent from what was kept before there were any. */
   readonly favorites?: Favorites
   /** What an operator says of accounts, and agents who trade. Absent from what was kept before there was any of it. */
@@ -163,6 +165,20 @@ export interface Tickets {
   readonly meanPauseMs: number
   /** Mean time between steps of the clock to where a ticket is over, or may not come again; 0 for none. */
   readonly meanStepMs: number
+}
+
+/** Clients of the stream: drawn by generators of their own. */
+export interface Streams {
+  readonly clients: number
+  /** How many of their connections are cut or die, and how long these last on average. */
+  readonly cutShare: number
+  readonly meanLineMs: number
+  /** How many of them take what they are sent slowly. */
+  readonly slowShare: number
+  /** What the venue has room for: on their way to a client until it is behind, and over; and updates kept of a stream. */
+  readonly behindBytes: number
+  readonly bufferedBytes: number
+  readonly keptUpdates: number
 }
 
 /** Accounts that choose favorite markets, and look at them: drawn by generators of their own, and bounded. */
@@ -571,6 +587,18 @@ const tickets = (random: SimRandom): Tickets => ({
   meanStepMs: random.pick([0, 0, 500, 2_000])
 })
 
+const streamsShare = 0.5
+
+const streams = (random: SimRandom): Streams => ({
+  clients: random.chance(streamsShare) ? random.pick([1, 1, 2]) : 0,
+  cutShare: random.pick([0, 0.5, 0.9]),
+  meanLineMs: random.pick([500, 3_000, 20_000]),
+  slowShare: random.pick([0, 0.3, 0.6]),
+  behindBytes: random.pick([500, 3_000]),
+  bufferedBytes: random.pick([20_000, 200_000]),
+  keptUpdates: random.pick([2, 8, 64])
+})
+
 const favoritesShare = 0.4
 
 const favorites = (random: SimRandom): Favorites => ({
@@ -792,6 +820,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     limits: limits(random.split("limits")),
     owners: owners(random.split("owners")),
     tickets: tickets(random.split("tickets")),
+    streams: streams(random.split("streams")),
     favorites: favorites(random.split("favorites")),
     standings: standings(random.split("standings"))
   }
@@ -852,6 +881,7 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
         edges: drawn.edges,
         owners: drawn.owners,
         tickets: drawn.tickets,
+        streams: drawn.streams,
         favorites: drawn.favorites,
         standings: drawn.standings,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },

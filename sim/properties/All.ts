@@ -63,6 +63,7 @@ import { shownIsDurable } from "./shownIsDurable.js"
 import { standings } from "./standings.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
+import { streams } from "./streams.js"
 import { tables } from "./tables.js"
 import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
@@ -83,6 +84,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(moneyIsAsAsked),
   watch(book),
   watch(feedRebuildsBook),
+  watch(streams),
   watch(band),
   watch(funding),
   watch(liquidation),

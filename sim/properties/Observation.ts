@@ -191,6 +191,30 @@ export type Observation =
   | { readonly _tag: "Fed"; readonly decided: Decided }
   /** It cannot be given any more, and not for a fault of the disk. */
   | { readonly _tag: "FeedBroke"; readonly why: string }
+  /** A client of the stream was given a snapshot or an update. */
+  | {
+    readonly _tag: "Streamed"
+    readonly client: string
+    readonly stream: string
+    /** Whom the client speaks for; -1 for nobody. */
+    readonly account: number
+    /** Whether it names an account that is not that one. */
+    readonly isForeign: boolean
+    readonly isSnapshot: boolean
+    /** The last sequence that the client had of the stream; undefined before any. */
+    readonly before: number | undefined
+    readonly previousSequence: number
+    readonly sequence: number
+    /** The last record that was durable when the frame left the process. */
+    readonly durable: number
+    /** Whether the ticket was over by which it was sent. */
+    readonly isLate: boolean
+    /** What the stream's state was then by the model, where that stood at the frame's record; and what the client has by it. */
+    readonly expected: string | undefined
+    readonly held: string
+  }
+  /** Nothing is sent any more: what a client has of a stream, and what it is by the model. */
+  | { readonly _tag: "StreamRests"; readonly client: string; readonly stream: string; readonly held: string; readonly expected: string }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
   /** The process ended by itself: asked to, or because it could not go on. */

@@ -48,6 +48,14 @@ export class Clients {
     world.network.watch((request) => this.#handling(request))
   }
 
+  /** Who is told of tickets that clients were told. */
+  #ticketed: (ticket: string, accountId: string) => void = () => {}
+
+  /** Has somebody told of every ticket that a client is told. */
+  whenTicket(told: (ticket: string, accountId: string) => void): void {
+    this.#ticketed = told
+  }
+
   /** A process takes a request up, and has done so. */
   #handling(request: Request): (response: Response | undefined) => void {
     const call = this.#callOf.get(request)!
@@ -151,6 +159,10 @@ export class Clients {
     const { follower, witness, world } = this
     const { model } = follower
     if (answer.status === 200) this.wallet.note(call.id, answer.json)
+    if (answer.status === 200 && call.target === ticketTarget) {
+      const { accountId, ticket } = answer.json as { readonly accountId: string; readonly ticket: string }
+      this.#ticketed(ticket, accountId)
+    }
     witness.count(`answered ${answer.status}`)
     follower.drain()
     witness.see({
@@ -187,6 +199,8 @@ const between = (from: Moment, to: Moment): readonly [number, number] | undefine
   from.clockMs === undefined || to.clockMs === undefined || Math.abs(to.clockMs - from.clockMs - (to.trueMs - from.trueMs)) > 1
     ? undefined
     : [from.clockMs, to.clockMs]
+
+const ticketTarget = "/v1/realtime/ticket"
 
 const encoder = new TextEncoder()
 

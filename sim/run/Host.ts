@@ -93,6 +93,13 @@ export const keptOf = (options: Options): Kept => {
 /** How often a venue that has a ledger compares its books with it. */
 const reconcileMs = 4_000
 
+/** What its stream has room for. */
+const roomOf = ({ behindBytes, bufferedBytes, keptUpdates }: NonNullable<Options["streams"]>) => ({
+  behindBytes,
+  bufferedBytes,
+  keptUpdates
+})
+
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
@@ -116,7 +123,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
-  ...(options.funds === undefined ? {} : { funds: { reconcileMs } })
+  ...(options.funds === undefined ? {} : { funds: { reconcileMs } }),
+  ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })
 })
 
 /** An account that a workload is bound to, and that nobody ever opened. */

@@ -178,6 +178,10 @@ const describe = (seen: Observation): string => {
       return `quoted ${seen.marketId} ${seen.priceAtoms} of ${seen.sourceEpochMs}`
     case "Fed":
       return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
+    case "Streamed":
+      return `streamed ${seen.stream} ${seen.isSnapshot ? "snapshot" : seen.previousSequence} ${seen.sequence} to ${seen.client}`
+    case "StreamRests":
+      return `${seen.client} has ${seen.stream} ${seen.held}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Started":

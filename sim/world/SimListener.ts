@@ -5,7 +5,7 @@
  * Faults: none of its own. What befalls requests on their way is the network's.
  */
 import { Effect, Layer } from "effect"
-import { type Application, Listener, type Request, type Response } from "../../src/edge/http/Listener.js"
+import { type Application, type Conversation, Listener, type Peer, type Request, type Response } from "../../src/edge/http/Listener.js"
 import type { SimTime } from "./SimTime.js"
 
 /** A process as what is outside knows it: `ready` puts a task among what it has to do. */
@@ -20,7 +20,20 @@ export interface Delivery {
   readonly wasCut: () => void
 }
 
+/** What a process is to a WebSocket that came to it. */
+export interface Caller {
+  /** Where frames go, which leave the process now. */
+  readonly peer: Peer
+  /** Taken: whatever is said to the conversation is said among what the process has to do. */
+  readonly accepted: (say: (then: (conversation: Conversation) => void) => void) => void
+  readonly refused: () => void
+  /** The process has died, or stops. */
+  readonly wasCut: () => void
+}
+
 export interface SimListener {
+  /** Begins a conversation with whatever listens now. */
+  readonly connect: (target: string, caller: Caller) => void
   /** Hands a request to whatever listens now. */
   readonly deliver: (request: Request, delivery: Delivery) => void
   /** The leaf of one process. */
@@ -37,6 +50,8 @@ interface Service {
   open: boolean
   /** What tells the senders of requests under way that their connection was cut. */
   readonly pending: Set<() => void>
+  /** The same of conversations. */
+  readonly talking: Set<() => void>
   drained: (() => void) | undefined
 }
 
@@ -45,8 +60,9 @@ const drainTimeoutMs = 5_000
 
 /** Cuts the connections of all requests under way. */
 const notifyAll = (service: Service): void => {
-  const notices = [...service.pending]
+  const notices = [...service.pending, ...service.talking]
   service.pending.clear()
+  service.talking.clear()
   for (const notice of notices) notice()
 }
 
@@ -59,6 +75,14 @@ const close = (service: Service): void => {
 
 /** Sees each request as the process takes it up; what it returns is told the reply that was given at once, if one was. */
 export type Watch = (request: Request) => (response: Response | undefined) => void
+
+/** A conversation's functions, apart from it. */
+const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
+  text: (text) => conversation.text(text),
+  binary: () => conversation.binary(),
+  alive: () => conversation.alive(),
+  drained: () => conversation.drained()
+})
 
 /** Nothing listens yet. `watch` is asked for at every request: there may be none. */
 export const make = (time: SimTime, watch: () => Watch | undefined): SimListener => {
@@ -84,18 +108,47 @@ export const make = (time: SimTime, watch: () => Watch | undefined): SimListener
     })
   }
 
+  const connect: SimListener["connect"] = (target, { accepted, peer, refused, wasCut }) => {
+    const at = service
+    if (at === undefined || !at.open) return refused()
+    at.station.ready(() => {
+      const opening = at.application.open?.({ target, headers: {}, remoteAddress: "10.0.0.3" })
+      if (opening === undefined || "refused" in opening || !at.open) return refused()
+      let conversation: Conversation | undefined = undefined
+      const end = (): void => {
+        at.talking.delete(end)
+        wasCut()
+      }
+      at.talking.add(end)
+      const leave = (): void => {
+        if (!at.talking.delete(end)) return
+        conversation?.closed()
+      }
+      conversation = opening.accept({
+        ...peer,
+        close: (code, reason) => {
+          peer.close(code, reason)
+          leave()
+        }
+      })
+      const taken = conversation
+      accepted((then) => at.station.ready(() => then({ ...boundTo(taken), closed: leave })))
+    })
+  }
+
   const layerFor = (station: Station): Layer.Layer<Listener> =>
     Layer.succeed(Listener, {
       serve: (application) =>
         Effect.acquireRelease(
           Effect.sync(() => {
-            const opened: Service = { station, application, open: true, pending: new Set(), drained: undefined }
+            const opened: Service = { station, application, open: true, pending: new Set(), talking: new Set(), drained: undefined }
             service = opened
             return opened
           }),
           (opened) =>
             Effect.async<void>((resume) => {
               opened.open = false
+              for (const end of [...opened.talking]) end()
               const close = (): void => {
                 if (service === opened) service = undefined
                 station.ready(() => resume(Effect.void))
@@ -115,6 +168,7 @@ export const make = (time: SimTime, watch: () => Watch | undefined): SimListener
     })
 
   return {
+    connect,
     deliver,
     layerFor,
     cut: (station) => {

@@ -8,7 +8,7 @@
  * so that nothing was done. Everything else that is not a reply means unknown. Bytes are never changed.
  */
 import type { Layer } from "effect"
-import type { Listener, Request, Response } from "../../src/edge/http/Listener.js"
+import type { Conversation, Listener, Request, Response } from "../../src/edge/http/Listener.js"
 import * as SimListener from "./SimListener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
@@ -40,7 +40,33 @@ export interface Fate {
   readonly duplicated: boolean
 }
 
+/** A client's end of a WebSocket. Frames come in the order in which they were sent, whole. */
+export interface Hearing<Note> {
+  /** Called as a frame leaves the process; what it returns comes with the frame. */
+  readonly leaving: (text: string) => Note
+  readonly opened: (line: Line) => void
+  /** Nothing listened, or it was not taken. */
+  readonly refused: () => void
+  readonly heard: (text: string, note: Note) => void
+  /** It is over; with a code where the venue said why. */
+  readonly ended: (code: number | undefined) => void
+}
+
+/** What a client does with its WebSocket. */
+export interface Line {
+  readonly say: (text: string) => void
+  /** Goes away without a word. */
+  readonly cut: () => void
+  /** Nothing comes or goes any more, and neither end hears of that. */
+  readonly die: () => void
+}
+
+/** How slowly a client takes frames: milliseconds for each. */
+export type Slowness = () => number
+
 export interface SimNetwork {
+  /** Begins a WebSocket; `random` is its own generator. */
+  readonly connect: <Note>(target: string, random: SimRandom, slowness: Slowness, hearing: Hearing<Note>) => void
   /**
    * Sends a request; `settle` is called exactly once, at the latest after `timeoutMs`. `fate` draws what befalls
    * it; a generator of its own keeps its fate whatever else is sent.
@@ -62,6 +88,19 @@ export interface SimNetwork {
   readonly watch: (watch: SimListener.Watch) => void
   /** Requests that were delivered to a process and have no reply yet. */
   readonly underWay: () => number
+}
+
+/** Has things done later, each no sooner than the one before and so much behind it. */
+const inOrder = (time: SimTime, delayMs: () => number) => (apartMs: () => number): (act: () => void) => void => {
+  let lastEpochMs = 0
+  const acts: Array<() => void> = []
+  return (act) => {
+    const now = time.nowEpochMs()
+    lastEpochMs = Math.max(now + delayMs(), lastEpochMs + apartMs())
+    acts.push(act)
+    // Equal moments come in any order: whichever comes first does what was to be done first.
+    time.after(lastEpochMs - now, () => acts.shift()!())
+  }
 }
 
 /** Nobody hears what becomes of a copy; each is its own among the requests under way. */
@@ -112,7 +151,65 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
 
+  const connect: SimNetwork["connect"] = (target, own, slowness, hearing) => {
+    const later = inOrder(time, () => own.next() * faults.maxDelayMs)
+    const [toVenue, toClient] = [later(() => 0), later(slowness)]
+    let say: (then: (conversation: Conversation) => void) => void = () => {}
+    let unread = 0
+    let isDead = false
+    let isOver = false
+    /** What is on its way to the client comes before the end. */
+    const end = (code: number | undefined): void =>
+      toClient(() => {
+        if (isOver || isDead) return
+        isOver = true
+        hearing.ended(code)
+      })
+    listener.connect(target, {
+      peer: {
+        send: (frames) => {
+          for (const { text } of frames) {
+            const note = hearing.leaving(text)
+            unread += text.length
+            toClient(() => {
+              if (isDead) return
+              unread -= text.length
+              if (!isOver) hearing.heard(text, note)
+              if (unread === 0) say((conversation) => conversation.drained())
+            })
+          }
+        },
+        bufferedBytes: () => unread,
+        ping: () =>
+          toClient(() => {
+            if (!isDead && !isOver) toVenue(() => say((conversation) => conversation.alive()))
+          }),
+        close: (code) => end(code)
+      },
+      accepted: (taken) => {
+        say = taken
+        hearing.opened({
+          say: (text) =>
+            toVenue(() => {
+              if (!isDead && !isOver) say((conversation) => conversation.text(text))
+            }),
+          cut: () => {
+            if (isOver) return
+            isOver = true
+            if (!isDead) toVenue(() => say((conversation) => conversation.closed()))
+          },
+          die: () => {
+            isDead = true
+          }
+        })
+      },
+      refused: () => hearing.refused(),
+      wasCut: () => end(undefined)
+    })
+  }
+
   return {
+    connect,
     send,
     layerFor: listener.layerFor,
     cut: listener.cut,

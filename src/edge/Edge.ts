@@ -38,6 +38,7 @@ import * as Router from "./http/Router.js"
 import * as RuntimePolicy from "./http/RuntimePolicy.js"
 import * as Slices from "./http/Slices.js"
 import * as RouteTable from "./RouteTable.js"
+import { type Room, usualRoom } from "./socket/Setting.js"
 import * as Sockets from "./socket/Sockets.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
 import { registerLedger } from "./system/LedgerStanding.js"
@@ -65,6 +66,8 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly site: Identity.Site
   /** Whether accounts may be affiliates; otherwise those routes are hidden. */
   readonly affiliateEnabled: boolean
+  /** What the stream has room for; the usual unless told. */
+  readonly stream?: Partial<Room>
 }>() {}
 
 type Needs =
@@ -244,6 +247,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const router = Router.make(RouteTable.endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
   const stream = Sockets.make({
     services,
+    room: { ...usualRoom, ...settings.stream },
     live: yield* Live,
     feed: yield* Feed,
     handle: router.handle,

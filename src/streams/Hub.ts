@@ -30,6 +30,8 @@ interface Changed {
 
 /** What streams need of the process. */
 export interface Outside {
+  /** How many updates of a stream are kept for those who come back. */
+  readonly keptUpdates: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** A clock that nobody sets. */
@@ -76,7 +78,7 @@ export class Hub implements Listening {
     const { reads } = this
     const marketId = isAccountChannel(channel) ? undefined : reads.market(subject).parameters.marketId
     const changedAt = this.payloads.changedAt(reads, channel, subject)
-    const log = new Log({ channel, marketId }, subject, changedAt, this.outside.now())
+    const log = new Log({ channel, marketId }, subject, changedAt, this.outside.now(), this.outside.keptUpdates)
     if (isAccountChannel(channel)) this.keep(this.accounts, subject, channel, log)
     else {
       this.keep(this.markets, subject, channel, log)

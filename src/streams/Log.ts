@@ -20,7 +20,6 @@ export interface Taker {
 }
 
 /** How much of a stream is kept for those who come back. */
-export const keptUpdates = 1_024
 const keptBytes = 512 * 1024
 
 interface Kept {
@@ -62,7 +61,13 @@ export class Log {
   since: number
 
   /** @param lastSequence the last record that changed it */
-  constructor(readonly name: Name, readonly subject: number, public lastSequence: number, nowEpochMs: number) {
+  constructor(
+    readonly name: Name,
+    readonly subject: number,
+    public lastSequence: number,
+    nowEpochMs: number,
+    private readonly mostUpdates: number
+  ) {
     this.since = lastSequence
     this.quietSinceEpochMs = nowEpochMs
   }
@@ -74,7 +79,7 @@ export class Log {
     this.bytes += text.length
     this.lastSequence = update.sequence
     this.count++
-    while (this.kept.length > keptUpdates || this.bytes > keptBytes && this.kept.length > 1) {
+    while (this.kept.length > this.mostUpdates || this.bytes > keptBytes && this.kept.length > 1) {
       const gone = this.kept.shift()!
       this.bytes -= gone.bytes
       this.since = gone.update.sequence

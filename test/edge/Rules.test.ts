@@ -1,4 +1,4 @@
-/** The engine's rules on the reference page: the documents beside the code, whole and as markup. */
+/** The stream's protocol and the engine's rules on the reference page: the documents beside the code, whole and as markup. */
 import * as fs from "node:fs"
 import { describe, expect, it } from "vitest"
 import * as Rules from "../../src/edge/system/docs/Rules.js"
@@ -8,8 +8,13 @@ const shown = Rules.sections().map(({ text }) => text)
 const plain = (text: string): string =>
   text.replaceAll(/<[^>]*>/g, "").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", "\"").replaceAll("&amp;", "&")
 
-describe.each([["RULES.md", "rules"], ["INVARIANTS.md", "invariants"], ["DECISIONS.md", "decisions"]])("%s", (file, id) => {
-  const source = fs.readFileSync(`src/engine/${file}`, "utf8")
+describe.each([
+  ["src/edge/socket/STREAM.md", "stream"],
+  ["src/engine/RULES.md", "rules"],
+  ["src/engine/INVARIANTS.md", "invariants"],
+  ["src/engine/DECISIONS.md", "decisions"]
+])("%s", (file, id) => {
+  const source = fs.readFileSync(file, "utf8")
   const section = shown.find((text) => text.startsWith(`<h2 id="${id}">`))!
 
   it("every heading is there, under an id of its own", () => {

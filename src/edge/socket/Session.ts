@@ -16,8 +16,7 @@ import * as Requests from "../http/Requests.js"
 import { marketNotFound } from "../http/MarketNames.js"
 import { type Authority, authorityOf, endOf } from "./Authority.js"
 import * as Frames from "./Frames.js"
-import type { Setting } from "./Setting.js"
-import { bounds } from "./Setting.js"
+import { bounds, retentionOf, type Setting } from "./Setting.js"
 import { Place, type Resumption } from "./Place.js"
 
 /** Why a connection ends, as RFC 6455 and this protocol number it. */
@@ -71,11 +70,16 @@ export class Session implements Conversation {
       limits: {
         subscriptions: bounds.subscriptions,
         messagesPerSecond: bounds.messagesPerSecond,
-        bufferedBytes: bounds.bufferedBytes
+        bufferedBytes: setting.room.bufferedBytes
       },
-      retention: bounds.retention
+      retention: retentionOf(setting.room)
     })
     this.flush()
+  }
+
+  /** Bytes on their way to the client. */
+  get bufferedBytes(): number {
+    return this.peer.bufferedBytes()
   }
 
   /** How many streams it asks for. */
@@ -310,7 +314,7 @@ export class Session implements Conversation {
       : (frame: Frame): void => this.send(frame)
     return {
       send,
-      isBehind: () => this.outLength + this.peer.bufferedBytes() > bounds.behindBytes,
+      isBehind: () => this.outLength + this.peer.bufferedBytes() > this.setting.room.behindBytes,
       isOver: () => this.outLength + this.peer.bufferedBytes() > this.setting.mostBuffered(),
       tooSlow: () => this.end(slow, "too slow for a channel that loses nothing")
     }

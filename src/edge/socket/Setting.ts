@@ -6,7 +6,7 @@ import type { Tickets } from "../../identity/Tickets.js"
 import type { Barrier } from "../../sequencer/Submit.js"
 import { accountChannels, type AccountChannel, marketChannels } from "../../streams/Channels.js"
 import type { Hub } from "../../streams/Hub.js"
-import { keptUpdates, type Update } from "../../streams/Log.js"
+import type { Update } from "../../streams/Log.js"
 import type { Payloads } from "../../streams/Payloads.js"
 import { mostRecords } from "../../streams/Replay.js"
 import type { Reply, Request } from "../http/Listener.js"
@@ -23,19 +23,29 @@ export const bounds = {
   silenceMs: 60_000,
   /** How long before its end a ticket is said to end. */
   warningMs: 30_000,
-  /** On their way to one client: from here on what may be put together is. */
-  behindBytes: 64 * 1024,
-  /** From here on a channel that loses nothing ends the connection. */
-  bufferedBytes: 4 * 1024 * 1024,
-  /** The same where all connections together hold more than the venue has for them. */
+  /** Bytes on their way to one client from which on a channel that loses nothing ends the connection, where all connections together hold more than the venue has for them. */
   bufferedBytesUnderPressure: 128 * 1024,
-  bufferedBytesInAll: 512 * 1024 * 1024,
-  /** How far back a client may resume: an account's channels by records of the journal, a market's by updates of the stream. */
-  retention: Object.fromEntries([
+  bufferedBytesInAll: 512 * 1024 * 1024
+} as const
+
+/** What of the stream may be set otherwise than it usually is. */
+export interface Room {
+  /** Bytes on their way to one client from which on what may be put together is. */
+  readonly behindBytes: number
+  /** From here on a channel that loses nothing ends the connection. */
+  readonly bufferedBytes: number
+  /** Updates of a stream that are kept for those who come back. */
+  readonly keptUpdates: number
+}
+
+export const usualRoom: Room = { behindBytes: 64 * 1024, bufferedBytes: 4 * 1024 * 1024, keptUpdates: 1_024 }
+
+/** How far back a client may resume: an account's channels by records of the journal, a market's by updates of the stream. */
+export const retentionOf = ({ keptUpdates }: Room): Readonly<Record<string, object>> =>
+  Object.fromEntries([
     ...accountChannels.map((channel) => [channel, { records: mostRecords }]),
     ...marketChannels.map((channel) => [channel, { updates: keptUpdates }])
   ])
-} as const
 
 /** A conversation with something to send. */
 export interface Sending {
@@ -44,6 +54,7 @@ export interface Sending {
 
 export interface Setting {
   readonly environment: string
+  readonly room: Room
   readonly reads: Reads
   readonly barrier: Context.Tag.Service<typeof Barrier>
   readonly hub: Hub

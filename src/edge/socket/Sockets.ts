@@ -16,7 +16,7 @@ import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listene
 import type { Stage } from "../http/Readiness.js"
 import { payloads } from "./Payloads.js"
 import { Session } from "./Session.js"
-import { bounds, type Sending, type Setting } from "./Setting.js"
+import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
 
 const path = "/streams/v1/ws"
 
@@ -29,6 +29,7 @@ const mostReplays = 64
 
 export interface Parts {
   readonly services: Services
+  readonly room: Room
   readonly live: Context.Tag.Service<typeof Live>
   readonly feed: Context.Tag.Service<typeof Feed>
   readonly handle: Application["handle"]
@@ -45,7 +46,12 @@ class Sessions {
   private buffered = 0
   private isTicking = false
 
-  constructor(private readonly now: () => number, private readonly hub: () => Hub, private readonly runtime: Runtime.Runtime<never>) {}
+  constructor(
+    private readonly room: Room,
+    private readonly now: () => number,
+    private readonly hub: () => Hub,
+    private readonly runtime: Runtime.Runtime<never>
+  ) {}
 
   get subscriptions(): number {
     let sum = 0
@@ -55,7 +61,7 @@ class Sessions {
 
   /** Bytes that one connection may hold now. */
   get mostBuffered(): number {
-    return this.buffered > bounds.bufferedBytesInAll ? bounds.bufferedBytesUnderPressure : bounds.bufferedBytes
+    return this.buffered > bounds.bufferedBytesInAll ? bounds.bufferedBytesUnderPressure : this.room.bufferedBytes
   }
 
   add(session: Session): void {
@@ -91,27 +97,25 @@ class Sessions {
       const atEpochMs = this.now()
       const isHeartbeat = (count + 1) % (bounds.heartbeatMs / tickMs) === 0
       for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
+      this.buffered = 0
+      for (const session of this.open) this.buffered += session.bufferedBytes
       this.hub().sweep()
       return this.ticking(count + 1)
     })
-  }
-
-  /** Notes how much all connections hold together. */
-  note(buffered: number): void {
-    this.buffered = buffered
   }
 }
 
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
-  const { feed, handle, live, random, runtime, services, stage } = parts
+  const { feed, handle, live, random, room, runtime, services, stage } = parts
   const { barrier, environment, metrics, now, state } = services
-  const sessions = new Sessions(now, () => hub, runtime)
+  const sessions = new Sessions(room, now, () => hub, runtime)
   const failed = (cause: unknown): void => {
     Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
     for (const session of sessions.open) session.fail()
   }
   const hub: Hub = new Hub(state, payloads, {
+    keptUpdates: room.keptUpdates,
     now,
     monotonicNanos: services.monotonicNanos,
     delays: metrics.stages.stream,
@@ -124,6 +128,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   let replays = 0
   const setting: Setting = {
     environment,
+    room,
     reads: state,
     barrier,
     hub,

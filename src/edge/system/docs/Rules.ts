@@ -15,6 +15,7 @@ interface Document {
 }
 
 const documents: ReadonlyArray<Document> = [
+  { path: "src/edge/socket/STREAM.md", prefix: "stream" },
   { path: "src/engine/RULES.md", prefix: "rules" },
   { path: "src/engine/INVARIANTS.md", prefix: "invariants" },
   { path: "src/engine/DECISIONS.md", prefix: "decisions" }

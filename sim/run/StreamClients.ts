@@ -1,0 +1,371 @@
+/**
+ * Clients of the stream: each keeps books, and the orders, positions and money of an account whose ticket it came by, from
+ * snapshots and updates alone, and comes back with what it has whenever its connection is gone. They draw from generators of
+ * their own, and send nothing but what the stream takes: no call of a run comes from them.
+ */
+import * as Ids from "../../src/domain/Ids.js"
+import * as Order from "../../src/domain/Order.js"
+import type { Streams as Options } from "../faults/Options.js"
+import { type NaiveOrder, remaining } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Line } from "../world/SimNetwork.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { Follower } from "./Follower.js"
+import type { Witness } from "./Witness.js"
+import type { World } from "./World.js"
+
+const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status"] as const
+const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"] as const
+
+/** How long a client that was turned away, or cut off, waits before it tries again. */
+const againMs = 200
+/** How long it takes a client at most to notice that nothing comes any more. */
+const patienceMs = 20_000
+
+/** What the venue's end knew as a frame left it. */
+interface Note {
+  /** The last durable record. */
+  readonly durable: number
+  /** Whether the ticket was over by which it was sent. */
+  readonly isLate: boolean
+  /** What the stream's state is as of the frame, where the model stands there. */
+  readonly expected: string | undefined
+}
+
+interface Frame {
+  readonly type: string
+  readonly channel?: string
+  readonly stream?: string
+  readonly marketId?: string
+  readonly previousSequence?: number
+  readonly sequence?: number
+  readonly accountId?: string
+  readonly resumed?: boolean
+  readonly expiresAt?: number
+  readonly data?: any
+}
+
+/** What a client has of one stream. */
+interface Held {
+  /** The last sequence; undefined before anything came. */
+  last: number | undefined
+  /** Levels, orders, positions or a balance by name. */
+  readonly things: Map<string, string>
+}
+
+const keyOf = (channel: string, marketId: string | undefined): string => marketId === undefined ? channel : `${channel}:${marketId}`
+
+/** Things as a text, whatever order they came in. */
+const textOf = (things: Iterable<readonly [string, string]>): string =>
+  [...things].map(([name, value]) => `${name} ${value}`).sort().join("; ")
+
+const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
+
+/** What the model says of a stream now; undefined where it is not kept by clients. */
+const modelled = (model: NaiveVenue, channel: string, marketId: string | undefined, account: number): string | undefined => {
+  switch (channel) {
+    case "market.book": {
+      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+      return textOf(
+        ([Order.buy, Order.sell] as const).flatMap((side) =>
+          model.levels(market.index, side).map(([price, size]) => [`${side === Order.buy ? "bid" : "ask"} ${price}`, String(size)] as const)
+        )
+      )
+    }
+    case "account.orders":
+      return textOf(
+        model.accounts[account]!.open.filter(isOfClient).map((order) => [Ids.orderId(order.number), String(remaining(order))] as const)
+      )
+    case "account.positions":
+      return textOf(
+        [...model.accounts[account]!.positions].filter(([, { quantity }]) => quantity !== 0).map(([market, { quantity }]) =>
+          [model.markets[market]!.parameters.marketId, String(quantity)] as const
+        )
+      )
+    case "account.balance":
+      return textOf([["collateral", String(model.accounts[account]!.collateral)]])
+    default:
+      return undefined
+  }
+}
+
+/** What a frame's data says of things, by name; an empty text for one that is gone. */
+const thingsIn = (channel: string, data: any): ReadonlyArray<readonly [string, string]> => {
+  const list: ReadonlyArray<any> = Array.isArray(data) ? data : [data]
+  switch (channel) {
+    case "market.book":
+      if (!Array.isArray(data)) {
+        return [["bid", data.bids], ["ask", data.asks]].flatMap(([side, levels]) =>
+          levels.map((level: any) => [`${side} ${level.priceAtoms}`, level.sizeAtoms] as const)
+        )
+      }
+      return list.map(({ priceAtoms, side, sizeAtoms }) => [`${side} ${priceAtoms}`, sizeAtoms === "0" ? "" : sizeAtoms])
+    case "account.orders":
+      return list.map(({ orderId, remainingQuantityAtoms, status }) => [orderId, status === "open" ? remainingQuantityAtoms : ""])
+    case "account.positions":
+      return list.map(({ closed, marketId, quantityAtoms, side }) => [
+        marketId,
+        closed === true ? "" : `${side === "short" ? "-" : ""}${quantityAtoms}`
+      ])
+    case "account.balance":
+      return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms])
+    default:
+      return []
+  }
+}
+
+class Client {
+  readonly held = new Map<string, Held>()
+  #line: Line | undefined
+  #ticket: string | undefined
+  #accountId: string | undefined
+  #isOver = false
+  #ids = 0
+  #connections = 0
+  /** Whether the venue takes it for whom it says it is. */
+  #isTrusted = false
+  /** When the ticket is over that the venue took. */
+  #expiresAtEpochMs = Number.POSITIVE_INFINITY
+  /** Whether it has asked for its account's channels on this connection. */
+  #hasAsked = false
+  #isSlow = false
+  /** Whether nothing comes on its connection any more, which it has not noticed yet. */
+  #isDead = false
+
+  constructor(readonly name: string, readonly all: StreamClients, readonly random: SimRandom, readonly options: Options) {}
+
+  /** The account whose ticket it came by; -1 before. */
+  get account(): number {
+    return this.#accountId === undefined ? -1 : this.all.model.accounts.findIndex(({ born }) => Ids.accountId(born) === this.#accountId)
+  }
+
+  /** Streams that it is given all of now. */
+  get live(): ReadonlyArray<readonly [string, Held]> {
+    if (this.#line === undefined || this.#isDead) return []
+    return [...this.held].filter(([key, { last }]) => last !== undefined && (this.#isTrusted || key.includes(":")))
+  }
+
+  /** Comes by a ticket. It stays with its first account. */
+  told(ticket: string, accountId: string): void {
+    if (this.#isOver || this.#accountId !== undefined && this.#accountId !== accountId) return
+    if (this.#accountId === undefined && !this.random.chance(0.3)) return
+    this.#accountId = accountId
+    this.#ticket = ticket
+    this.#authenticate()
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#line?.cut()
+    this.#line = undefined
+  }
+
+  connect(): void {
+    if (this.#isOver) return
+    const { network, time } = this.all.world
+    const connection = ++this.#connections
+    const again = (): void => {
+      if (connection !== this.#connections || this.#isOver) return
+      this.#line = undefined
+      time.after(againMs * (0.5 + this.random.next()), () => this.connect())
+    }
+    this.#isTrusted = false
+    this.#isDead = false
+    this.#hasAsked = false
+    this.#isSlow = this.all.busy() && this.random.chance(this.options.slowShare)
+    const slowMs = this.#isSlow ? 200 * this.random.next() : 0
+    network.connect<Note>("/streams/v1/ws", this.random, () => slowMs, {
+      leaving: (text) => this.#note(text),
+      opened: (line) => {
+        if (this.#isOver || connection !== this.#connections) return line.cut()
+        this.#line = line
+        this.#opened(line, again)
+      },
+      refused: again,
+      heard: (text, note) => {
+        if (connection === this.#connections) this.#hear(JSON.parse(text), note)
+      },
+      ended: again
+    })
+  }
+
+  #opened(line: Line, again: () => void): void {
+    const { time } = this.all.world
+    for (const [key, { last }] of this.held) {
+      const [channel, marketId] = key.split(":")
+      if (marketId !== undefined) this.#say({ op: "subscribe", channel, marketId, ...(last === undefined ? {} : { fromSequence: last }) })
+    }
+    this.#authenticate()
+    if (!this.random.chance(this.options.cutShare)) return
+    time.after(2 * this.random.next() * this.options.meanLineMs, () => {
+      if (this.#line !== line || !this.all.busy()) return
+      if (this.random.chance(0.3)) {
+        line.die()
+        this.#isDead = true
+        // It takes a while until it is noticed that nothing comes.
+        time.after(patienceMs * this.random.next(), again)
+      } else {
+        line.cut()
+        again()
+      }
+    })
+  }
+
+  /** Takes what it is sent as it comes from now on. */
+  calm(): void {
+    if (!this.#isSlow) return
+    this.#line?.cut()
+    this.#line = undefined
+    this.connect()
+  }
+
+  #say(frame: object): void {
+    this.#line?.say(JSON.stringify({ id: `f${++this.#ids}`, ...frame }))
+  }
+
+  #authenticate(): void {
+    if (this.#ticket !== undefined) this.#say({ op: "auth", ticket: this.#ticket })
+  }
+
+  /** What is so as a frame leaves: all that is durable by then, and what it should come to. */
+  #note(text: string): Note {
+    const { follower, model } = this.all
+    follower.drain()
+    const frame: Frame = JSON.parse(text)
+    if (frame.type === "auth_ok") this.#expiresAtEpochMs = frame.expiresAt!
+    const isLate = frame.channel?.startsWith("account.") === true && this.all.clock() >= this.#expiresAtEpochMs
+    const isCurrent = frame.channel !== undefined && (frame.type === "update" || frame.type === "snapshot")
+    // A snapshot shows what is at the last durable record at least, whatever record has changed it last.
+    const stands = isCurrent && frame.type === "update" && frame.sequence === model.sequence
+    return {
+      durable: model.sequence,
+      isLate,
+      expected: stands ? modelled(model, frame.channel!, frame.marketId, this.account) : undefined
+    }
+  }
+
+  #hear(frame: Frame, { durable, expected, isLate }: Note): void {
+    if (frame.type === "auth_ok") return this.#authenticated(frame.accountId!)
+    if (frame.type === "error") {
+      const { code } = (frame as any).error
+      this.all.witness.count(`the stream refused: ${code}`)
+      if (code === "realtime_ticket_rejected") this.#isTrusted = false
+    }
+    if (frame.type === "resync") {
+      this.held.get(keyOf(frame.stream!, frame.marketId))!.last = undefined
+      this.all.witness.count(`resync for ${(frame as any).reason}`)
+    }
+    if (frame.type === "subscribed" && frame.resumed === true) this.all.witness.count("resumed")
+    if (frame.type !== "snapshot" && frame.type !== "update") return
+    const key = keyOf(frame.channel!, frame.marketId)
+    const held = this.held.get(key)!
+    const before = held.last
+    if (frame.type === "snapshot") held.things.clear()
+    for (const [name, value] of thingsIn(frame.channel!, frame.data)) {
+      if (value === "") held.things.delete(name)
+      else held.things.set(name, value)
+    }
+    held.last = frame.sequence!
+    const owners = (Array.isArray(frame.data) ? frame.data : [frame.data]).flatMap(({ accountId }: any) => accountId ?? [])
+    this.all.witness.see({
+      _tag: "Streamed",
+      client: this.name,
+      stream: key,
+      account: this.account,
+      isForeign: owners.some((owner: string) => owner !== this.#accountId),
+      isSnapshot: frame.type === "snapshot",
+      before,
+      previousSequence: frame.previousSequence ?? 0,
+      sequence: frame.sequence!,
+      durable,
+      isLate,
+      expected,
+      held: expected === undefined ? "" : textOf(held.things)
+    })
+  }
+
+  #authenticated(accountId: string): void {
+    if (accountId !== this.#accountId) throw new Error(`a ticket of ${this.#accountId} let a client speak for ${accountId}`)
+    this.#isTrusted = true
+    if (this.#hasAsked) return
+    this.#hasAsked = true
+    for (const channel of accountChannels) {
+      const last = this.held.get(channel)?.last
+      if (!this.held.has(channel)) this.held.set(channel, { last: undefined, things: new Map() })
+      this.#say({ op: "subscribe", channel, ...(last === undefined ? {} : { fromSequence: last }) })
+    }
+  }
+
+  /** Asks for channels of a market. */
+  follow(marketId: string): void {
+    for (const channel of marketChannels) {
+      if (channel !== "market.book" && !this.random.chance(0.4)) continue
+      const key = keyOf(channel, marketId)
+      if (this.held.has(key)) continue
+      this.held.set(key, { last: undefined, things: new Map() })
+      this.#say({ op: "subscribe", channel, marketId })
+    }
+  }
+
+  /** What it has, beside what the model says of the same. */
+  compared(): ReadonlyArray<{ readonly stream: string; readonly held: string; readonly expected: string }> {
+    return this.live.flatMap(([key, { things }]) => {
+      const [channel, marketId] = key.split(":")
+      const expected = modelled(this.all.model, channel!, marketId, this.account)
+      return expected === undefined ? [] : [{ stream: key, held: textOf(things), expected }]
+    })
+  }
+}
+
+export class StreamClients {
+  readonly #clients: ReadonlyArray<Client>
+
+  constructor(
+    readonly world: World,
+    readonly witness: Witness,
+    readonly follower: Follower,
+    /** Whether clients are about. */
+    readonly busy: () => boolean,
+    /** What the process's clock reads. */
+    readonly clock: () => number
+  ) {
+    const { options: { streams }, root } = world
+    this.#clients = Array.from({ length: streams?.clients ?? 0 },
+      (_, index) => new Client(`streamer-${index}`, this, root.split(`streamer-${index}`), streams!))
+  }
+
+  get model(): NaiveVenue {
+    return this.follower.model
+  }
+
+  /** Clients connect, and follow some of the markets that there are. */
+  begin(): void {
+    for (const client of this.#clients) {
+      client.connect()
+      for (const { parameters } of this.model.markets.slice(0, 2)) client.follow(parameters.marketId)
+    }
+  }
+
+  /** Somebody was told a ticket. */
+  told(ticket: string, accountId: string): void {
+    for (const client of this.#clients) client.told(ticket, accountId)
+  }
+
+  /** Nothing is sent any more: everybody must have what there is. */
+  compare(): void {
+    for (const client of this.#clients) {
+      for (const { expected, held, stream } of client.compared()) {
+        this.witness.see({ _tag: "StreamRests", client: client.name, stream, held, expected })
+      }
+    }
+  }
+
+  /** All faults have stopped. */
+  calm(): void {
+    for (const client of this.#clients) client.calm()
+  }
+
+  end(): void {
+    for (const client of this.#clients) client.end()
+  }
+}
