@@ -32,8 +32,42 @@ interface Note {
   readonly expected: string | undefined
 }
 
+/** One thing that is told of, as far as it is looked at: a level, an order, a position, a balance. */
+interface Thing {
+  readonly accountId?: string
+  readonly side?: string
+  readonly priceAtoms?: string
+  readonly sizeAtoms?: string
+  readonly orderId?: string
+  readonly status?: string
+  readonly remainingQuantityAtoms?: string
+  readonly marketId?: string
+  readonly quantityAtoms?: string
+  readonly closed?: boolean
+  readonly collateralAtoms?: string
+}
+
+/** A book as a whole. */
+interface Book {
+  readonly bids: ReadonlyArray<Thing>
+  readonly asks: ReadonlyArray<Thing>
+}
+
+type Data = Book | Thing | ReadonlyArray<Thing>
+
+const isBook = (data: Data): data is Book => "bids" in data
+
+const listOf = (data: Data): ReadonlyArray<Thing> =>
+  isBook(data)
+    ? [...data.bids.map((level) => ({ ...level, side: "bid" })), ...data.asks.map((level) => ({ ...level, side: "ask" }))]
+    : Array.isArray(data)
+    ? data
+    : [data as Thing]
+
 interface Frame {
   readonly type: string
+  readonly reason?: string
+  readonly error?: { readonly code: string }
   readonly channel?: string
   readonly stream?: string
   readonly marketId?: string
@@ -42,7 +76,7 @@ interface Frame {
   readonly accountId?: string
   readonly resumed?: boolean
   readonly expiresAt?: number
-  readonly data?: any
+  readonly data?: Data
 }
 
 /** What a client has of one stream. */
@@ -90,25 +124,20 @@ const modelled = (model: NaiveVenue, channel: string, marketId: string | undefin
 }
 
 /** What a frame's data says of things, by name; an empty text for one that is gone. */
-const thingsIn = (channel: string, data: any): ReadonlyArray<readonly [string, string]> => {
-  const list: ReadonlyArray<any> = Array.isArray(data) ? data : [data]
+const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, string]> => {
+  const list = listOf(data)
   switch (channel) {
     case "market.book":
-      if (!Array.isArray(data)) {
-        return [["bid", data.bids], ["ask", data.asks]].flatMap(([side, levels]) =>
-          levels.map((level: any) => [`${side} ${level.priceAtoms}`, level.sizeAtoms] as const)
-        )
-      }
-      return list.map(({ priceAtoms, side, sizeAtoms }) => [`${side} ${priceAtoms}`, sizeAtoms === "0" ? "" : sizeAtoms])
+      return list.map(({ priceAtoms, side, sizeAtoms }) => [`${side} ${priceAtoms}`, sizeAtoms === "0" ? "" : sizeAtoms!])
     case "account.orders":
-      return list.map(({ orderId, remainingQuantityAtoms, status }) => [orderId, status === "open" ? remainingQuantityAtoms : ""])
+      return list.map(({ orderId, remainingQuantityAtoms, status }) => [orderId!, status === "open" ? remainingQuantityAtoms! : ""])
     case "account.positions":
       return list.map(({ closed, marketId, quantityAtoms, side }) => [
-        marketId,
+        marketId!,
         closed === true ? "" : `${side === "short" ? "-" : ""}${quantityAtoms}`
       ])
     case "account.balance":
-      return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms])
+      return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms!])
     default:
       return []
   }
@@ -247,13 +276,13 @@ class Client {
   #hear(frame: Frame, { durable, expected, isLate }: Note): void {
     if (frame.type === "auth_ok") return this.#authenticated(frame.accountId!)
     if (frame.type === "error") {
-      const { code } = (frame as any).error
+      const { code } = frame.error!
       this.all.witness.count(`the stream refused: ${code}`)
       if (code === "realtime_ticket_rejected") this.#isTrusted = false
     }
     if (frame.type === "resync") {
       this.held.get(keyOf(frame.stream!, frame.marketId))!.last = undefined
-      this.all.witness.count(`resync for ${(frame as any).reason}`)
+      this.all.witness.count(`resync for ${frame.reason}`)
     }
     if (frame.type === "subscribed" && frame.resumed === true) this.all.witness.count("resumed")
     if (frame.type !== "snapshot" && frame.type !== "update") return
@@ -261,18 +290,18 @@ class Client {
     const held = this.held.get(key)!
     const before = held.last
     if (frame.type === "snapshot") held.things.clear()
-    for (const [name, value] of thingsIn(frame.channel!, frame.data)) {
+    for (const [name, value] of thingsIn(frame.channel!, frame.data!)) {
       if (value === "") held.things.delete(name)
       else held.things.set(name, value)
     }
     held.last = frame.sequence!
-    const owners = (Array.isArray(frame.data) ? frame.data : [frame.data]).flatMap(({ accountId }: any) => accountId ?? [])
+    const owners = listOf(frame.data!).flatMap(({ accountId }) => accountId ?? [])
     this.all.witness.see({
       _tag: "Streamed",
       client: this.name,
       stream: key,
       account: this.account,
-      isForeign: owners.some((owner: string) => owner !== this.#accountId),
+      isForeign: owners.some((owner) => owner !== this.#accountId),
       isSnapshot: frame.type === "snapshot",
       before,
       previousSequence: frame.previousSequence ?? 0,

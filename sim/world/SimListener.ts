@@ -84,6 +84,31 @@ const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
   drained: () => conversation.drained()
 })
 
+/** Begins a conversation with a process, among what it has to do. */
+const begin = (at: Service, target: string, { accepted, peer, refused, wasCut }: Caller): void =>
+  at.station.ready(() => {
+    const opening = at.application.open?.({ target, headers: {}, remoteAddress: "10.0.0.3" })
+    if (opening === undefined || "refused" in opening || !at.open) return refused()
+    let conversation: Conversation | undefined = undefined
+    const end = (): void => {
+      at.talking.delete(end)
+      wasCut()
+    }
+    at.talking.add(end)
+    const leave = (): void => {
+      if (at.talking.delete(end)) conversation?.closed()
+    }
+    const taken = opening.accept({
+      ...peer,
+      close: (code, reason) => {
+        peer.close(code, reason)
+        leave()
+      }
+    })
+    conversation = taken
+    accepted((then) => at.station.ready(() => then({ ...boundTo(taken), closed: leave })))
+  })
+
 /** Nothing listens yet. `watch` is asked for at every request: there may be none. */
 export const make = (time: SimTime, watch: () => Watch | undefined): SimListener => {
   let service: Service | undefined
@@ -105,34 +130,6 @@ export const make = (time: SimTime, watch: () => Watch | undefined): SimListener
         if (at.pending.size === 0 && at.drained !== undefined) at.drained()
       })
       handled?.(atOnce)
-    })
-  }
-
-  const connect: SimListener["connect"] = (target, { accepted, peer, refused, wasCut }) => {
-    const at = service
-    if (at === undefined || !at.open) return refused()
-    at.station.ready(() => {
-      const opening = at.application.open?.({ target, headers: {}, remoteAddress: "10.0.0.3" })
-      if (opening === undefined || "refused" in opening || !at.open) return refused()
-      let conversation: Conversation | undefined = undefined
-      const end = (): void => {
-        at.talking.delete(end)
-        wasCut()
-      }
-      at.talking.add(end)
-      const leave = (): void => {
-        if (!at.talking.delete(end)) return
-        conversation?.closed()
-      }
-      conversation = opening.accept({
-        ...peer,
-        close: (code, reason) => {
-          peer.close(code, reason)
-          leave()
-        }
-      })
-      const taken = conversation
-      accepted((then) => at.station.ready(() => then({ ...boundTo(taken), closed: leave })))
     })
   }
 
@@ -168,7 +165,10 @@ export const make = (time: SimTime, watch: () => Watch | undefined): SimListener
     })
 
   return {
-    connect,
+    connect: (target, caller) => {
+      if (service === undefined || !service.open) caller.refused()
+      else begin(service, target, caller)
+    },
     deliver,
     layerFor,
     cut: (station) => {

@@ -106,6 +106,70 @@ const inOrder = (time: SimTime, delayMs: () => number) => (apartMs: () => number
 /** Nobody hears what becomes of a copy; each is its own among the requests under way. */
 const unheard = (): SimListener.Delivery => ({ answered: () => {}, refused: () => {}, wasCut: () => {} })
 
+/** Begins WebSockets to whatever listens, with so much delay at most. */
+const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs: () => number): SimNetwork["connect"] =>
+(
+  target,
+  own,
+  slowness,
+  hearing
+) => {
+  const later = inOrder(time, () => own.next() * maxDelayMs())
+  const [toVenue, toClient] = [later(() => 0), later(slowness)]
+  let say: (then: (conversation: Conversation) => void) => void = () => {}
+  let unread = 0
+  let isDead = false
+  let isOver = false
+  /** What is on its way to the client comes before the end. */
+  const end = (code: number | undefined): void =>
+    toClient(() => {
+      if (isOver || isDead) return
+      isOver = true
+      hearing.ended(code)
+    })
+  listener.connect(target, {
+    peer: {
+      send: (frames) => {
+        for (const { text } of frames) {
+          const note = hearing.leaving(text)
+          unread += text.length
+          toClient(() => {
+            if (isDead) return
+            unread -= text.length
+            if (!isOver) hearing.heard(text, note)
+            if (unread === 0) say((conversation) => conversation.drained())
+          })
+        }
+      },
+      bufferedBytes: () => unread,
+      ping: () =>
+        toClient(() => {
+          if (!isDead && !isOver) toVenue(() => say((conversation) => conversation.alive()))
+        }),
+      close: (code) => end(code)
+    },
+    accepted: (taken) => {
+      say = taken
+      hearing.opened({
+        say: (text) =>
+          toVenue(() => {
+            if (!isDead && !isOver) say((conversation) => conversation.text(text))
+          }),
+        cut: () => {
+          if (isOver) return
+          isOver = true
+          if (!isDead) toVenue(() => say((conversation) => conversation.closed()))
+        },
+        die: () => {
+          isDead = true
+        }
+      })
+    },
+    refused: () => hearing.refused(),
+    wasCut: () => end(undefined)
+  })
+}
+
 /** A network with these faults; `random` is its own generator. */
 export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetwork => {
   let faults = initial
@@ -151,65 +215,8 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
 
-  const connect: SimNetwork["connect"] = (target, own, slowness, hearing) => {
-    const later = inOrder(time, () => own.next() * faults.maxDelayMs)
-    const [toVenue, toClient] = [later(() => 0), later(slowness)]
-    let say: (then: (conversation: Conversation) => void) => void = () => {}
-    let unread = 0
-    let isDead = false
-    let isOver = false
-    /** What is on its way to the client comes before the end. */
-    const end = (code: number | undefined): void =>
-      toClient(() => {
-        if (isOver || isDead) return
-        isOver = true
-        hearing.ended(code)
-      })
-    listener.connect(target, {
-      peer: {
-        send: (frames) => {
-          for (const { text } of frames) {
-            const note = hearing.leaving(text)
-            unread += text.length
-            toClient(() => {
-              if (isDead) return
-              unread -= text.length
-              if (!isOver) hearing.heard(text, note)
-              if (unread === 0) say((conversation) => conversation.drained())
-            })
-          }
-        },
-        bufferedBytes: () => unread,
-        ping: () =>
-          toClient(() => {
-            if (!isDead && !isOver) toVenue(() => say((conversation) => conversation.alive()))
-          }),
-        close: (code) => end(code)
-      },
-      accepted: (taken) => {
-        say = taken
-        hearing.opened({
-          say: (text) =>
-            toVenue(() => {
-              if (!isDead && !isOver) say((conversation) => conversation.text(text))
-            }),
-          cut: () => {
-            if (isOver) return
-            isOver = true
-            if (!isDead) toVenue(() => say((conversation) => conversation.closed()))
-          },
-          die: () => {
-            isDead = true
-          }
-        })
-      },
-      refused: () => hearing.refused(),
-      wasCut: () => end(undefined)
-    })
-  }
-
   return {
-    connect,
+    connect: connecting(time, listener, () => faults.maxDelayMs),
     send,
     layerFor: listener.layerFor,
     cut: listener.cut,

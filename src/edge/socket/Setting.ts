@@ -23,7 +23,7 @@ export const bounds = {
   silenceMs: 60_000,
   /** How long before its end a ticket is said to end. */
   warningMs: 30_000,
-  /** Bytes on their way to one client from which on a channel that loses nothing ends the connection, where all connections together hold more than the venue has for them. */
+  /** What one client may have on its way where all of them together have more than the venue has room for, and how much that is. */
   bufferedBytesUnderPressure: 128 * 1024,
   bufferedBytesInAll: 512 * 1024 * 1024
 } as const
