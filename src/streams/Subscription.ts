@@ -17,6 +17,8 @@ export interface Sink {
   readonly isBehind: () => boolean
   /** Whether more is on its way than the connection may hold. */
   readonly isOver: () => boolean
+  /** Something is held back: it is asked for when the client takes things again. */
+  readonly held: () => void
   /** A stream that loses nothing cannot be sent any more. */
   readonly tooSlow: () => void
 }
@@ -56,13 +58,14 @@ export class Subscription {
     if (this.sink.isOver()) {
       if (policy === "lossless") return this.sink.tooSlow()
       this.isStale = true
-      return
+      return this.sink.held()
     }
     this.sink.send(this.log.frame(update, this.last))
     this.last = update.sequence
   }
 
   private merge(update: Update): void {
+    if (this.merged === undefined) this.sink.held()
     this.merged ??= new Map()
     for (const entry of update.entries) this.merged.set(entry.key, entry)
     this.mergedSequence = update.sequence

@@ -42,6 +42,8 @@ export class Session implements Conversation {
   private readonly places = new Map<string, Place>()
   private authority: Authority | undefined = undefined
   private isWarned = false
+  /** Whether anything is held back because the client was slow. */
+  private holds = false
   private out: Array<Frame> = []
   private outLength = 0
   private isClosed = false
@@ -107,8 +109,6 @@ export class Session implements Conversation {
   }
 
   drained(): void {
-    if (this.isClosed) return
-    for (const place of this.places.values()) place.drained()
     this.flush()
   }
 
@@ -314,6 +314,9 @@ export class Session implements Conversation {
       : (frame: Frame): void => this.send(frame)
     return {
       send,
+      held: () => {
+        this.holds = true
+      },
       isBehind: () => this.outLength + this.peer.bufferedBytes() > this.setting.room.behindBytes,
       isOver: () => this.outLength + this.peer.bufferedBytes() > this.setting.mostBuffered(),
       tooSlow: () => this.end(slow, "too slow for a channel that loses nothing")
@@ -340,8 +343,16 @@ export class Session implements Conversation {
     this.say({ type: "error", ...(id === undefined ? undefined : { id }), error: this.envelope(failure) })
   }
 
-  /** Hands what waits to the connection, in one write. */
+  /** Hands what waits to the connection, in one write; and what was held back, once the client takes things again. */
   flush(): void {
+    this.write()
+    if (!this.holds || this.isClosed || this.peer.bufferedBytes() > this.setting.room.behindBytes) return
+    this.holds = false
+    for (const place of this.places.values()) place.drained()
+    this.write()
+  }
+
+  private write(): void {
     if (this.isClosed || this.out.length === 0) return
     this.judge(this.setting.now())
     const { out } = this
