@@ -48,6 +48,8 @@ const end = (socket: Ws.WebSocket, code: number, reason: string): void => {
 const peerOf = (socket: Ws.WebSocket, wire: Socket): Peer => ({
   send: (frames) => {
     if (socket.readyState !== socket.OPEN) return
+    const [first] = frames
+    if (frames.length === 1) return void wire.write(wireOf(first!))
     wire.cork()
     for (const frame of frames) wire.write(wireOf(frame))
     wire.uncork()

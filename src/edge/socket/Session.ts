@@ -11,7 +11,7 @@ import { type Channel, isAccountChannel } from "../../streams/Channels.js"
 import { Frame } from "../../streams/Frame.js"
 import type { Sink } from "../../streams/Subscription.js"
 import * as Errors from "../http/Errors.js"
-import type { Conversation, Peer } from "../http/Listener.js"
+import type { Conversation, Peer, UpgradeRequest } from "../http/Listener.js"
 import * as Requests from "../http/Requests.js"
 import { marketNotFound } from "../http/MarketNames.js"
 import { type Authority, authorityOf, endOf } from "./Authority.js"
@@ -56,7 +56,7 @@ export class Session implements Conversation {
   constructor(
     private readonly setting: Setting,
     private readonly peer: Peer,
-    private readonly remoteAddress: string,
+    private readonly from: UpgradeRequest,
     connectionId: string,
     private readonly left: (session: Session) => void
   ) {
@@ -276,9 +276,13 @@ export class Session implements Conversation {
     this.setting.handle({
       method: "POST",
       target: Frames.targetOf(frame, authority.accountId),
-      headers: { "content-type": "application/json", "idempotency-key": idempotencyKey },
+      headers: {
+        "content-type": "application/json",
+        "idempotency-key": idempotencyKey,
+        "x-forwarded-for": this.from.headers["x-forwarded-for"]
+      },
       body: Buffer.from(JSON.stringify(frame.body ?? null)),
-      remoteAddress: this.remoteAddress,
+      remoteAddress: this.from.remoteAddress,
       ticketOf: authority.apiKey
     }, ({ body, status }) => {
       this.orders--

@@ -159,8 +159,8 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
   metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
 
-  const accept = (peer: Peer, remoteAddress: string): Session => {
-    const session = new Session(setting, peer, remoteAddress, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,
+  const accept = (peer: Peer, from: UpgradeRequest): Session => {
+    const session = new Session(setting, peer, from, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,
       (gone) => sessions.remove(gone))
     sessions.add(session)
     return session
@@ -170,12 +170,13 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     return { refused: Errors.response("native", failure, services.nextRequestId(), now(), Errors.headersOf(failure)) }
   }
   return {
-    open: ({ remoteAddress, target }: UpgradeRequest): Opening => {
+    open: (request: UpgradeRequest): Opening => {
+      const { target } = request
       const at = target.indexOf("?")
       if ((at < 0 ? target : target.slice(0, at)) !== path) return refuse(Errors.routeNotFound)
       if (stage() !== "ready") return refuse(Errors.starting)
       if (hub.hasFailed) return refuse(Errors.internal)
-      return { accept: (peer) => accept(peer, remoteAddress) }
+      return { accept: (peer) => accept(peer, request) }
     }
   }
 }
