@@ -54,14 +54,20 @@ export const directoryOf = (name: Name): string => path.join("fixtures/versions"
 export const exchangesOf = (name: Name): ReadonlyArray<Version.Exchange> =>
   JSON.parse(fs.readFileSync(path.join(directoryOf(name), "requests.json"), "utf8")) as Array<Version.Exchange>
 
-/** The files of journal and snapshots, by their paths. */
+const unpacked = new Map<Name, ReadonlyMap<string, Uint8Array>>()
+
+/** The files of journal and snapshots, by their paths: read once, and changed by nobody. */
 export const filesOf = (name: Name): ReadonlyMap<string, Uint8Array> => {
+  const known = unpacked.get(name)
+  if (known !== undefined) return known
   const data = path.join(directoryOf(name), "data")
   const read = (directory: string) =>
     fs.readdirSync(path.join(data, directory)).map((file) =>
       [`${directory}/${file.replace(/\.gz$/, "")}`, zlib.gunzipSync(fs.readFileSync(path.join(data, directory, file)))] as const
     )
-  return new Map([...read("journal"), ...read("snapshots")])
+  const files = new Map([...read("journal"), ...read("snapshots")])
+  unpacked.set(name, files)
+  return files
 }
 
 /** Lays files down on a disk, durably. */

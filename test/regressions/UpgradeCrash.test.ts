@@ -199,7 +199,7 @@ describe("a damaged state of the step", () => {
     const data = path.join(directory, name.replaceAll(" ", "-"))
     Kept.writeOut(disk, data)
     for (const asked of [["--verify"], ["--at", "49"], ["--diff"]]) {
-      const { code, stderr } = await run("dist/src/cli/replay.js", ["--data", data, ...asked])
+      const { code, stderr } = await run("dist/tools/replay.js", ["--data", data, ...asked])
       expect(stderr).toContain("the state that the last step began with is damaged: its digest does not match its bytes")
       expect(code).toBe(2)
     }
