@@ -54,20 +54,14 @@ export const directoryOf = (name: Name): string => path.join("fixtures/versions"
 export const exchangesOf = (name: Name): ReadonlyArray<Version.Exchange> =>
   JSON.parse(fs.readFileSync(path.join(directoryOf(name), "requests.json"), "utf8")) as Array<Version.Exchange>
 
-const unpacked = new Map<Name, ReadonlyMap<string, Uint8Array>>()
-
-/** The files of journal and snapshots, by their paths: read once, and changed by nobody. */
+/** The files of journal and snapshots, by their paths. */
 export const filesOf = (name: Name): ReadonlyMap<string, Uint8Array> => {
-  const known = unpacked.get(name)
-  if (known !== undefined) return known
   const data = path.join(directoryOf(name), "data")
   const read = (directory: string) =>
     fs.readdirSync(path.join(data, directory)).map((file) =>
       [`${directory}/${file.replace(/\.gz$/, "")}`, zlib.gunzipSync(fs.readFileSync(path.join(data, directory, file)))] as const
     )
-  const files = new Map([...read("journal"), ...read("snapshots")])
-  unpacked.set(name, files)
-  return files
+  return new Map([...read("journal"), ...read("snapshots")])
 }
 
 /** Lays files down on a disk, durably. */
@@ -231,10 +225,14 @@ export const start = (
     } satisfies Running
   })
 
-/** A simulated disk, without faults, that holds a kept directory. */
-export const diskOf = async (name: Name, options: Partial<SimDisk.Options> = {}): Promise<SimDisk.SimDisk> => {
+/** A simulated disk, without faults, that holds a kept directory; `files`: what is in it, of whoever reads it once for many disks. */
+export const diskOf = async (
+  name: Name,
+  options: Partial<SimDisk.Options> = {},
+  files: ReadonlyMap<string, Uint8Array> = filesOf(name)
+): Promise<SimDisk.SimDisk> => {
   const disk = SimDisk.make({ random: () => 0, ...options })
-  await Effect.runPromise(Effect.provide(lay(filesOf(name)), disk.mount()))
+  await Effect.runPromise(Effect.provide(lay(files), disk.mount()))
   return disk
 }
 

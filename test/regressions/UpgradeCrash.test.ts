@@ -23,12 +23,13 @@ import * as Kept from "./KeptVersion.js"
 const exchanges = Kept.exchangesOf("rules-1")
 const soonAfterMs = Kept.soonAfterMs(exchanges)
 const { takenOverAt } = Kept
+const keptFiles = Kept.filesOf("rules-1")
 const stepPath = "snapshots/00000000000000000048.step"
 
 /** A disk with a kept directory, and what happens to its operations from now on. */
 const trouble = async (random: () => number = () => 0) => {
   const plan: { each: (call: SimDisk.Call) => ReturnType<NonNullable<SimDisk.Options["inject"]>> } = { each: () => undefined }
-  const disk = await Kept.diskOf("rules-1", { random, inject: (call) => plan.each(call) })
+  const disk = await Kept.diskOf("rules-1", { random, inject: (call) => plan.each(call) }, keptFiles)
   return { disk, plan }
 }
 
