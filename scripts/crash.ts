@@ -137,7 +137,7 @@ for (let kill = 1; kill <= kills; kill++) {
 }
 const exit = await venue.stop()
 if (exit !== 0) report([`the graceful stop ended with ${exit}:\n${venue.output}`])
-const replay = spawnSync(process.execPath, ["dist/src/cli/replay.js", "--data", directory, "--verify"], { encoding: "utf8" })
+const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", directory, "--verify"], { encoding: "utf8" })
 if (replay.status !== 0) report([`the journal does not verify:\n${replay.stdout}${replay.stderr}`])
 // What was never done was not checked either.
 report(operations.filter((operation) => (done.get(operation) ?? 0) === 0).map((operation) => `no ${operation} was ever accepted`))

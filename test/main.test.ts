@@ -110,7 +110,7 @@ describe("a journal that remembers more than the settings have room for", () => 
     expect(stderr).toContain(`or at least to ${needed()}`)
     expect(stderr).not.toContain("    at ")
     expect(status).toBe(78)
-    const replay = spawnSync(process.execPath, ["dist/src/cli/replay.js", "--data", DATA_DIR, "--verify"], {
+    const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", DATA_DIR, "--verify"], {
       env: { PATH: process.env["PATH"] ?? "", [setting]: "1000" },
       encoding: "utf8"
     })

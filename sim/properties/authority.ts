@@ -148,12 +148,16 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
     : broken(`${what} may ${lacks ? "not " : ""}do this, and ${said}`)
 }
 
+/** Whether an answer is that there is no such route, or none by that method: nothing was done, and nobody's credential was looked at. */
+const isOfNoRoute = ({ answer: { json }, call: { endpoint } }: Answered): boolean =>
+  codeOf(json) === "route_not_found" || (endpoint === "" && codeOf(json) === "method_not_allowed")
+
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call, model } = seen
   const askedAt = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
-  // Nothing is said of a credential before the venue is ready, to whoever comes too often, or where there is no such route.
-  if (askedAt === undefined || answer.status === 503 || isLimited(answer) || codeOf(answer.json) === "route_not_found") return holds
+  // Nothing is said of a credential before the venue is ready, or to whoever comes too often.
+  if (askedAt === undefined || answer.status === 503 || isLimited(answer) || isOfNoRoute(seen)) return holds
   const what = `${call.method} ${call.target} of ${call.client}`
   const owners = Identity.read(call.method, call.target, call.body)
   const authority = state.byDigest.get(Identity.sha256(call.token, "hex"))

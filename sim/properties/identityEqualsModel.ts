@@ -85,10 +85,20 @@ const inspected = (state: State, { model, reads: { identity: reads }, whole }: O
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-/** As of both ends of the time in which it may have been read. */
-const atEither = (clock: Answered["clock"], model: NaiveVenue, verdictAt: (now: number) => Verdict): Verdict => {
-  const [early, late] = (clock ?? [model.atEpochMs, Number.MAX_SAFE_INTEGER]).map(verdictAt)
-  return early === undefined ? holds : late
+/**
+ * As of one of the times at which it may have been read: between question and answer, where the clock ran truly, otherwise whenever.
+ * What is told of keys changes at their ends alone, so one moment on each side of every end stands for all. That of the newest
+ * record is none of them: a clock that leaps behind the reading brings the records on the way to the answer along.
+ */
+const atSome = (clock: Answered["clock"], keys: ReadonlyArray<NaiveKey>, verdictAt: (now: number) => Verdict): Verdict => {
+  const [early, late] = clock ?? [0, Number.MAX_SAFE_INTEGER]
+  const ends = keys.map(({ expiresAtEpochMs }) => expiresAtEpochMs).filter((end) => end > early && end < late)
+  let said: Verdict
+  for (const now of [early, ...ends, late]) {
+    said = verdictAt(now)
+    if (said === undefined) break
+  }
+  return said
 }
 
 const cursorNumber = (cursor: string | undefined): number => {
@@ -107,11 +117,12 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
     case "listPasskeys":
       return difference(what, json, ShownIdentity.passkeys(model, account))
     case "listApiKeys":
-      return atEither(clock, model, (now) => difference(what, ShownIdentity.withoutUses(json), ShownIdentity.keys(model, account, now)))
+      return atSome(clock, identity.keysOf(account),
+        (now) => difference(what, ShownIdentity.withoutUses(json), ShownIdentity.keys(model, account, now)))
     case "revokeApiKey": {
       const key = identity.keys.find(({ keyId }) => keyId === wish.keyId)
       if (key === undefined) return broken(`${what} tells of a key that never was`)
-      return atEither(clock, model,
+      return atSome(clock, [key],
         (now) =>
           difference(what, ShownIdentity.withoutUses(json), { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
     }
@@ -133,7 +144,7 @@ const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict
   if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
   // What is left of its limit is another property's.
   const { rateLimit } = json as { readonly rateLimit: Json }
-  return atEither(clock, model, (now) =>
+  return atSome(clock, [key], (now) =>
     difference(`the key of ${call.client}`, ShownIdentity.withoutUses(json), {
       version: "api-key-current/v1",
       key: ShownIdentity.key(model, key, now),

@@ -1,7 +1,7 @@
 /**
- * How long things take, counted in buckets that never change. Recording adds to numbers in place and makes nothing, so that the
- * hot path may do it for every request; the bounds are those of Prometheus' own kind, from what a turn of the writer takes to
- * what nobody waits for.
+ * How long things take, counted in buckets that never change. Recording adds to numbers in place and makes nothing but those at
+ * the first, so that the hot path may do it for every request, and what never happens costs nothing; the bounds are those of
+ * Prometheus' own kind, from what a turn of the writer takes to what nobody waits for.
  */
 
 /** Upper bounds of the buckets but for the last, which has none, in seconds. */
@@ -34,11 +34,11 @@ const countAt = boundsNanos.length + 1
 const sumAt = countAt + 1
 
 export class Histogram {
-  private readonly slots = new Float64Array(sumAt + 1)
+  private slots: Float64Array | undefined = undefined
 
   /** Counts one duration in nanoseconds. A clock that was set back makes none shorter than nothing. */
   record(nanos: number): void {
-    const { slots } = this
+    const slots = this.slots ??= new Float64Array(sumAt + 1)
     let bucket = 0
     while (bucket < boundsNanos.length && nanos > boundsNanos[bucket]!) bucket++
     slots[bucket]!++
@@ -48,17 +48,17 @@ export class Histogram {
 
   /** How many were recorded. */
   get count(): number {
-    return this.slots[countAt]!
+    return this.slots?.[countAt] ?? 0
   }
 
   /** What they add up to, in seconds. */
   get sumSeconds(): number {
-    return this.slots[sumAt]! / 1e9
+    return (this.slots?.[sumAt] ?? 0) / 1e9
   }
 
   /** How many were at most as long as each of `boundsSeconds`, in their order. */
   cumulative(): ReadonlyArray<number> {
     let below = 0
-    return boundsNanos.map((_, bucket) => below += this.slots[bucket]!)
+    return boundsNanos.map((_, bucket) => below += this.slots?.[bucket] ?? 0)
   }
 }

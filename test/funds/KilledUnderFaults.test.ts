@@ -32,7 +32,7 @@ const faults = (isDone: boolean): ReadonlyArray<Fault> => [
 const amountAtoms = 3_000_000
 
 const startLedger = async (): Promise<string> => {
-  const words = ["dist/src/cli/ledger.js", "--port", "0", "--data", path.join(directory, "ledger")]
+  const words = ["dist/tools/ledger.js", "--port", "0", "--data", path.join(directory, "ledger")]
   const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] })
   children.push(child)
   return new Promise((resolve, reject) => {
@@ -134,10 +134,10 @@ test("first deposits outlive kills before, within and behind each step, whatever
   while (shown.status === 503) shown = await owner.ask("GET", "/v1/accounts/{account}/solvency-proof")
   fs.writeFileSync(proof, JSON.stringify(shown.json))
   const url = `http://127.0.0.1:${venue.port}`
-  const verified = await run("dist/src/cli/venue.js", ["verify-solvency", "--proof", proof, "--url", `${url}/`])
+  const verified = await run("dist/tools/venue.js", ["verify-solvency", "--proof", proof, "--url", `${url}/`])
   expect(verified.stdout).toContain(`holds  the leaf of ${owner.accountId} with 3.000000 USDC is under the published root`)
   expect([verified.code, verified.stdout.includes("FAILS")]).toEqual([0, false])
   expect(await venue.stop()).toBe(0)
   // Whoever does not answer has published nothing.
-  expect((await run("dist/src/cli/venue.js", ["verify-solvency", "--proof", proof, "--url", url])).code).toBe(2)
+  expect((await run("dist/tools/venue.js", ["verify-solvency", "--proof", proof, "--url", url])).code).toBe(2)
 }, 240_000)

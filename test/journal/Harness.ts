@@ -1,5 +1,5 @@
 /** What the journal's tests share: seeds, small blocks, and a writer that remembers what it was told. */
-import { Effect, Layer, Stream } from "effect"
+import { Clock, Effect, Layer, Stream } from "effect"
 import type { Exit } from "effect"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import type { Command } from "../../src/operations/Operations.js"
@@ -86,9 +86,23 @@ export const replayed = (fromSequence = 1): Effect.Effect<ReadonlyArray<Block.Bl
 export const digestsOf = (blocks: ReadonlyArray<{ readonly digest: Uint8Array }>): ReadonlyArray<string> =>
   blocks.map(({ digest }) => Buffer.from(digest).toString("hex"))
 
+/** A sleep lasts until nothing else moves: what the journal waits for comes of its disk, and that takes no time here. */
+const idleClock: Clock.Clock = {
+  [Clock.ClockTypeId]: Clock.ClockTypeId,
+  unsafeCurrentTimeMillis: () => 0,
+  unsafeCurrentTimeNanos: () => 0n,
+  currentTimeMillis: Effect.succeed(0),
+  currentTimeNanos: Effect.succeed(0n),
+  sleep: () =>
+    Effect.async<void>((resume) => {
+      const turn = setImmediate(() => resume(Effect.void))
+      return Effect.sync(() => clearImmediate(turn))
+    })
+}
+
 /** Runs a process on the disk to its end, and closes it in good order. */
 export const session = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, Journal>, options = smallOptions) =>
-  Effect.runPromise(Effect.provide(body, journalOver(disk.mount(), options)))
+  Effect.runPromise(Effect.withClock(Effect.provide(body, journalOver(disk.mount(), options)), idleClock))
 
 /** The segments there are. */
 export const segmentFiles = (disk: SimDisk.SimDisk): ReadonlyArray<string> => disk.files().filter((path) => path.endsWith(".seg"))
@@ -124,7 +138,7 @@ export class CrashingDisk {
       }
       this.crashAt = this.disk.calls() + calls
       this.crashNow = () => end("crashed")
-      Effect.runFork(process(this.disk.mount())).addObserver(end)
+      Effect.runFork(Effect.withClock(process(this.disk.mount()), idleClock)).addObserver(end)
     })
   }
 

@@ -110,7 +110,7 @@ describe("the tools", () => {
         ["venue", "journal", "cut", "--at", "2", "--yes"]
       ]
     ) {
-      const { code, stderr } = await run(`dist/src/cli/${program}.js`, [...args, "--data", directory])
+      const { code, stderr } = await run(`dist/tools/${program}.js`, [...args, "--data", directory])
       expect(stderr, args.join(" ")).toContain("is written in format 9, and this program reads up to")
       expect(stderr, args.join(" ")).not.toMatch(/journal cut|corrupt| {4}at /)
       expect(code, args.join(" ")).toBe(2)

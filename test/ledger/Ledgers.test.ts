@@ -62,7 +62,7 @@ const served = (root: string) =>
   Effect.map(
     Effect.acquireRelease(
       Effect.promise(async () => {
-        const child = spawn(process.execPath, ["dist/src/cli/ledger.js", "--port", "0", "--data", root], {
+        const child = spawn(process.execPath, ["dist/tools/ledger.js", "--port", "0", "--data", root], {
           stdio: ["ignore", "pipe", "inherit"]
         })
         const url = await new Promise<string>((resolve, reject) => {

@@ -147,7 +147,7 @@ test("a copy made while it takes orders replays to the copied head, and a venue 
   const busy = (async () => {
     while (!isOver) await place(accounts[serial % 2]!, serial++)
   })()
-  const copied = await Tool.run("dist/src/cli/venue.js", ["journal", "copy", "--data", dataDir, "--out", copyDir])
+  const copied = await Tool.run("dist/tools/venue.js", ["journal", "copy", "--data", dataDir, "--out", copyDir])
   isOver = true
   await busy
   expect([copied.code, copied.stderr]).toEqual([0, ""])
@@ -155,7 +155,7 @@ test("a copy made while it takes orders replays to the copied head, and a venue 
   expect(copied.stdout).toMatch(/^head +[0-9a-f]{64}$/m)
   // Orders went on behind what was copied.
   expect(serial).toBeGreaterThan(1_002)
-  const replayed = await Tool.run("dist/src/cli/replay.js", ["--data", copyDir, "--verify"])
+  const replayed = await Tool.run("dist/tools/replay.js", ["--data", copyDir, "--verify"])
   expect([replayed.code, replayed.stderr]).toEqual([0, ""])
   expect(numberIn(/^records +(.*)$/m, replayed.stdout)).toBe(records)
   const restored = await VenueProcess.start(copyDir, { SEGMENT_MIB: "2" }, image())

@@ -225,10 +225,14 @@ export const start = (
     } satisfies Running
   })
 
-/** A simulated disk, without faults, that holds a kept directory. */
-export const diskOf = async (name: Name, options: Partial<SimDisk.Options> = {}): Promise<SimDisk.SimDisk> => {
+/** A simulated disk, without faults, that holds a kept directory; `files`: what is in it, of whoever reads it once for many disks. */
+export const diskOf = async (
+  name: Name,
+  options: Partial<SimDisk.Options> = {},
+  files: ReadonlyMap<string, Uint8Array> = filesOf(name)
+): Promise<SimDisk.SimDisk> => {
   const disk = SimDisk.make({ random: () => 0, ...options })
-  await Effect.runPromise(Effect.provide(lay(filesOf(name)), disk.mount()))
+  await Effect.runPromise(Effect.provide(lay(files), disk.mount()))
   return disk
 }
 

@@ -131,8 +131,8 @@ describe("the tools over what was taken over", () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
   afterAll(() => fs.rmSync(directory, { recursive: true }))
   const data = path.join(directory, "data")
-  const replay = (...args: ReadonlyArray<string>) => run("dist/src/cli/replay.js", args)
-  const venue = (...args: ReadonlyArray<string>) => run("dist/src/cli/venue.js", args)
+  const replay = (...args: ReadonlyArray<string>) => run("dist/tools/replay.js", args)
+  const venue = (...args: ReadonlyArray<string>) => run("dist/tools/venue.js", args)
 
   beforeAll(async () => {
     const disk = await Kept.diskOf("rules-1")
@@ -222,7 +222,7 @@ describe("what rules 1 left undecided", () => {
     const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
     try {
       unpack(path.join(Kept.directoryOf("rules-1-crashed"), "data"), directory)
-      const { code, stderr } = await run("dist/src/cli/replay.js", ["--data", directory, "--verify"])
+      const { code, stderr } = await run("dist/tools/replay.js", ["--data", directory, "--verify"])
       expect(stderr).toContain("(0.1.0) replays them")
       expect(stderr).not.toContain("cut")
       expect(code).toBe(2)

@@ -23,12 +23,13 @@ import * as Kept from "./KeptVersion.js"
 const exchanges = Kept.exchangesOf("rules-1")
 const soonAfterMs = Kept.soonAfterMs(exchanges)
 const { takenOverAt } = Kept
+const keptFiles = Kept.filesOf("rules-1")
 const stepPath = "snapshots/00000000000000000048.step"
 
 /** A disk with a kept directory, and what happens to its operations from now on. */
 const trouble = async (random: () => number = () => 0) => {
   const plan: { each: (call: SimDisk.Call) => ReturnType<NonNullable<SimDisk.Options["inject"]>> } = { each: () => undefined }
-  const disk = await Kept.diskOf("rules-1", { random, inject: (call) => plan.each(call) })
+  const disk = await Kept.diskOf("rules-1", { random, inject: (call) => plan.each(call) }, keptFiles)
   return { disk, plan }
 }
 
@@ -199,7 +200,7 @@ describe("a damaged state of the step", () => {
     const data = path.join(directory, name.replaceAll(" ", "-"))
     Kept.writeOut(disk, data)
     for (const asked of [["--verify"], ["--at", "49"], ["--diff"]]) {
-      const { code, stderr } = await run("dist/src/cli/replay.js", ["--data", data, ...asked])
+      const { code, stderr } = await run("dist/tools/replay.js", ["--data", data, ...asked])
       expect(stderr).toContain("the state that the last step began with is damaged: its digest does not match its bytes")
       expect(code).toBe(2)
     }

@@ -95,7 +95,7 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"]] as const)
     const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
     try {
       Kept.writeOut(disk, directory)
-      const { code, stderr, stdout } = await run("dist/src/cli/replay.js", ["--data", directory, "--verify"])
+      const { code, stderr, stdout } = await run("dist/tools/replay.js", ["--data", directory, "--verify"])
       expect([stderr, code]).toEqual(["", 0])
       expect(stdout).toContain(`sequences 1 to ${takenOverAt} are verified by their chain: an earlier version decided them`)
     } finally {

@@ -13,7 +13,7 @@ import { storeIn, temporary } from "./Directory.js"
 import { secret, signerAt, start, token } from "./SignerProcess.js"
 
 const ended = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
-  const { status, stderr, stdout } = spawnSync(process.execPath, ["dist/src/cli/signer.js", "--port", "0", ...args], {
+  const { status, stderr, stdout } = spawnSync(process.execPath, ["dist/tools/signer.js", "--port", "0", ...args], {
     env: { PATH: process.env["PATH"] ?? "", ...environment },
     encoding: "utf8",
     timeout: 30_000

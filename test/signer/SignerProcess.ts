@@ -42,7 +42,7 @@ export const start = (
   Effect.gen(function*() {
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(process.execPath, ["dist/src/cli/signer.js", "--port", "0", "--data", directory], {
+        spawn(process.execPath, ["dist/tools/signer.js", "--port", "0", "--data", directory], {
           env: { PATH: process.env["PATH"] ?? "", ...variables, SIGNER_SECRET: secret, SIGNER_TOKEN: token, ...environment },
           stdio: ["ignore", "pipe", "pipe"]
         })

@@ -40,7 +40,7 @@ const options = (venue: VenueProcess, files: ReadonlyArray<string>): Run.Options
 })
 
 const verify = async (dataDir: string): Promise<void> => {
-  const replay = await run("dist/src/cli/replay.js", ["--data", dataDir, "--verify"])
+  const replay = await run("dist/tools/replay.js", ["--data", dataDir, "--verify"])
   expect(replay.code, replay.stdout + replay.stderr).toBe(0)
 }
 

@@ -13,6 +13,9 @@ const decidedAt = 1_700_000_123_456
 const isStage1 = (refusal: number): boolean => refusal < 20
 const compatBody = { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.5 }
 
+/** One venue for every row: each says itself what its next outcome is. */
+const fake = Fake.make()
+
 describe.each(Fake.refusals)("refusal %i", (code, description) => {
   const refusal = code as Outcome.Refused["refusal"]
   const outcome = isStage1(code)
@@ -26,7 +29,6 @@ describe.each(Fake.refusals)("refusal %i", (code, description) => {
     }
 
   test(`${description.name} alone, native`, async () => {
-    const fake = Fake.make()
     fake.next = () => outcome
     const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
     const body = Fake.json(response)
@@ -40,7 +42,6 @@ describe.each(Fake.refusals)("refusal %i", (code, description) => {
   })
 
   test(`${description.name} alone, compat`, async () => {
-    const fake = Fake.make()
     fake.next = () => outcome
     const response = await fake.ask({ target: "/v2/order", body: compatBody, key: fake.keys.alice, idempotencyKey: "k" })
     const body = Fake.json(response)
@@ -51,7 +52,6 @@ describe.each(Fake.refusals)("refusal %i", (code, description) => {
   })
 
   test(`${description.name} in batches`, async () => {
-    const fake = Fake.make()
     fake.next = () => outcome
     const native = await fake.ask({
       target: "/v1/orders/batch",

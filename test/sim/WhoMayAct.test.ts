@@ -1,0 +1,143 @@
+/** What the properties of who may act hold of answers to a key that ends, and what they see in them. */
+import { expect, test } from "vitest"
+import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
+import { authority } from "../../sim/properties/authority.js"
+import { identityEqualsModel } from "../../sim/properties/identityEqualsModel.js"
+import type { Observation } from "../../sim/properties/Observation.js"
+import { type Property, watch } from "../../sim/properties/Property.js"
+import * as Identity from "../../sim/reading/Identity.js"
+import * as Calls from "../../sim/workload/Calls.js"
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import * as Errors from "../../src/edge/http/Errors.js"
+import { type AnyGiven, completeAny } from "../engine/commands.js"
+
+const openedAtEpochMs = 1_700_000_000_000
+const lifetimesSeconds = [300, 600] as const
+const endsAtEpochMs = openedAtEpochMs + lifetimesSeconds[0] * 1_000
+const remoteAddress = ""
+const tokenOf = (number: number): string => `pk_development_${number}_secret`
+
+type Clock = readonly [number, number] | undefined
+
+/** An owner whose agents have a key each, one of every lifetime, seen by a property together with the records that made it so. */
+class Venue {
+  readonly model = new NaiveVenue()
+  readonly #watcher
+  #calls = 0
+
+  constructor(property: Property<any>) {
+    this.#watcher = watch(property)
+    const passkey = { credentialId: "AAAA", userHandle: "BBBB", publicKey: "CCCC", signCount: 0, transports: "", displayName: "phone" }
+    this.commit({ kind: "OpenOwnerAccount", ...passkey, tokenSha256: Identity.sha256("0", "hex"), remoteAddress })
+    for (const [number, keyLifetimeSeconds] of lifetimesSeconds.entries()) {
+      const deviceSha256 = Identity.sha256(`device ${number}`, "hex")
+      const asked = { deviceSha256, codeChallenge: "challenge", clientName: "maker", scopes: 3, keyLifetimeSeconds, grantMs: 60_000 }
+      this.commit({ kind: "ApproveAgent", account: 0, credential: 0, ...asked, remoteAddress })
+      const key = {
+        keyId: `key_${number}`,
+        displayPrefix: `pk_development_${number}`,
+        secretSha256: Identity.sha256(tokenOf(number), "hex")
+      }
+      this.commit({ kind: "ExchangeGrant", deviceSha256, ...key, remoteAddress })
+    }
+  }
+
+  commit(given: AnyGiven, atEpochMs = openedAtEpochMs): void {
+    const record = { sequence: this.model.sequence + 1, atEpochMs, command: completeAny(given) }
+    const decision = this.model.apply(record)
+    const block = { epoch: 1, firstSequence: record.sequence, count: 1, bytes: 512, isFilled: false }
+    expect(this.#watcher.observe({ _tag: "Committed", record, decision, model: this.model, block })).toBe(undefined)
+  }
+
+  /** What is said of the answer to a call of a key's; `meanwhile` happens between the two. */
+  verdict(of: Partial<Calls.Draft>, status: number, body: object, clock: Clock, meanwhile = () => {}) {
+    const who = { client: "agent", account: 0, accountId: idOf(this.model.accounts[0]!.born), apiKey: tokenOf(0) }
+    const draft: Calls.Draft = { ...Calls.read(who, "", "", "trader"), credential: "issued", ...of }
+    const call = { ...draft, id: this.#calls++, reading: { _tag: "other" as const } }
+    expect(this.#watcher.observe({ _tag: "Asked", call, attempt: 1 })).toBe(undefined)
+    meanwhile()
+    const answered: Observation = {
+      _tag: "Answered",
+      call,
+      attempt: 1,
+      answer: { status, headers: {}, text: JSON.stringify(body), json: body },
+      memory: undefined,
+      sequence: this.model.sequence,
+      leftBehind: this.model.sequence,
+      atEpochMs: openedAtEpochMs,
+      clock,
+      model: this.model
+    }
+    return this.#watcher.observe(answered)
+  }
+}
+
+/** A key's record with a state. */
+const shown = ({ model }: Venue, number: number, state: string) => ({
+  keyId: `key_${number}`,
+  accountId: idOf(model.accounts[0]!.born),
+  principalKind: "agent",
+  displayPrefix: `pk_development_${number}`,
+  clientName: "maker",
+  scopes: ["read", "trade"],
+  state,
+  createdAtEpochMs: openedAtEpochMs,
+  expiresAtEpochMs: openedAtEpochMs + lifetimesSeconds[number]! * 1_000,
+  revokedAtEpochMs: null,
+  lastUsedAtEpochMs: null
+})
+
+const before: Clock = [openedAtEpochMs, openedAtEpochMs + 5]
+const around: Clock = [endsAtEpochMs - 5, endsAtEpochMs + 5]
+const behind: Clock = [endsAtEpochMs, endsAtEpochMs + 5]
+
+test("a key is told what it was at some moment on the way, whatever the clock did and whatever was recorded meanwhile", () => {
+  const unlike = (state: string, clock: Clock) => {
+    const venue = new Venue(identityEqualsModel)
+    const body = { version: "api-key-current/v1", key: shown(venue, 0, state), rateLimit: {} }
+    const leap = () => venue.commit({ kind: "PassTime" }, endsAtEpochMs + 90_000_000)
+    return venue.verdict({ endpoint: "getCurrentApiKey", target: "/v1/api-keys/current" }, 200, body, clock, leap) !== undefined
+  }
+  const clocks = [before, around, behind, undefined]
+  expect(clocks.map((clock) => ["active", "expired", "revoked"].filter((state) => unlike(state, clock)))).toEqual([
+    ["expired", "revoked"],
+    ["revoked"],
+    ["active", "revoked"],
+    // The clock was set: it was read before that, or behind it.
+    ["revoked"]
+  ])
+})
+
+test("keys of an owner are told as they were at one moment, be it between the ends of two", () => {
+  const venue = new Venue(identityEqualsModel)
+  const target = `/v1/accounts/${idOf(venue.model.accounts[0]!.born)}/api-keys`
+  const isLike = (newer: string, older: string, clock: Clock) => {
+    const body = { version: "api-key-list/v1", keys: [shown(venue, 1, newer), shown(venue, 0, older)] }
+    return venue.verdict({ endpoint: "listApiKeys", target }, 200, body, clock) === undefined
+  }
+  for (const clock of [undefined, [openedAtEpochMs, openedAtEpochMs + 601_000]] as const) {
+    expect(isLike("active", "active", clock)).toBe(true)
+    expect(isLike("active", "expired", clock)).toBe(true)
+    expect(isLike("expired", "expired", clock)).toBe(true)
+    expect(isLike("expired", "active", clock)).toBe(false)
+  }
+})
+
+test("behind a key's end it is turned away, save where there is no such route, or none by that method", () => {
+  const venue = new Venue(authority)
+  const place = { endpoint: "createOrder", method: "POST", target: "/v1/orders" }
+  const nowhere = { endpoint: "", method: "POST", target: "/v1/nowhere" }
+  const patch = { endpoint: "", method: "PATCH", target: "/v1/orders" }
+  const isRight = (of: Partial<Calls.Draft>, failure: Errors.Failure) => {
+    const { body, status } = Errors.response("native", failure, "req_1", openedAtEpochMs)
+    return venue.verdict(of, status, JSON.parse(body) as object, behind) === undefined
+  }
+  const { keyRejected, methodNotAllowed, payloadTooLarge, routeNotFound } = Errors
+  const answers = [keyRejected("expired"), routeNotFound, methodNotAllowed, payloadTooLarge]
+  expect([place, nowhere, patch].map((of) => answers.map((failure) => isRight(of, failure)))).toEqual([
+    [true, true, false, false],
+    [true, true, true, false],
+    [true, true, true, false]
+  ])
+  expect(venue.verdict(patch, 200, {}, behind)).toContain("has no authority any more")
+})
