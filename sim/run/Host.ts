@@ -286,7 +286,7 @@ export class Host {
 
   /** Starts a process that tells of itself to somebody else; `set`: what it is set otherwise than the venue of the run. */
   startTelling(told: Pick<SimProcess.Parts, "ready" | "ended" | "beside">, set: Partial<Venue.Options> = {}): void {
-    const { bank, disk, feed, markets, network, options, schedule, secure, time } = this.world
+    const { bank, disk, feed, histories, markets, network, options, schedule, secure, time } = this.world
     this.process = SimProcess.start({
       time,
       disk,
@@ -299,6 +299,7 @@ export class Host {
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       bank,
+      histories,
       log: (line) => this.witness.log(line),
       reached: this.witness.reached,
       ...told

@@ -21,6 +21,7 @@ import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
 import type { SimBank } from "./SimBank.js"
 import type { SimDisk } from "./SimDisk.js"
+import type { SimHistories } from "./SimHistories.js"
 import type { SimIndexFeed } from "./SimIndexFeed.js"
 import type { SimNetwork } from "./SimNetwork.js"
 import type { SimRandom } from "./SimRandom.js"
@@ -47,6 +48,8 @@ export interface Parts {
   readonly feed: SimIndexFeed | undefined
   /** The ledger and the signer that it deals with; undefined: none. */
   readonly bank: SimBank | undefined
+  /** Where its histories are kept. */
+  readonly histories: SimHistories
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads) => void
   /** What runs in the process beside the venue, from when it takes requests. */
@@ -85,6 +88,7 @@ export const start = (parts: Parts): SimProcess => {
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
     SimPasskeyVerifier.layer,
     SimWorkloads.layer(parts.workloads),
+    parts.histories.layer,
     bank === undefined ? Absent.layer : bank.layerFor(station),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
@@ -126,6 +130,7 @@ export const start = (parts: Parts): SimProcess => {
     crash: (kind) => {
       abandon()
       parts.disk.crash(kind)
+      parts.histories.crash()
     },
     stop: () => {
       Effect.runFork(Fiber.interruptFork(fiber), { scheduler })

@@ -21,6 +21,7 @@ import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import { WorkloadIdentity } from "../identity/WorkloadIdentity.js"
+import { Histories } from "../readmodel/Histories.js"
 import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
@@ -77,6 +78,7 @@ type Needs =
   | WorkloadIdentity
   | KeyUses
   | Funds
+  | Histories
   | Settings
 
 /** Bytes of a request id, and of how many of them randomness is drawn at once. */
@@ -187,6 +189,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
   const now = (): number => clock.unsafeCurrentTimeMillis()
   const nextSession = (): string => `ixs_${Buffer.from(random.bytes(requestIdBytes)).toString("hex")}`
   const funds = yield* Funds
+  const histories = yield* Histories
   const nextSlice = Slices.make((yield* Turns).schedule)
   const services: Services = {
     state,
@@ -199,6 +202,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     trustedProxies: settings.trustedProxies,
     identity: Identity.make(settings.site, settings.signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, random, yield* Marks),
     funds,
+    histories,
     solvency: new Solvency({
       reads: state,
       reconcile: funds.reconcile,

@@ -20,6 +20,7 @@ import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
 import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import * as Histories from "../../src/readmodel/Histories.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
 import { Assets, type Built } from "../../src/edge/console/Assets.js"
@@ -170,6 +171,7 @@ const applicationOf = (
     NodePasskeyVerifier.layer,
     WorkloadIdentity.layerNone,
     Layer.succeed(KeyUses.KeyUses, KeyUses.make(state, { submit })),
+    Layer.succeed(Histories.Histories, Histories.none),
     Layer.succeed(Funds.Funds, Funds.none(bytes())),
     Layer.succeed(SecureRandom, bytes()),
     Layer.succeed(Assets, options.assets),

@@ -1,6 +1,7 @@
 /** Every route of the capability: public market data. */
 import { getBook, getCompatBook } from "./getBook.js"
 import { getMarket, listCompatMarkets, listMarkets } from "./getMarket.js"
+import { getCandles, getCompatCandles } from "./getCandles.js"
 import { getCompatStats, getCompatTicker, getStats } from "./getStats.js"
 import { getInsuranceFund } from "./getInsuranceFund.js"
 import { listDeleveragings } from "./listDeleveragings.js"
@@ -16,6 +17,7 @@ export const routes = [
   getBook,
   listTrades,
   getStats,
+  getCandles,
   listFundings,
   listMarks,
   listLiquidations,
@@ -23,6 +25,7 @@ export const routes = [
   getInsuranceFund,
   listCompatMarkets,
   getCompatBook,
+  getCompatCandles,
   listCompatTrades,
   getCompatStats,
   getCompatTicker

@@ -1,0 +1,204 @@
+/**
+ * The tables of the histories, and how they are written: all rows of a batch and the place in the journal that they come from in
+ * one transaction, so that rows and place are never of different times.
+ *
+ * A row's whole numbers are safe integers, as the engine's are. Sums that may grow beyond those are kept as decimal text.
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import type { CandleRow } from "./Candles.js"
+
+/** The version of the tables below: a database of another one is set aside. */
+const schemaVersion = 1
+
+/** Where in the journal the rows come from. */
+export interface Place {
+  /** The last record that was taken in, 0 for none; and its time. */
+  readonly sequence: number
+  readonly atEpochMs: number
+  /** The digest of its block, hex; empty for none. */
+  readonly digest: string
+}
+
+const nowhere: Place = { sequence: 0, atEpochMs: 0, digest: "" }
+
+const statements: ReadonlyArray<string> = [
+  `CREATE TABLE place (
+    id INTEGER PRIMARY KEY CHECK (id = 1), environment TEXT NOT NULL,
+    sequence INTEGER NOT NULL, at_epoch_ms INTEGER NOT NULL, digest TEXT NOT NULL
+  ) STRICT`,
+  `CREATE TABLE candle (
+    series INTEGER NOT NULL, market INTEGER NOT NULL, timeframe INTEGER NOT NULL, open_time INTEGER NOT NULL,
+    open INTEGER NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL, close INTEGER NOT NULL, volume TEXT NOT NULL,
+    PRIMARY KEY (series, market, timeframe, open_time)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE scale (
+    market INTEGER PRIMARY KEY, price_scale INTEGER NOT NULL, quantity_scale INTEGER NOT NULL
+  ) STRICT`,
+  `PRAGMA user_version = ${schemaVersion}`
+]
+
+/** The rows of a statement, by their columns' names; without the cost of a span: histories are written many times a second. */
+const run = <Row extends object>(
+  sql: SqlClient.SqlClient,
+  statement: string,
+  parameters: ReadonlyArray<string | number> = []
+): Effect.Effect<ReadonlyArray<Row>, SqlError> => Effect.withTracerEnabled(sql.unsafe<Row>(statement, parameters), false)
+
+/** Why a database is not the one that is wanted; undefined if it is. */
+export type Foreign = "another version's" | "another environment's"
+
+/** How far the database is; why it is none of this venue's; or nowhere in one that was made by this. */
+export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<Place | Foreign, SqlError> =>
+  Effect.gen(function*() {
+    // The journal is the truth: what a power failure takes from here is read again.
+    yield* run(sql, "PRAGMA synchronous = NORMAL")
+    const [version] = yield* run<{ readonly user_version: number }>(sql, "PRAGMA user_version")
+    const [objects] = yield* run<{ readonly count: number }>(sql, "SELECT count(*) AS count FROM sqlite_schema")
+    if (version?.user_version === 0 && objects?.count === 0) {
+      yield* inOne(
+        sql,
+        Effect.zipRight(
+          Effect.forEach(statements, (statement) => run(sql, statement), { discard: true }),
+          run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '')", [environment])
+        )
+      )
+      return nowhere
+    }
+    if (version?.user_version !== schemaVersion) return "another version's"
+    const [place] = yield* run<{
+      readonly environment: string
+      readonly sequence: number
+      readonly at_epoch_ms: number
+      readonly digest: string
+    }>(sql, "SELECT environment, sequence, at_epoch_ms, digest FROM place")
+    if (place === undefined) return "another version's"
+    if (place.environment !== environment) return "another environment's"
+    return { sequence: place.sequence, atEpochMs: place.at_epoch_ms, digest: place.digest }
+  })
+
+/** All of it or nothing. */
+const inOne = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+  Effect.withTracerEnabled(sql.withTransaction(effect), false)
+
+/** A market's decimals. */
+export interface Scale {
+  readonly market: number
+  readonly priceScale: number
+  readonly quantityScale: number
+}
+
+/** What has changed since the last batch. */
+export interface Batch {
+  /** Markets whose candles are counted in other atoms from now on: those before are dropped. */
+  readonly rescaled: ReadonlyArray<Scale>
+  readonly candles: ReadonlyArray<CandleRow>
+}
+
+const column = (index: number): string => `value ->> ${index}`
+const columns = (count: number): string => Array.from({ length: count }, (_, index) => column(index)).join(", ")
+
+/** Puts rows into a table, in place of those with the same key: one statement for any number of them. */
+const put = (
+  sql: SqlClient.SqlClient,
+  table: string,
+  width: number,
+  all: ReadonlyArray<ReadonlyArray<string | number | null>>
+): Effect.Effect<unknown, SqlError> =>
+  all.length === 0
+    ? Effect.void
+    : run(sql, `INSERT OR REPLACE INTO ${table} SELECT ${columns(width)} FROM json_each(?)`, [JSON.stringify(all)])
+
+const candleColumns = (
+  { closeAtoms, highAtoms, lowAtoms, market, openAtoms, openTimeEpochMs, series, timeframe, volumeAtoms }: CandleRow
+): ReadonlyArray<string | number> => [
+  series,
+  market,
+  timeframe,
+  openTimeEpochMs,
+  openAtoms,
+  highAtoms,
+  lowAtoms,
+  closeAtoms,
+  String(volumeAtoms)
+]
+
+/** Writes a batch, and how far it goes. */
+export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Effect.Effect<void, SqlError> =>
+  inOne(
+    sql,
+    Effect.gen(function*() {
+      for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
+      yield* put(sql, "scale", 3, batch.rescaled.map(({ market, priceScale, quantityScale }) => [market, priceScale, quantityScale]))
+      yield* put(sql, "candle", 9, batch.candles.map(candleColumns))
+      yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?", [place.sequence, place.atEpochMs, place.digest])
+    })
+  )
+
+interface StoredCandle {
+  readonly series: number
+  readonly market: number
+  readonly timeframe: number
+  readonly open_time: number
+  readonly open: number
+  readonly high: number
+  readonly low: number
+  readonly close: number
+  readonly volume: string
+}
+
+const candleOf = (row: StoredCandle): CandleRow => ({
+  series: row.series,
+  market: row.market,
+  timeframe: row.timeframe,
+  openTimeEpochMs: row.open_time,
+  openAtoms: row.open,
+  highAtoms: row.high,
+  lowAtoms: row.low,
+  closeAtoms: row.close,
+  volumeAtoms: BigInt(row.volume)
+})
+
+/** The latest candle of every series, market and timeframe. */
+export const latestCandles = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CandleRow>, SqlError> =>
+  Effect.map(
+    run<StoredCandle>(
+      sql,
+      `SELECT candle.* FROM candle JOIN (
+        SELECT series, market, timeframe, max(open_time) AS open_time FROM candle GROUP BY series, market, timeframe
+      ) USING (series, market, timeframe, open_time)`
+    ),
+    (found) => found.map(candleOf)
+  )
+
+/** Every market's decimals, as they were put last. */
+export const scales = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Scale>, SqlError> =>
+  Effect.map(
+    run<{ readonly market: number; readonly price_scale: number; readonly quantity_scale: number }>(sql, "SELECT * FROM scale"),
+    (found) => found.map((row) => ({ market: row.market, priceScale: row.price_scale, quantityScale: row.quantity_scale }))
+  )
+
+/** Which candles: places of series and timeframe in their lists; the first from a time on, or without one the latest. */
+export interface CandlesAsked {
+  readonly series: number
+  readonly market: number
+  readonly timeframe: number
+  readonly sinceEpochMs: number | undefined
+  readonly limit: number
+}
+
+/** Candles, oldest first. */
+export const candles = (
+  sql: SqlClient.SqlClient,
+  { limit, market, series, sinceEpochMs, timeframe }: CandlesAsked
+): Effect.Effect<ReadonlyArray<CandleRow>, SqlError> => {
+  const which = "SELECT * FROM candle WHERE series = ? AND market = ? AND timeframe = ?"
+  const found = sinceEpochMs === undefined
+    ? run<StoredCandle>(sql, `${which} ORDER BY open_time DESC LIMIT ?`, [series, market, timeframe, limit])
+    : run<StoredCandle>(sql, `${which} AND open_time >= ? ORDER BY open_time LIMIT ?`, [series, market, timeframe, sinceEpochMs, limit])
+  return Effect.map(found, (all) => {
+    const rows = all.map(candleOf)
+    return sinceEpochMs === undefined ? rows.reverse() : rows
+  })
+}
