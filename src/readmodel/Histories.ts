@@ -20,7 +20,9 @@ import type { Committed, Feed, ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
 import { Projection } from "./Projection.js"
+import type { Episode } from "./Episodes.js"
 import * as Tables from "./Tables.js"
+import type { EpisodesAsked } from "./Tables.js"
 import { type Timeframe, timeframes } from "./Timeframes.js"
 
 /** There is nothing to read from now: it is being opened, or made anew. */
@@ -59,12 +61,15 @@ export class Histories extends Context.Tag("venue/readmodel/Histories")<Historie
   readonly standing: () => Standing | undefined
   /** Candles, oldest first; not while they are made anew. */
   readonly candles: (asked: CandlesAsked) => Effect.Effect<Read<ReadonlyArray<Candle>>, Unavailable>
+  /** Episodes of positions: the open ones first, newest opened first; then newest ended first. Also while they are made anew. */
+  readonly episodes: (asked: EpisodesAsked) => Effect.Effect<Read<ReadonlyArray<Episode>>, Unavailable>
 }>() {}
 
 /** Those of a venue that has none yet. */
 export const none: Histories["Type"] = {
   standing: () => undefined,
-  candles: () => Effect.fail(new Unavailable())
+  candles: () => Effect.fail(new Unavailable()),
+  episodes: () => Effect.fail(new Unavailable())
 }
 
 /** How it goes about it. */
@@ -150,6 +155,8 @@ class Follower {
         limit
       }))
 
+  readonly episodes: Histories["Type"]["episodes"] = (asked) => this.read("any", (sql) => Tables.episodes(sql, asked))
+
   /** Reads, and says as of when; `complete`: not while what is read is made anew. */
   private read<A>(
     what: "complete" | "any",
@@ -208,7 +215,12 @@ class Follower {
       const place = yield* Tables.begin(sql, environment)
       const foreign = typeof place === "string" ? place : yield* this.denied(place)
       if (typeof place === "string" || foreign !== undefined) return yield* new Foreign({ reason: `it is ${foreign}` })
-      const projection = new Projection({ candles: yield* Tables.latestCandles(sql), scales: yield* Tables.scales(sql) })
+      const projection = new Projection({
+        candles: yield* Tables.latestCandles(sql),
+        scales: yield* Tables.scales(sql),
+        episodes: yield* Tables.openEpisodes(sql),
+        born: place.born
+      })
       const opened: Opened = { sql, place, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.sequence === 0 }
       yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
       this.damage = undefined
@@ -288,5 +300,5 @@ export const make = (parts: Parts, options: Options = defaultOptions): Effect.Ef
   Effect.gen(function*() {
     const follower = new Follower(parts, options, yield* Effect.clock, yield* Effect.makeSemaphore(1))
     yield* Effect.forkScoped(follower.run)
-    return { standing: follower.standing, candles: follower.candles }
+    return { standing: follower.standing, candles: follower.candles, episodes: follower.episodes }
   })

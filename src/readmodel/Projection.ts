@@ -6,28 +6,44 @@ import { assert } from "../domain/Assert.js"
 import { Event } from "../engine/EventLog.js"
 import type { Committed } from "../sequencer/Feed.js"
 import { Candles, type CandleRow } from "./Candles.js"
+import { Causes } from "./Causes.js"
+import { type Episode, Episodes } from "./Episodes.js"
 import type { Batch, Scale } from "./Tables.js"
 
 /** What is kept of what was taken in so far, for going on from there. */
 export interface Kept {
   readonly candles: ReadonlyArray<CandleRow>
   readonly scales: ReadonlyArray<Scale>
+  /** Those that are open, and how many there have ever been. */
+  readonly episodes: ReadonlyArray<Episode>
+  readonly born: number
+}
+
+/** A record whose events are taken in. */
+interface Deciding {
+  readonly sequence: number
+  readonly atEpochMs: number
 }
 
 export class Projection {
   private readonly candles: Candles
+  private readonly episodes: Episodes
+  private readonly causes = new Causes()
   private readonly scales: Map<number, Scale>
   private rescaled = new Map<number, Scale>()
 
   constructor(kept: Kept) {
     this.candles = new Candles(kept.candles)
+    this.episodes = new Episodes(kept.episodes, kept.born)
     this.scales = new Map(kept.scales.map((scale) => [scale.market, scale]))
   }
 
   /** Takes a block in. */
   apply({ block: { records }, events: words }: Committed): void {
     let at = 0
-    for (const { atEpochMs, command } of records) {
+    for (const record of records) {
+      const { atEpochMs, command } = record
+      this.causes.begin()
       for (let code = 0; code !== Event.RecordDecided;) {
         assert(at < words.length, "every record ends what it decided")
         code = words[at]!
@@ -43,21 +59,60 @@ export class Projection {
           case Event.MarketPut:
             if (command.kind === "PutMarket") this.putMarket(words[fields]!, command.parameters)
             break
+          default:
+            break
         }
+        this.takePosition(code, words, fields, record)
       }
     }
   }
 
   /** Rows that wait to be stored, whatever else has changed: the most of them that a batch is made for is the caller's. */
   get waiting(): number {
-    return this.candles.waiting
+    return this.candles.waiting + this.episodes.waiting
   }
 
   /** All that has changed since this was last asked. */
   take(): Batch {
     const rescaled = [...this.rescaled.values()]
     this.rescaled = new Map()
-    return { rescaled, candles: this.candles.take() }
+    return { rescaled, candles: this.candles.take(), episodes: this.episodes.take(), born: this.episodes.born }
+  }
+
+  /** Takes an event in as far as it is about positions: what was said of a change comes before it. */
+  private takePosition(code: number, words: Float64Array, at: number, { atEpochMs, sequence }: Deciding): void {
+    const { causes, episodes } = this
+    const word = (field: number): number => words[at + field]!
+    switch (code) {
+      case Event.LiquidationOrdered:
+        return causes.sends(word(2), "liquidation")
+      case Event.TriggerFired:
+        return causes.sends(word(4), word(3) === 0 ? "take_profit" : "stop_loss")
+      case Event.Traded:
+        return causes.traded(word(4), word(5), word(8), word(9))
+      case Event.TakenOver:
+        return causes.takenOver(word(0))
+      case Event.Deleveraged:
+        return causes.deleveraged(word(0))
+      case Event.Settled:
+        return causes.settled()
+      case Event.FundingPaid:
+        return episodes.pay(word(0), word(1), word(2), sequence)
+      case Event.PositionChanged: {
+        const account = word(0)
+        const changed = {
+          account,
+          market: word(1),
+          quantityAtoms: word(2),
+          entryNotionalAtoms: word(3),
+          realizedPnlAtoms: word(4),
+          feesPaidAtoms: word(5)
+        }
+        episodes.change(changed, { sequence, atEpochMs, feeAtoms: causes.feeOf(account), reason: causes.reasonOf(account) })
+        return
+      }
+      default:
+    }
   }
 
   /** A market's decimals may change while it is a draft: prices before that are in other atoms. */

@@ -1,11 +1,15 @@
 /** The histories through the whole venue: candles as they are served, behind the journal by a moment. */
 import { Exit } from "effect"
-import { beforeAll, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import { ready } from "./VenueOver.js"
 
-const { venue } = await ready(memoryDisk().layer)
+const { accountId: alice, apiKey, venue } = await ready(memoryDisk().layer)
+const demo = await venue.ask("POST", "/v1/operator/demo/accounts", { body: { accounts: 1, collateral: "1000000" } })
+const [bob] = demo.json.accounts as ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
 
+/** Of orders. */
+const numbers = [...Array(100).keys()].values()
 const market = "/v1/markets/BTC-USDC-PERP/candles"
 const compat = `/v2/markets/${encodeURIComponent("BTC/USDC:USDC")}/candles`
 const get = (target: string) => venue.ask("GET", target, { key: "" })
@@ -59,4 +63,123 @@ test("what is not served: candles of the mark, other lengths, other markets", as
   }
   expect(await get(market.replace("BTC", "NONE"))).toMatchObject({ status: 404, json: { code: "market_not_found" } })
   expect(await get("/v2/markets/NONE/candles")).toMatchObject({ status: 404, json: { name: "BadSymbol" } })
+})
+
+describe("episodes of positions", () => {
+  const place = async (account: string, key: string, side: "buy" | "sell", price: string, quantity: string) => {
+    const body = {
+      accountId: account,
+      clientOrderId: `h-${numbers.next().value}`,
+      marketId: "BTC-USDC-PERP",
+      side,
+      orderType: "limit",
+      price,
+      quantity
+    }
+    const { json, status } = await venue.ask("POST", "/v1/orders", { key, body })
+    expect(status, JSON.stringify(json)).toBe(200)
+  }
+  /** Alice takes what Bob offers, or the other way round. */
+  const trade = async (side: "buy" | "sell", price: string, quantity: string) => {
+    await place(bob!.accountId, bob!.apiKey, side === "buy" ? "sell" : "buy", price, quantity)
+    await place(alice!, apiKey!, side, price, quantity)
+    await venue.leap(400)
+  }
+  const history = async (query = "", key = apiKey, account = alice) =>
+    await venue.ask("GET", `/v1/accounts/${account}/positions/history${query}`, { key: key! })
+  const positions = async () => (await venue.ask("GET", `/v1/accounts/${alice}/positions`, { key: apiKey! })).json.positions
+
+  beforeAll(async () => {
+    await venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price: "60000.0" } })
+    await venue.leap(2_000)
+    await trade("buy", "60000.0", "0.010")
+    await trade("buy", "60010.0", "0.005")
+    await trade("sell", "60020.0", "0.015")
+    await trade("sell", "60000.0", "0.006")
+    // A flip: 0.006 of it close the short, 0.004 open a long.
+    await trade("buy", "59990.0", "0.010")
+  })
+
+  test("are told with what they came to, the open one under the id that it has among positions", async () => {
+    const { json, status } = await history()
+    expect(status).toBe(200)
+    expect(json).toMatchObject({
+      version: "external-position-history/v1",
+      accountId: alice,
+      marketId: null,
+      status: null,
+      nextCursor: null
+    })
+    expect(json.freshness).toMatchObject({ status: "fresh", degradedState: "none" })
+    const [open, short, long] = json.episodes
+    const [held] = await positions()
+    expect(open).toMatchObject({
+      positionId: held.positionId,
+      side: "long",
+      status: "open",
+      currentQuantity: "0.004",
+      avgEntryPrice: "59990.0",
+      avgExitPrice: null,
+      closeReason: null,
+      closedAtEpochMs: null,
+      realizedPnl: held.realizedPnl,
+      feesPaid: held.feesPaid,
+      lastSequence: held.lastSequence
+    })
+    expect(short).toMatchObject({
+      side: "short",
+      status: "closed",
+      maxQuantity: "0.006",
+      currentQuantity: "0.000",
+      avgEntryPrice: "60000.0",
+      avgExitPrice: "59990.0",
+      realizedPnl: "0.060000",
+      closeReason: "user_close",
+      lastSequence: open.lastSequence
+    })
+    // 900.05 of entries at 60003.33..: half up on a grid of tenths.
+    expect(long).toMatchObject({
+      side: "long",
+      maxQuantity: "0.015",
+      avgEntryPrice: "60003.3",
+      avgExitPrice: "60020.0",
+      realizedPnl: "0.250000"
+    })
+    // The fee of the flip, 5 bps of 599.90 rounded up, is borne by both.
+    const fees = (await venue.ask("GET", `/v1/accounts/${alice}/fills?limit=1`, { key: apiKey! })).json.fills[0].fee
+    expect(Number(open.feesPaidAtoms)).toBe(Math.ceil(Number(fees) * 1e6 * 0.4))
+  })
+
+  test("page by page, narrowed by market and status", async () => {
+    const all = (await history()).json.episodes.map(({ positionId }: { readonly positionId: string }) => positionId)
+    const seen: Array<string> = []
+    for (let cursor = ""; seen.length < 10;) {
+      const { json } = await history(`?limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`)
+      seen.push(...json.episodes.map(({ positionId }: { readonly positionId: string }) => positionId))
+      if (json.nextCursor === null) break
+      cursor = json.nextCursor
+      expect(Object.keys(JSON.parse(Buffer.from(cursor, "base64url").toString()))).toEqual(["closeSequence", "openedAtEpochMs",
+        "positionId"])
+    }
+    expect(seen).toEqual(all)
+    const ids = async (query: string) =>
+      (await history(query)).json.episodes.map(({ positionId }: { readonly positionId: string }) => positionId)
+    expect(await ids("?status=open")).toEqual(all.slice(0, 1))
+    expect(await ids("?status=closed&marketId=BTC-USDC-PERP")).toEqual(all.slice(1))
+    expect(await ids("?status=liquidated")).toEqual([])
+    expect(await ids("?marketId=ETH-USDC-PERP")).toEqual([])
+  })
+
+  test("are nobody else's, and refuse what is no cursor of theirs", async () => {
+    const old = Buffer.from(JSON.stringify({ openedAtEpochMs: 1, positionId: "pos_1" })).toString("base64url")
+    for (const query of [`?cursor=${old}`, "?cursor=x", "?limit=0", "?limit=101", "?status=settled", "?side=long"]) {
+      expect(await history(query), query).toMatchObject({ status: 400, json: { code: "invalid_request" } })
+    }
+    expect((await history(`?cursor=${old}`)).json.recoveryActions).toEqual(["restart_from_first_page"])
+    for (const account of [bob!.accountId, "acc_nobody"]) {
+      expect(await history("", apiKey, account), account).toMatchObject({ status: 400, json: { code: "invalid_request" } })
+    }
+    expect(await history("?marketId=NONE-USDC-PERP")).toMatchObject({ status: 404, json: { code: "market_not_found" } })
+    expect(await history("", "")).toMatchObject({ status: 401 })
+  })
 })

@@ -84,12 +84,6 @@ const withCandles = <A>(
     ))
 }
 
-/** The decimal string of a sum of atoms, which may be beyond the safe integers. */
-const formatVolume = (atoms: bigint, scale: number): string => {
-  const digits = String(atoms).padStart(scale + 1, "0")
-  return scale === 0 ? `${digits}.0` : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
-}
-
 const record = ({ priceScale, quantityScale }: Market.Parameters, candle: Candle): typeof CandleRecord.Type => ({
   openTimeEpochMs: candle.openTimeEpochMs,
   open: Units.formatDecimal(candle.openAtoms, priceScale),
@@ -100,7 +94,7 @@ const record = ({ priceScale, quantityScale }: Market.Parameters, candle: Candle
   lowAtoms: String(candle.lowAtoms),
   close: Units.formatDecimal(candle.closeAtoms, priceScale),
   closeAtoms: String(candle.closeAtoms),
-  volume: formatVolume(candle.volumeAtoms, quantityScale),
+  volume: Units.formatDecimal(candle.volumeAtoms, quantityScale),
   volumeAtoms: String(candle.volumeAtoms)
 })
 
@@ -110,7 +104,7 @@ const tuple = ({ priceScale, quantityScale }: Market.Parameters, candle: Candle)
   Units.toNumber(candle.highAtoms, priceScale),
   Units.toNumber(candle.lowAtoms, priceScale),
   Units.toNumber(candle.closeAtoms, priceScale),
-  Number(formatVolume(candle.volumeAtoms, quantityScale))
+  Number(Units.formatDecimal(candle.volumeAtoms, quantityScale))
 ]
 
 export const getCandles = Route.effect({
