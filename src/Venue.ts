@@ -117,6 +117,7 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly reads: Reads
   /** Committed blocks, likewise. */
   readonly feed: Feed["Type"]
+  readonly histories: Histories.Histories["Type"]
 }>() {}
 
 /** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
@@ -402,9 +403,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
   yield* Effect.forkScoped(keyUses.drive)
   readiness.set("ready")
-  yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
-  yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))
-  return Venue.of({ address, port, failure: writer.failure, recovered: writer.recovered, reads: state, feed: Context.get(writing, Feed) })
+  yield* Effect.addFinalizer(() => Effect.zipRight(Effect.sync(() => readiness.set("stopping")), Scope.close(listening, Exit.void)))
+  const { failure, recovered } = writer
+  return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed), histories })
 })
 
 export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> => Layer.scoped(Venue, make(options))

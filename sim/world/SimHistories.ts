@@ -17,10 +17,15 @@ export interface SimHistories {
   readonly layer: Layer.Layer<HistoriesDatabase>
   /** The process that has it open is no more. */
   readonly crash: () => void
+  /** What the process that stopped last has left, in good order; undefined where it left nothing. */
+  readonly left: () => Uint8Array | undefined
 }
 
 /** What SQLite's connection can do besides. */
 type Exporting = Connection & { readonly export: Effect.Effect<Uint8Array, unknown> }
+
+/** Bytes of a database, which SQLite opens in memory where a file's name could stand. */
+export const fileOf = (bytes: Uint8Array): string => Buffer.from(bytes) as unknown as string
 
 export const make = (random: SimRandom): SimHistories => {
   let kept: Uint8Array | undefined
@@ -37,7 +42,7 @@ export const make = (random: SimRandom): SimHistories => {
     layer: Layer.succeed(HistoriesDatabase, {
       name: "the histories",
       open: Effect.gen(function*() {
-        const sql = yield* openAt(kept === undefined ? ":memory:" : Buffer.from(kept) as unknown as string)
+        const sql = yield* openAt(kept === undefined ? ":memory:" : fileOf(kept))
         const connection = (yield* Effect.orDie(Effect.scoped(sql.reserve))) as Exporting
         open = connection
         yield* Effect.addFinalizer(() =>
@@ -53,6 +58,7 @@ export const make = (random: SimRandom): SimHistories => {
         kept = undefined
       })
     }),
+    left: () => kept,
     crash: () => {
       if (open !== undefined) keep(open)
       open = undefined

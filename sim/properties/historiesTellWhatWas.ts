@@ -1,0 +1,94 @@
+/**
+ * Safety (I9 as readers see it). What is told of what has been, candles and episodes of positions, is what happened until the record
+ * that the answer names, reckoned anew from all of it; what names none is so as of some record. No answer is of a record that is not
+ * durable, and each says truly how far behind it is: at which record's time, and fresh, lagging or stale by its own lag.
+ */
+import type { NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/ShownHistories.js"
+import * as Queries from "../reading/Queries.js"
+import { difference, without } from "./Difference.js"
+import type { Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Json = { readonly [name: string]: unknown }
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
+
+interface State {
+  /** Times of records, by sequence. */
+  readonly times: Map<number, number>
+}
+
+/** What an answer says of its own age. */
+const freshnessFault = ({ times }: State, model: NaiveVenue, told: unknown): Verdict => {
+  if (!isObject(told)) return broken("does not say how fresh it is")
+  const { asOfEpochMs, backfillStatus, dbReplicaLagMs, degradedState, journalSequence, projectorLagMs, status } = told
+  if (typeof journalSequence !== "number" || journalSequence > model.sequence) {
+    return broken(`is of record ${String(journalSequence)}, and durable is ${model.sequence}`)
+  }
+  if (asOfEpochMs !== (times.get(journalSequence) ?? 0)) {
+    return broken(`is as of ${String(asOfEpochMs)}, and record ${journalSequence} is of ${String(times.get(journalSequence))}`)
+  }
+  const lag = Number(projectorLagMs)
+  const must = lag > 30_000 ? "stale" : lag > 2_000 ? "lagging" : "fresh"
+  if (status !== must) return broken(`is ${lag} ms behind and says that it is ${String(status)}`)
+  const states = degradedState === "rebuilding" ? backfillStatus === "replaying" : (degradedState === "none") === (must === "fresh")
+  return states && dbReplicaLagMs === 0 ? holds : broken(`says ${JSON.stringify(told)}`)
+}
+
+const candlesAsked = ({ query }: Queries.Query): Shown.CandlesAsked => ({
+  timeframe: query.get("timeframe") ?? "1m",
+  series: query.get("series") ?? "index",
+  since: query.get("since") ?? null,
+  limit: Number(query.get("limit") ?? 100)
+})
+
+const named = (model: NaiveVenue, name: string | undefined, family: Queries.Query["family"]): NaiveMarket | undefined =>
+  model.markets.find(({ parameters: { baseAsset, marketId, quoteAsset, settlementAsset } }) =>
+    name === (family === "compat" ? `${baseAsset}/${quoteAsset}:${settlementAsset}` : marketId)
+  )
+
+/** Tuples name no record: they are those of some record, of the latest ones first. */
+const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Query, json: unknown): Verdict => {
+  const asked = candlesAsked(query)
+  const shown = JSON.stringify(json)
+  const at = [model.sequence, ...Shown.changesOfCandles(model, market, asked.series), 0]
+  const isOne = at.some((sequence) => JSON.stringify(Shown.compatCandles(model, market, sequence, asked)) === shown)
+  return isOne ? holds : broken(`are the candles of no record: ${shown}`)
+}
+
+const verdictOf = (state: State, { answer: { json }, call, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const reading = Queries.read(call.target)
+  if (reading._tag !== "query") return holds
+  const { query } = reading
+  const market = named(model, query.market, query.family)
+  if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json)
+  if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
+  if (!isObject(json)) return broken("is no object")
+  const freshness = json["freshness"]
+  const fault = freshnessFault(state, model, freshness)
+  if (fault !== undefined) return fault
+  const sequence = Number((freshness as Json)["journalSequence"])
+  const expected = query.endpoint === "getCandles"
+    ? Shown.candles(model, market!, sequence, candlesAsked(query))
+    : Shown.positionHistory(model, call.account, sequence, {
+      market,
+      status: query.query.get("status") ?? null,
+      behind: Queries.episodeOf(query.query.get("cursor") ?? ""),
+      limit: Number(query.query.get("limit") ?? 50)
+    })
+  return difference(call.target, without(json, ["freshness"]), expected)
+}
+
+export const historiesTellWhatWas: Property<State> = {
+  name: "histories-tell-what-was",
+  invariant: "I9",
+  kind: "safety",
+  initial: () => ({ times: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") state.times.set(seen.record.sequence, seen.record.atEpochMs)
+    if (seen._tag !== "Answered" || seen.call.method !== "GET" || seen.answer.status !== 200) return holds
+    const verdict = verdictOf(state, seen)
+    return verdict === undefined ? holds : broken(`${seen.call.target} ${verdict}`)
+  }
+}
