@@ -30,6 +30,8 @@ export interface NaiveHeldChange {
   readonly notional: bigint
   readonly realizedPnl: bigint
   readonly fee: bigint
+  /** Whether an order filled. */
+  readonly isFill: boolean
   /** Which episode began with it, if one did. */
   readonly opened: number | undefined
   /** Why the position ended by it, if it did. */
@@ -42,12 +44,15 @@ export interface NaiveFundingPaid {
   readonly account: number
   readonly market: number
   readonly sequence: number
+  readonly atEpochMs: number
   readonly paid: bigint
 }
 
 export class NaiveHistory {
   readonly prices: Array<NaivePrice> = []
   readonly changes: Array<NaiveHeldChange | NaiveFundingPaid> = []
+  /** What flags an account had from a record on. */
+  readonly flags: Array<{ readonly account: number; readonly sequence: number; readonly flags: number }> = []
   /** Records from which on a market's prices are in other atoms than before. */
   readonly rescaled: Array<{ readonly market: number; readonly sequence: number }> = []
 

@@ -180,7 +180,7 @@ const stateOf = (order: NaiveOrder): NaiveOutcome => ({
 })
 
 /** What a change is to the position that it is of. */
-type Lived = Pick<NaiveHeldChange, "change" | "notional" | "realizedPnl" | "fee" | "reason">
+type Lived = Pick<NaiveHeldChange, "change" | "notional" | "realizedPnl" | "fee" | "reason" | "isFill">
 
 export class NaiveVenue {
   sequence = 0
@@ -950,7 +950,14 @@ export class NaiveVenue {
       })
       const episode = account.episodes.get(market.index)!
       episode.fundingPaid += paid
-      this.history.changes.push({ _tag: "Paid", account: account.index, market: market.index, sequence: this.sequence, paid })
+      this.history.changes.push({
+        _tag: "Paid",
+        account: account.index,
+        market: market.index,
+        sequence: this.sequence,
+        atEpochMs: this.atEpochMs,
+        paid
+      })
       episode.lastSequence = this.sequence
       left += paid
       this.#touchedAccounts.add(account.index)
@@ -994,6 +1001,7 @@ export class NaiveVenue {
 
   #setFlags({ clear, ofAccount, set }: SetAccountFlags): NaiveOutcome {
     this.standings.set(ofAccount, set, clear)
+    this.history.flags.push({ account: ofAccount, sequence: this.sequence, flags: this.standings.flagsOf(ofAccount) })
     return { ...done(ofAccount), standing: { flags: this.standings.flagsOf(ofAccount), mayTrade: this.mayTrade(ofAccount) } }
   }
 
@@ -1796,7 +1804,14 @@ export class NaiveVenue {
       this.feesCollected += fee
       fees.push(fee)
       const reason = order.by === "liquidation" ? "liquidation" : order.by === "closing" ? this.brackets.closes : "user_close"
-      this.#liveThrough(account, market, { change: signed(order.side, size), notional, realizedPnl: traded.realized, fee, reason })
+      this.#liveThrough(account, market, {
+        change: signed(order.side, size),
+        notional,
+        realizedPnl: traded.realized,
+        fee,
+        reason,
+        isFill: true
+      })
       const before = this.#quantity(account, market)
       this.#hold(account, market, traded.position)
       this.brackets.opened(order.number, before, traded.position.quantity)
@@ -1920,7 +1935,7 @@ export class NaiveVenue {
     const notional = BigInt(Math.abs(change)) * price * market.factor
     const traded = trade(account.positions.get(market.index), change, notional)
     const reason = this.#exchangedBy(account)
-    this.#liveThrough(account, market, { change, notional, realizedPnl: traded.realized, fee: 0n, reason })
+    this.#liveThrough(account, market, { change, notional, realizedPnl: traded.realized, fee: 0n, reason, isFill: false })
     this.#hold(account, market, traded.position)
     this.#credit(account, traded.realized, "realized_pnl", market.index)
     this.#holdReduceOnly(account, market)

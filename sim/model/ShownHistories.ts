@@ -2,6 +2,7 @@
 import type { NaiveHeldChange, NaiveFundingPaid, NaivePrice } from "./NaiveHistory.js"
 import type { NaiveMarket } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
+import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import { idOf } from "./Shown.js"
 
@@ -250,5 +251,84 @@ export const positionHistory = (model: NaiveVenue, account: number, sequence: nu
     status: asked.status,
     episodes: page.map(({ shown }) => shown),
     nextCursor: all.length > asked.limit ? cursorOf(page.at(-1)!.place) : null
+  }
+}
+
+// ---- the leaderboard
+
+/** Flags of accounts that are left out wherever they trade, and of bots. */
+const harness = 2
+const bot = 1
+
+/** A board: what it tells of itself that is taken as told, and which of its places are asked for. */
+export interface BoardAsked {
+  readonly window: string
+  readonly markEpochMs: number
+  readonly sequence: number
+  readonly behindRank: number
+  readonly limit: number
+}
+
+/** When a window began that a moment is in. */
+const windowBegan = (window: string, atEpochMs: number): number =>
+  window === "all_time" ? 0 : beginning({ daily: "1d", weekly: "1w", monthly: "1M" }[window]!, atEpochMs)
+
+const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, account: number, from: number, sequence: number) => {
+  let [realized, fees, funding, closed, fills] = [0n, 0n, 0n, 0n, 0]
+  for (const each of changes) {
+    if (each.account !== account || each.sequence > sequence || each.atEpochMs < from) continue
+    if (each._tag === "Paid") {
+      funding += each.paid
+      continue
+    }
+    fees += each.fee
+    if (each.isFill) fills++
+    if (each.held === 0 || each.held > 0 === each.change > 0) continue
+    const size = sizeOf(each.change)
+    const part = sizeOf(each.held) < size ? sizeOf(each.held) : size
+    closed += each.notional * part / size
+    realized += each.realizedPnl
+  }
+  for (const { account: of, atEpochMs, fee, sequence: at } of steps) if (of === account && at <= sequence && atEpochMs >= from) fees += fee
+  return { realized, fees, funding, closed, fills, score: realized - fees - funding }
+}
+
+/** `external-leaderboard/v1` of a development venue, but for the names under which accounts are told and where it goes on. */
+export const leaderboard = (model: NaiveVenue, { behindRank, limit, markEpochMs, sequence, window }: BoardAsked): Members => {
+  const from = windowBegan(window, markEpochMs)
+  const flagsOf = (account: number): number =>
+    model.history.flags.findLast((each) => each.account === account && each.sequence <= sequence)?.flags ?? 0
+  const ranked = model.accounts
+    .filter(({ born, index }) => born !== insuranceFundBorn && Math.floor(flagsOf(index) / harness) % 2 === 0)
+    .map(({ index }) => ({ index, ...sumsOf(model, index, from, sequence) }))
+    .filter(({ closed, fills }) => fills > 0 || closed > 0n)
+    .sort((one, other) => one.score === other.score ? one.index - other.index : one.score > other.score ? -1 : 1)
+  const ascending = ranked.toReversed().map(({ score }) => score)
+  const tenths = Array.from({ length: ranked.length === 0 ? 0 : 10 }, (_, tenth) => {
+    const [first, next] = [tenth, tenth + 1].map((each) => Math.floor(each * ranked.length / 10)) as [number, number]
+    return {
+      percentileUpperBoundBps: (tenth + 1) * 1_000,
+      minimumScoreAtoms: String(ascending[first]),
+      maximumScoreAtoms: String(ascending[Math.max(first, next - 1)]),
+      accountCount: next - first
+    }
+  })
+  return {
+    version: "external-leaderboard/v1",
+    windowKind: window,
+    metricKind: "projected_realized_pnl",
+    provenance: "off_chain_position_projection",
+    periodStartEpochMs: from,
+    scoreHistogram: tenths,
+    entries: ranked.slice(behindRank, behindRank + limit).map(({ closed, fees, fills, funding, index, realized, score }, at) => ({
+      rank: behindRank + at + 1,
+      participantKind: flagsOf(index) % 2 === bot ? "bot" : "human",
+      scoreAtoms: String(score),
+      realizedPnlAtoms: String(realized),
+      feesPaidAtoms: String(fees),
+      fundingPaidAtoms: String(funding),
+      closedNotionalAtoms: String(closed),
+      fillCount: fills
+    }))
   }
 }

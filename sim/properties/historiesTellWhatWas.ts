@@ -15,6 +15,8 @@ type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
 interface State {
+  /** Boards by window and version: what each told of itself. */
+  readonly boards: Map<string, string>
   /** Times of records, by sequence. */
   readonly times: Map<number, number>
 }
@@ -57,12 +59,45 @@ const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Qu
   return isOne ? holds : broken(`are the candles of no record: ${shown}`)
 }
 
+/** A board is what was at its record, and never another. Names are told that no two accounts have. */
+const boardVerdict = ({ boards }: State, model: NaiveVenue, { query }: Queries.Query, json: Json): Verdict => {
+  const { boardVersion, entries, nextCursor, periodEndEpochMs, ...board } = json
+  const { markEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
+  const cursor = Queries.rankOf(query.get("cursor") ?? "")
+  if (typeof throughJournalSequence !== "number" || throughJournalSequence > model.sequence || typeof markEpochMs !== "number") {
+    return broken(`is of record ${String(throughJournalSequence)}, and durable is ${model.sequence}`)
+  }
+  if (windowKind !== (query.get("window") ?? "daily")) return broken(`is of ${String(windowKind)}`)
+  if (cursor !== undefined && boardVersion !== String(cursor.version)) return broken(`is of board ${String(boardVersion)}`)
+  const told = JSON.stringify([markEpochMs, throughJournalSequence, periodEndEpochMs, scoreHistogram])
+  const name = `${String(windowKind)}/${String(boardVersion)}`
+  if ((boards.get(name) ?? told) !== told) return broken(`is board ${name}, which was ${String(boards.get(name))}`)
+  boards.set(name, told)
+  const behindRank = cursor?.rank ?? 0
+  const limit = Number(query.get("limit") ?? 50)
+  const asked = { window: String(windowKind), markEpochMs, sequence: throughJournalSequence, behindRank, limit: limit + 1 }
+  const expected = Shown.leaderboard(model, asked) as Json & { readonly entries: ReadonlyArray<Json> }
+  const handles = (entries as ReadonlyArray<Json>).map((entry) => String(entry["displayHandle"]))
+  if (new Set(handles).size < handles.length || handles.some((handle) => handle === "" || handle.startsWith("acc_"))) {
+    return broken(`names accounts ${handles.join()}`)
+  }
+  const last = expected.entries[limit - 1]?.["rank"]
+  const next = typeof nextCursor === "string" ? Queries.rankOf(nextCursor)?.rank : undefined
+  if (next !== (expected.entries.length > limit ? last : undefined)) return broken(`goes on at ${String(nextCursor)}`)
+  const shown = { ...board, entries: (entries as ReadonlyArray<Json>).map((entry) => without(entry, ["displayHandle"])) }
+  return difference("the board", without(shown, ["markEpochMs", "throughJournalSequence"]), {
+    ...expected,
+    entries: expected.entries.slice(0, limit)
+  })
+}
+
 const verdictOf = (state: State, { answer: { json }, call, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
   const reading = Queries.read(call.target)
   if (reading._tag !== "query") return holds
   const { query } = reading
   const market = named(model, query.market, query.family)
   if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json)
+  if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, model, query, json) : broken("is no object")
   if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
   if (!isObject(json)) return broken("is no object")
   const freshness = json["freshness"]
@@ -84,7 +119,7 @@ export const historiesTellWhatWas: Property<State> = {
   name: "histories-tell-what-was",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ times: new Map() }),
+  initial: () => ({ boards: new Map(), times: new Map() }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") state.times.set(seen.record.sequence, seen.record.atEpochMs)
     if (seen._tag !== "Answered" || seen.call.method !== "GET" || seen.answer.status !== 200) return holds

@@ -73,7 +73,9 @@ const ofOrder = (call: Call, { order, query }: Queries.Query, model: NaiveVenue)
 }
 
 /** All that a cursor may be answered. */
-const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, model: NaiveVenue): ReadonlyArray<Expected> => {
+const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, window: string, model: NaiveVenue): ReadonlyArray<Expected> => {
+  // A board goes after a while.
+  if (kind === "board") return Queries.rankOf(cursor)?.window === window ? [good, stale] : [stale]
   if (kind === "episodes") return [Queries.episodeOf(cursor) === undefined ? stale : good]
   if (kind === "entries") return [Queries.placeOf(cursor) === undefined ? stale : good]
   const before = Queries.numberOf(kind, cursor)
@@ -109,7 +111,7 @@ const mayBe = (
   const found = meanings.some(isKnown)
   const missing = !meanings.every(isKnown)
   const cursor = query.query.get("cursor")
-  const within = cursor === undefined ? [good] : ofCursor(call, query.kind!, cursor, model)
+  const within = cursor === undefined ? [good] : ofCursor(call, query.kind!, cursor, query.query.get("window") ?? "daily", model)
   if (query.market === undefined) return within
   return [...(missing ? [noMarket] : []), ...(found ? within : [])]
 }

@@ -12,7 +12,7 @@ export type Access = "public" | "key" | "operator" | "system"
 export type Kind = "orders" | "fills" | "trades"
 
 /** The same of any listing: an account's ledger goes by places, episodes of positions by when they closed. */
-export type Listed = Kind | "entries" | "episodes"
+export type Listed = Kind | "entries" | "episodes" | "board"
 
 /** A place among an account's episodes: `closeSequence` is null of an open one. */
 export interface EpisodePlace {
@@ -40,6 +40,8 @@ interface Route {
 const wholeUpTo = (most: number) => (value: string): boolean => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= most
 const since = (value: string): boolean => /^(0|[1-9]\d{0,14})$/.test(value)
 const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+const windows = ["daily", "weekly", "monthly", "all_time"]
+const window = (value: string): boolean => windows.includes(value)
 const timeframe = (value: string): boolean => timeframes.includes(value)
 const series = (value: string): boolean => ["trade", "index", "mark"].includes(value)
 const episodeStatus = (value: string): boolean => ["open", "closed", "liquidated"].includes(value)
@@ -92,6 +94,7 @@ const routes: ReadonlyArray<Route> = [
   route("listMarks", "public", "/v1/markets/:market/marks", sinceAndLimit),
   route("listLiquidations", "public", "/v1/markets/:market/liquidations", sinceAndLimit),
   route("listDeleveragings", "public", "/v1/markets/:market/deleveragings", sinceAndLimit),
+  route("getLeaderboard", "public", "/v1/leaderboard", { window, metric: (value) => value === "projected_realized_pnl", ...page }, "board"),
   route("getInsuranceFund", "public", "/v1/insurance-fund", sinceAndLimit),
   route("getAnnounced", "operator", "/v1/operator/markets/:market/announced"),
   route("listCompatOrders", "key", "/v2/orders", { symbol: name, status, ...sinceAndLimit }),
@@ -233,4 +236,13 @@ export const episodeOf = (cursor: string): EpisodePlace | undefined => {
   const place = { closeSequence, openedAtEpochMs: Number(found[2]), ordinal: Number.parseInt(found[3]!, 36) }
   const isCounted = [closeSequence ?? 0, place.openedAtEpochMs, place.ordinal].every(Number.isSafeInteger)
   return isCounted && episodeCursorOf(place) === cursor ? place : undefined
+}
+
+/** The window and the rank of a board's cursor; undefined for what is none. */
+export const rankOf = (cursor: string): { readonly window: string; readonly version: number; readonly rank: number } | undefined => {
+  const text = Buffer.from(cursor, "base64url").toString()
+  const found = /^\{"kind":"leaderboard","window":"([a-z_]+)","boardVersion":(0|[1-9]\d*),"rank":(0|[1-9]\d*)\}$/.exec(text)
+  if (found === null || !windows.includes(found[1]!) || Buffer.from(text).toString("base64url") !== cursor) return undefined
+  const place = { window: found[1]!, version: Number(found[2]), rank: Number(found[3]) }
+  return Number.isSafeInteger(place.version) && Number.isSafeInteger(place.rank) ? place : undefined
 }

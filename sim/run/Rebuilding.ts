@@ -9,7 +9,7 @@ import { fileOf } from "../world/SimHistories.js"
 const environment = "development"
 
 /** Tables with what their rows are ordered by. */
-const tables = [["place", "1"], ["scale", "1"], ["candle", "1, 2, 3, 4"], ["episode", "1"]] as const
+const tables = [["place", "1"], ["scale", "1"], ["candle", "1, 2, 3, 4"], ["episode", "1"], ["score", "1, 2"], ["flag", "1"]] as const
 
 /** Everything in a database, a line for each row. */
 const rows = (
@@ -27,7 +27,7 @@ const rows = (
   })))
 
 export class Rebuilding {
-  private readonly projection = new Projection({ candles: [], scales: [], episodes: [], born: 0 })
+  private readonly projection = new Projection({ candles: [], scales: [], episodes: [], born: 0, scores: [] })
   /** How far the kept ones are. */
   readonly sequence: number
   private readonly kept: ReadonlyArray<string>

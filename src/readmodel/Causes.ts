@@ -51,11 +51,6 @@ export class Causes {
     return account === passed.maker ? passed.makerFeeAtoms : passed.takerFeeAtoms
   }
 
-  /** Whether an order filled. */
-  get isTrade(): boolean {
-    return this.passed._tag === "Traded"
-  }
-
   /** Why an account's position ends by it, if it does. */
   reasonOf(account: number): CloseReason {
     const { passed } = this

@@ -19,7 +19,11 @@ import * as Stream from "effect/Stream"
 import type { Committed, Feed, ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
-import { Projection } from "./Projection.js"
+import { flagBit } from "../operations/accounts/SetAccountFlags.js"
+import { Projection, venuesOwn } from "./Projection.js"
+import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
+import { type BoardHead, type Entry, rank } from "./Boards.js"
+import * as BoardTables from "./BoardTables.js"
 import type { Episode } from "./Episodes.js"
 import * as Tables from "./Tables.js"
 import type { EpisodesAsked } from "./Tables.js"
@@ -50,6 +54,20 @@ export interface CandlesAsked {
   readonly limit: number
 }
 
+/** Which places of a board: those of the latest, or of one that is kept, behind a rank. */
+export interface BoardAsked {
+  readonly window: WindowKind
+  readonly version: number | undefined
+  readonly behindRank: number
+  readonly limit: number
+}
+
+/** Places of a board, which is never changed. */
+export interface BoardPage {
+  readonly head: BoardHead
+  readonly entries: ReadonlyArray<Entry>
+}
+
 /** Something read, and how far the histories were just then. */
 export interface Read<A> {
   readonly found: A
@@ -63,13 +81,16 @@ export class Histories extends Context.Tag("venue/readmodel/Histories")<Historie
   readonly candles: (asked: CandlesAsked) => Effect.Effect<Read<ReadonlyArray<Candle>>, Unavailable>
   /** Episodes of positions: the open ones first, newest opened first; then newest ended first. Also while they are made anew. */
   readonly episodes: (asked: EpisodesAsked) => Effect.Effect<Read<ReadonlyArray<Episode>>, Unavailable>
+  /** Places of a board of the leaderboard; undefined where it is not kept, or none was made yet. */
+  readonly board: (asked: BoardAsked) => Effect.Effect<Read<BoardPage | undefined>, Unavailable>
 }>() {}
 
 /** Those of a venue that has none yet. */
 export const none: Histories["Type"] = {
   standing: () => undefined,
   candles: () => Effect.fail(new Unavailable()),
-  episodes: () => Effect.fail(new Unavailable())
+  episodes: () => Effect.fail(new Unavailable()),
+  board: () => Effect.fail(new Unavailable())
 }
 
 /** How it goes about it. */
@@ -82,9 +103,18 @@ export interface Options {
   readonly pauseBehindMs: number
   /** Before it is tried again, after the disk or the database has failed. */
   readonly retryMs: number
+  /** Between two boards of the leaderboard. */
+  readonly rollupMs: number
 }
 
-export const defaultOptions: Options = { batchRecords: 512, batchRows: 4_096, pauseMs: 250, pauseBehindMs: 5, retryMs: 5_000 }
+export const defaultOptions: Options = {
+  batchRecords: 512,
+  batchRows: 4_096,
+  pauseMs: 250,
+  pauseBehindMs: 5,
+  retryMs: 5_000,
+  rollupMs: 60_000
+}
 
 /** What histories are made from, and where they are kept. */
 export interface Parts {
@@ -134,6 +164,8 @@ class Follower {
   private opened: Opened | undefined
   /** What a read found wrong with the database, for the fiber that has it open. */
   private damage: SqlError | undefined
+  /** Whether the last boards were made. */
+  private rolled = false
 
   /** `turn`: taken for each batch and each read, so that a read is of one place in the journal. */
   constructor(
@@ -156,6 +188,62 @@ class Follower {
       }))
 
   readonly episodes: Histories["Type"]["episodes"] = (asked) => this.read("any", (sql) => Tables.episodes(sql, asked))
+
+  readonly board: Histories["Type"]["board"] = ({ behindRank, limit, version, window }) =>
+    this.read("any", (sql) =>
+      Effect.flatMap(BoardTables.boardHead(sql, window, version), (head) =>
+        head === undefined
+          ? Effect.succeed(undefined)
+          : Effect.map(BoardTables.entriesBehind(sql, head, behindRank, limit), (entries) => ({ head, entries }))))
+
+  /** Makes a board of every window, and goes on doing so. */
+  get rollUps(): Effect.Effect<never> {
+    return Effect.forever(
+      Effect.zipRight(
+        Effect.forEach(windowKinds, (window) => this.rollUp(window), { discard: true }),
+        Effect.suspend(() => this.rolled ? Effect.sleep(this.options.rollupMs) : pause(this.options.pauseMs))
+      )
+    )
+  }
+
+  /** Makes a board of what is stored, unless that is still being made anew. What fails is met by whoever writes, too. */
+  private rollUp(window: WindowKind): Effect.Effect<void> {
+    return this.turn.withPermits(1)(Effect.suspend(() => {
+      const { opened } = this
+      this.rolled = opened !== undefined && !this.standingOf(opened).isReplaying
+      if (opened === undefined || !this.rolled) return Effect.void
+      return Effect.catchAll(this.makeBoard(opened, window), (error) =>
+        Effect.sync(() => {
+          this.rolled = false
+          this.damage = error
+        }))
+    }))
+  }
+
+  private makeBoard({ place, sql }: Opened, window: WindowKind): Effect.Effect<void, SqlError> {
+    return Effect.gen(this, function*() {
+      const { clock, parts: { environment } } = this
+      const markEpochMs = clock.unsafeCurrentTimeMillis()
+      const { fromEpochMs, toEpochMs } = periodOf(window, markEpochMs)
+      // Bots rank where money is for testing.
+      const without = venuesOwn | flagBit("load_harness") | (ranksBots(environment) ? 0 : flagBit("bot"))
+      const sums = yield* BoardTables.scoresOf(sql, window, fromEpochMs, without)
+      const bots = yield* BoardTables.flagged(sql, flagBit("bot"))
+      const { entries, histogram } = rank(sums, (account) => bots.has(account))
+      const last = yield* BoardTables.boardHead(sql, window, undefined)
+      const head: BoardHead = {
+        window,
+        // Greater than any of this database, and of one that was lost.
+        version: Math.max((last?.version ?? 0) + 1, Math.floor(markEpochMs / 1_000)),
+        markEpochMs,
+        throughSequence: place.sequence,
+        periodStartEpochMs: fromEpochMs,
+        periodEndEpochMs: toEpochMs,
+        histogram
+      }
+      yield* Effect.uninterruptible(BoardTables.keepBoard(sql, head, entries))
+    })
+  }
 
   /** Reads, and says as of when; `complete`: not while what is read is made anew. */
   private read<A>(
@@ -219,7 +307,8 @@ class Follower {
         candles: yield* Tables.latestCandles(sql),
         scales: yield* Tables.scales(sql),
         episodes: yield* Tables.openEpisodes(sql),
-        born: place.born
+        born: place.born,
+        scores: yield* BoardTables.scores(sql)
       })
       const opened: Opened = { sql, place, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.sequence === 0 }
       yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
@@ -290,6 +379,9 @@ class Follower {
   }
 }
 
+/** Whether bots rank beside people. */
+const ranksBots = (environment: string): boolean => environment === "development" || environment === "testnet"
+
 /** Lets others work; so long at least. */
 const pause = (millis: number): Effect.Effect<void> => millis === 0 ? Effect.yieldNow() : Effect.sleep(millis)
 
@@ -300,5 +392,7 @@ export const make = (parts: Parts, options: Options = defaultOptions): Effect.Ef
   Effect.gen(function*() {
     const follower = new Follower(parts, options, yield* Effect.clock, yield* Effect.makeSemaphore(1))
     yield* Effect.forkScoped(follower.run)
-    return { standing: follower.standing, candles: follower.candles, episodes: follower.episodes }
+    yield* Effect.forkScoped(follower.rollUps)
+    const { board, candles, episodes, standing } = follower
+    return { board, candles, episodes, standing }
   })

@@ -7,8 +7,11 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import * as BoardTables from "./BoardTables.js"
 import type { CandleRow } from "./Candles.js"
 import { closeReasons, type Episode } from "./Episodes.js"
+import type { ScoreRow } from "./Scores.js"
+import { inOne, put, run } from "./Sql.js"
 
 /** The version of the tables below: a database of another one is set aside. */
 const schemaVersion = 1
@@ -59,15 +62,9 @@ const statements: ReadonlyArray<string> = [
   "CREATE INDEX episode_of_market ON episode (account, market, close_rank, opened_at, born)",
   `CREATE INDEX episode_liquidated ON episode (account, close_rank, opened_at, born) WHERE close_reason = ${liquidation}`,
   `CREATE INDEX episode_open ON episode (born) WHERE close_rank = ${openRank}`,
+  ...BoardTables.statements,
   `PRAGMA user_version = ${schemaVersion}`
 ]
-
-/** The rows of a statement, by their columns' names; without the cost of a span: histories are written many times a second. */
-const run = <Row extends object>(
-  sql: SqlClient.SqlClient,
-  statement: string,
-  parameters: ReadonlyArray<string | number> = []
-): Effect.Effect<ReadonlyArray<Row>, SqlError> => Effect.withTracerEnabled(sql.unsafe<Row>(statement, parameters), false)
 
 /** Why a database is not the one that is wanted; undefined if it is. */
 export type Foreign = "another version's" | "another environment's"
@@ -102,10 +99,6 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
     return { sequence: place.sequence, atEpochMs: place.at_epoch_ms, digest: place.digest, born: place.born }
   })
 
-/** All of it or nothing. */
-const inOne = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-  Effect.withTracerEnabled(sql.withTransaction(effect), false)
-
 /** A market's decimals. */
 export interface Scale {
   readonly market: number
@@ -119,23 +112,12 @@ export interface Batch {
   readonly rescaled: ReadonlyArray<Scale>
   readonly candles: ReadonlyArray<CandleRow>
   readonly episodes: ReadonlyArray<Episode>
+  readonly scores: ReadonlyArray<ScoreRow>
+  /** Flags of accounts that have changed. */
+  readonly flags: ReadonlyArray<readonly [account: number, flags: number]>
   /** Episodes that the venue has ever had. */
   readonly born: number
 }
-
-const column = (index: number): string => `value ->> ${index}`
-const columns = (count: number): string => Array.from({ length: count }, (_, index) => column(index)).join(", ")
-
-/** Puts rows into a table, in place of those with the same key: one statement for any number of them. */
-const put = (
-  sql: SqlClient.SqlClient,
-  table: string,
-  width: number,
-  all: ReadonlyArray<ReadonlyArray<string | number | null>>
-): Effect.Effect<unknown, SqlError> =>
-  all.length === 0
-    ? Effect.void
-    : run(sql, `INSERT OR REPLACE INTO ${table} SELECT ${columns(width)} FROM json_each(?)`, [JSON.stringify(all)])
 
 const candleColumns = (
   { closeAtoms, highAtoms, lowAtoms, market, openAtoms, openTimeEpochMs, series, timeframe, volumeAtoms }: CandleRow
@@ -182,6 +164,7 @@ export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Eff
       yield* put(sql, "scale", 3, batch.rescaled.map(({ market, priceScale, quantityScale }) => [market, priceScale, quantityScale]))
       yield* put(sql, "candle", 9, batch.candles.map(candleColumns))
       yield* put(sql, "episode", 19, batch.episodes.map(episodeColumns))
+      yield* BoardTables.write(sql, batch.scores, batch.flags)
       const { atEpochMs, digest, sequence } = place
       yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?, born = ?", [sequence, atEpochMs, digest, batch.born])
     })

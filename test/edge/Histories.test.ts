@@ -183,3 +183,61 @@ describe("episodes of positions", () => {
     expect(await history("", "")).toMatchObject({ status: 401 })
   })
 })
+
+describe("the leaderboard", () => {
+  const board = async (query = "") => await get(`/v1/leaderboard${query}`)
+
+  test("ranks what was realised less fees and funding, under pseudonyms", async () => {
+    await venue.leap(61_000)
+    const { json, status } = await board()
+    expect(status).toBe(200)
+    expect(json).toMatchObject({
+      version: "external-leaderboard/v1",
+      windowKind: "daily",
+      metricKind: "projected_realized_pnl",
+      periodStartEpochMs: Date.parse("2026-01-01"),
+      periodEndEpochMs: Date.parse("2026-01-02"),
+      nextCursor: null
+    })
+    const [first, second] = json.entries
+    expect(json.entries).toHaveLength(2)
+    const { episodes } = (await venue.ask("GET", `/v1/accounts/${alice}/positions/history`, { key: apiKey! })).json
+    const sum = (member: string) => episodes.reduce((total: number, each: Record<string, string>) => total + Number(each[member]), 0)
+    // Alice took, and paid more in fees than she won.
+    expect(second).toMatchObject({ rank: 2, participantKind: "human", fillCount: 5, realizedPnlAtoms: String(sum("realizedPnlAtoms")) })
+    expect(second.feesPaidAtoms).toBe(String(sum("feesPaidAtoms")))
+    expect(Number(second.scoreAtoms)).toBe(Number(second.realizedPnlAtoms) - Number(second.feesPaidAtoms))
+    expect(Number(first.scoreAtoms)).toBeGreaterThanOrEqual(Number(second.scoreAtoms))
+    for (const { displayHandle } of json.entries) expect(displayHandle).toMatch(/^trader-[0-9a-f]{12}$/)
+    expect(JSON.stringify(json)).not.toContain(alice)
+    expect(json.scoreHistogram).toHaveLength(10)
+    expect(json.scoreHistogram.reduce((total: number, { accountCount }: { readonly accountCount: number }) => total + accountCount, 0))
+      .toBe(2)
+    expect(json.scoreHistogram[0]).toMatchObject({ percentileUpperBoundBps: 1_000, minimumScoreAtoms: second.scoreAtoms })
+    expect(json.scoreHistogram[9]).toMatchObject({ percentileUpperBoundBps: 10_000, maximumScoreAtoms: first.scoreAtoms })
+  })
+
+  test("a page goes on in the board that it began with, while that is kept", async () => {
+    const first = (await board("?limit=1&window=all_time")).json
+    await venue.leap(120_000)
+    const later = (await board("?limit=1&window=all_time")).json
+    expect(BigInt(later.boardVersion)).toBeGreaterThan(BigInt(first.boardVersion))
+    const second = (await board(`?limit=1&window=all_time&cursor=${first.nextCursor}`)).json
+    expect(second).toMatchObject({ boardVersion: first.boardVersion, markEpochMs: first.markEpochMs, nextCursor: null })
+    expect(second.entries[0].rank).toBe(2)
+    const stale = { status: 400, json: { code: "invalid_request", recoveryActions: ["restart_from_first_page"] } }
+    expect(await board(`?window=weekly&cursor=${first.nextCursor}`)).toMatchObject(stale)
+    await venue.leap(600_000)
+    expect(await board(`?limit=1&window=all_time&cursor=${first.nextCursor}`)).toMatchObject(stale)
+    for (const query of ["?window=hourly", "?metric=volume", "?limit=0", "?limit=101", "?cursor=x", "?marketId=BTC-USDC-PERP"]) {
+      expect(await board(query), query).toMatchObject({ status: 400, json: { code: "invalid_request" } })
+    }
+  })
+
+  test("leaves out those who only load the venue", async () => {
+    await venue.ask("PUT", `/v1/operator/accounts/${bob!.accountId}/flags`, { body: { load_harness: true } })
+    await venue.ask("PUT", `/v1/operator/accounts/${alice}/flags`, { body: { bot: true } })
+    await venue.leap(61_000)
+    expect((await board("?window=monthly")).json.entries).toMatchObject([{ rank: 1, participantKind: "bot" }])
+  })
+})

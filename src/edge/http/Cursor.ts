@@ -7,6 +7,7 @@
 import * as Ids from "../../domain/Ids.js"
 import type { BalancePlace } from "../../engine/Reads.js"
 import type { EpisodePlace } from "../../readmodel/Tables.js"
+import { type WindowKind, windowKinds } from "../../readmodel/Windows.js"
 
 /** What is listed by numbers: a cursor of one kind is none of another. */
 export type Kind = "orders" | "fills" | "trades" | "events" | "deposits" | "withdrawals"
@@ -33,6 +34,25 @@ export const encode = (kind: Kind, before: number): string => said({ kind, befor
 export const decode = (kind: Kind, text: string): number | undefined => {
   const before = membersOf(text)?.["before"]
   return isCount(before) && encode(kind, before) === text ? before : undefined
+}
+
+/** A place on a board of the leaderboard. */
+interface Ranked {
+  readonly window: WindowKind
+  readonly version: number
+  readonly rank: number
+}
+
+/** A cursor behind which the lower places of the same board follow. */
+export const encodeRank = ({ rank, version, window }: Ranked): string => said({ kind: "leaderboard", window, boardVersion: version, rank })
+
+/** The place of such a cursor; undefined for any other text. */
+export const decodeRank = (text: string): Ranked | undefined => {
+  const { boardVersion, rank, window } = membersOf(text) ?? {}
+  const kind = windowKinds.find((each) => each === window)
+  if (kind === undefined || !isCount(boardVersion) || !isCount(rank)) return undefined
+  const place = { window: kind, version: boardVersion, rank }
+  return encodeRank(place) === text ? place : undefined
 }
 
 /** A cursor behind which the older episodes of positions follow. `closeSequence` is null of an open one. */

@@ -471,6 +471,20 @@ export const historiesUnavailable: Failure = {
   }
 }
 
+/** No board of the leaderboard was made yet, or none of late. */
+export const leaderboardUnavailable: Failure = {
+  description: {
+    ...invalid,
+    name: "LeaderboardUnavailable",
+    status: 503,
+    code: "snapshot_unavailable",
+    compatName: "ExchangeNotAvailable",
+    retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "There is no leaderboard of late: repeat the same request shortly."
+  }
+}
+
 /** Nothing that shows solvency was made yet; the request has begun it. */
 export const solvencyUnavailable: Failure = {
   description: {
@@ -556,6 +570,7 @@ export const all: ReadonlyArray<Failure> = [
   notSupported("timeInForce is not supported."),
   operationNotAvailable("Index prices do not come from operators here."),
   historiesUnavailable,
+  leaderboardUnavailable,
   staleCursor,
   tooManyOrders,
   starting,

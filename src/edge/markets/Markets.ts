@@ -3,6 +3,7 @@ import { getBook, getCompatBook } from "./getBook.js"
 import { getMarket, listCompatMarkets, listMarkets } from "./getMarket.js"
 import { getCandles, getCompatCandles } from "./getCandles.js"
 import { getCompatStats, getCompatTicker, getStats } from "./getStats.js"
+import { getLeaderboard } from "./getLeaderboard.js"
 import { getInsuranceFund } from "./getInsuranceFund.js"
 import { listDeleveragings } from "./listDeleveragings.js"
 import { listLiquidations } from "./listLiquidations.js"
@@ -23,6 +24,7 @@ export const routes = [
   listLiquidations,
   listDeleveragings,
   getInsuranceFund,
+  getLeaderboard,
   listCompatMarkets,
   getCompatBook,
   getCompatCandles,
