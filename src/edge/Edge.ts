@@ -21,7 +21,7 @@ import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import { WorkloadIdentity } from "../identity/WorkloadIdentity.js"
-import { Histories } from "../readmodel/Histories.js"
+import { Histories, type Standing } from "../readmodel/Histories.js"
 import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
@@ -131,6 +131,18 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
   )
 }
 
+/** What the venue tells of its histories; nothing while they cannot be read. */
+const registerHistories = ({ histories, metrics }: Services): void => {
+  const told = (name: string, help: string, value: (standing: Standing) => number): void =>
+    metrics.gauges(name, help, [], () => {
+      const standing = histories.standing()
+      return standing === undefined ? [] : [{ labels: {}, value: value(standing) }]
+    })
+  told("venue_histories_sequence", "The last record that the histories have taken in.", ({ sequence }) => sequence)
+  told("venue_histories_lag_ms", "For how long there has been a durable record that they have not taken in.", ({ lagMs }) => lagMs)
+  told("venue_histories_replaying", "1 until all that the journal had at the start was taken in.", ({ isReplaying }) => isReplaying ? 1 : 0)
+}
+
 /** What the venue tells of its limits of requests. */
 const registerLimits = ({ metrics, rateLimits }: Services): void => {
   const each = (read: (windows: RateLimits.Windows) => number) => () =>
@@ -229,6 +241,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     defect: (call, cause) => Executor.report(runtime, call, cause)
   }
   registerGauges(services)
+  registerHistories(services)
   registerLimits(services)
   registerIndex(services)
   registerLedger(services)

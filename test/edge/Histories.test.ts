@@ -51,6 +51,14 @@ test("the first from a time on, or the latest; each length", async () => {
   }
 })
 
+test("how far they are is told in the metrics", async () => {
+  const metrics = String((await get("/metrics")).json)
+  const journalSequence = (await get(market)).json.freshness.journalSequence
+  expect(metrics).toContain(`\nvenue_histories_sequence ${journalSequence}\n`)
+  expect(metrics).toContain("\nvenue_histories_lag_ms 0\n")
+  expect(metrics).toContain("\nvenue_histories_replaying 0\n")
+})
+
 test("what is not served: candles of the mark, other lengths, other markets", async () => {
   expect(await get(`${market}?series=mark`)).toMatchObject({ status: 400, json: { code: "operation_not_available", retryable: false } })
   expect(await get(`${compat}?series=mark`)).toMatchObject({
