@@ -1,6 +1,7 @@
 /**
  * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`, `WorkloadIdentity`,
- * `IndexFeed`, `Ledger`, `PartySigner`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
+ * `IndexFeed`, `Ledger`, `PartySigner`, `HistoriesDatabase`, the clock and the scheduler. `main.ts` gives it the real ones, the
+ * simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
@@ -18,6 +19,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
 import type * as Stages from "./domain/Stages.js"
@@ -39,6 +41,7 @@ import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import type { WorkloadIdentity } from "./identity/WorkloadIdentity.js"
+import { codecVersion } from "./journal/Block.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
@@ -47,6 +50,8 @@ import type { Versions } from "./operations/Versions.js"
 import { Faucet } from "./ledger/development/Faucet.js"
 import { Ledger } from "./ledger/Ledger.js"
 import { EventLoop, type Measured } from "./observe/EventLoop.js"
+import * as Histories from "./readmodel/Histories.js"
+import { HistoriesDatabase } from "./readmodel/HistoriesDatabase.js"
 import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
 import * as Feed from "./sequencer/Feed.js"
@@ -95,6 +100,8 @@ export interface Options {
   readonly funds?: Partial<Funds.Options>
   /** The versions that it decides and writes under: this program's, but where a test is of another. */
   readonly versions?: Versions
+  /** How histories are written; in their usual way unless told. */
+  readonly histories?: Partial<Histories.Options>
   /** What the feed of committed blocks keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
   /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
@@ -114,6 +121,7 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly reads: Reads
   /** Committed blocks, likewise. */
   readonly feed: Feed.Feed["Type"]
+  readonly histories: Histories.Histories["Type"]
 }>() {}
 
 /** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
@@ -131,7 +139,17 @@ export type StartError =
   | Bootstrap.WrongEnvironment
   | Bootstrap.MarketsFileInvalid
 
-type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | WorkloadIdentity | IndexFeed | Ledger | PartySigner
+type Leaves =
+  | Disk
+  | Listener
+  | Turns
+  | SecureRandom
+  | PasskeyVerifier
+  | WorkloadIdentity
+  | IndexFeed
+  | Ledger
+  | PartySigner
+  | HistoriesDatabase
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
 const startingApplication = (
@@ -143,6 +161,7 @@ const startingApplication = (
   return Edge.makeApplication.pipe(
     Effect.provide(settings),
     Effect.provideServiceEffect(Funds.Funds, Effect.map(SecureRandom, Funds.none)),
+    Effect.provideService(Histories.Histories, Histories.none),
     Effect.provideService(EngineReads, empty),
     Effect.provideService(Submit, nowhere),
     Effect.provideService(KeyUses.KeyUses, KeyUses.make(empty, nowhere)),
@@ -277,6 +296,28 @@ const noteStart = (
   if (indexFeedName !== undefined) readiness.note("indexFeed", indexFeedName)
 }
 
+/** The histories, which follow the feed from where their database ends. */
+const historiesOf = (
+  options: Options,
+  writing: Context.Context<Feed.Feed | Barrier | Journal>
+): Effect.Effect<Histories.Histories["Type"], never, Scope.Scope | HistoriesDatabase> =>
+  Effect.flatMap(HistoriesDatabase, (database) => {
+    const { links } = Context.get(writing, Journal)
+    return Histories.make({
+      database,
+      feed: Context.get(writing, Feed.Feed),
+      durableSequence: Context.get(writing, Barrier).durableSequence,
+      digestAt: (sequence) =>
+        Effect.map(Stream.runHead(links(sequence)), (found) =>
+          Option.getOrUndefined(
+            Option.map(found, ({ digest, lastSequence }) => lastSequence === sequence ? Buffer.from(digest).toString("hex") : "")
+          )),
+      firstSequence: Effect.map(Stream.runHead(Stream.filter(links(1), ({ codec }) => codec === codecVersion)),
+        (found) => Option.match(found, { onNone: () => 1, onSome: ({ firstSequence }) => firstSequence })),
+      environment: options.environment
+    }, { ...Histories.defaultOptions, ...options.histories })
+  })
+
 /** What the options decide about the edge. */
 const settingsOf = (options: Options, port: number): Layer.Layer<Edge.Settings> =>
   Layer.succeed(Edge.Settings, {
@@ -358,8 +399,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
   register(metrics, writer, state, connections, yield* EventLoop)
   const keyUses = KeyUses.make(state, submit)
   const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier))
+  const histories = yield* historiesOf(options, writing)
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settingsOf(options, port)),
+    Effect.provideService(Histories.Histories, histories),
     Effect.provideService(Submit, submit),
     Effect.provide(writing),
     Effect.provideService(Metrics.Metrics, metrics),
@@ -378,16 +421,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
   yield* Effect.forkScoped(keyUses.drive)
   readiness.set("ready")
-  yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
-  yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))
-  return Venue.of({
-    address,
-    port,
-    failure: writer.failure,
-    recovered: writer.recovered,
-    reads: state,
-    feed: Context.get(writing, Feed.Feed)
-  })
+  yield* Effect.addFinalizer(() => Effect.zipRight(Effect.sync(() => readiness.set("stopping")), Scope.close(listening, Exit.void)))
+  const { failure, recovered } = writer
+  return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories })
 })
 
 export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> => Layer.scoped(Venue, make(options))

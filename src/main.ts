@@ -35,6 +35,7 @@ import * as NodeLog from "./observe/NodeLog.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import * as NodeCcxt from "./oracle/NodeCcxt.js"
 import * as IndexSources from "./oracle/IndexSources.js"
+import * as NodeHistories from "./readmodel/NodeHistories.js"
 import * as IndexTape from "./oracle/IndexTape.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
@@ -222,6 +223,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       NodeAssets.layer(builtPages),
       NodeWritten.layer(writtenReference),
       NodeWorkloads.layer(settings.workloads),
+      NodeHistories.layer(settings.dataDir),
       partySigner(settings, signerSecret),
       ledgerAt(settings, custody),
       indexFeed(settings.index, markets)

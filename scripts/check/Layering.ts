@@ -20,6 +20,8 @@ const composition: ReadonlySet<string> = new Set([
 const reads = "src/engine/Reads.ts"
 const wayIn: ReadonlyArray<string> = ["src/sequencer/Submit.ts", "src/sequencer/Inbox.ts"]
 const feed = "src/sequencer/Feed.ts"
+/** The words of which events are made. */
+const events = "src/engine/EventLog.ts"
 
 /** What everybody speaks: the domain's words, and the operations as they are declared. */
 const vocabulary: ReadonlyArray<string> = ["src/domain/", "src/operations/"]
@@ -41,9 +43,9 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   engine: [...vocabulary],
   journal: [...vocabulary, holders],
   sequencer: [...vocabulary, "src/engine/", "src/journal/"],
-  readmodel: [...vocabulary, ...wayIn, feed],
+  readmodel: [...vocabulary, events, feed],
   // It is told of records as they are decided, and reads what they changed.
-  streams: [...vocabulary, ...wayIn, feed, reads, "src/engine/EventLog.ts", "src/sequencer/Live.ts", "src/sequencer/EngineReads.ts"],
+  streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", "src/sequencer/EngineReads.ts"],
   ledger: [...vocabulary, ...wayIn, feed, holders],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],

@@ -89,6 +89,8 @@ export class NaiveBrackets {
   readonly #reached = new Map<string, number>()
   /** The bracket whose order is being matched. */
   #closing: NaiveBracket | undefined
+  /** Which of its two triggers that is, or was last. */
+  closes: "take_profit" | "stop_loss" = "take_profit"
 
   constructor(readonly ground: Ground, readonly bounds: Bounds) {}
 
@@ -325,6 +327,7 @@ export class NaiveBrackets {
     bracket.again = nextSecond(this.ground.now())
     if (!this.ground.meets(market, change, trigger.limitAtoms)) return
     this.#closing = bracket
+    this.closes = trigger === bracket.autoClose.takeProfit ? "take_profit" : "stop_loss"
     this.ground.send(account, market, change, trigger.limitAtoms)
     this.#closing = undefined
   }

@@ -34,6 +34,7 @@ import { type Kept, NaivePublished, venueKept } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
 import * as Funds from "./NaiveFunds.js"
 import * as Identities from "./NaiveIdentity.js"
+import { type NaiveHeldChange, NaiveHistory, type NaiveReason } from "./NaiveHistory.js"
 import { NaiveStandings } from "./NaiveStandings.js"
 import { NaiveSettlements } from "./NaiveSettlement.js"
 import {
@@ -178,6 +179,9 @@ const stateOf = (order: NaiveOrder): NaiveOutcome => ({
   quantity: order.quantity
 })
 
+/** What a change is to the position that it is of. */
+type Lived = Pick<NaiveHeldChange, "change" | "notional" | "realizedPnl" | "fee" | "reason" | "isFill">
+
 export class NaiveVenue {
   sequence = 0
   atEpochMs = 0
@@ -199,6 +203,8 @@ export class NaiveVenue {
   readonly forgotten = new Map<string, Array<NaiveMemory>>()
   /** Every trade of the venue, oldest first. */
   readonly trades: Array<NaiveFill> = []
+  /** Every price and every change of a position. */
+  readonly history = new NaiveHistory()
   /** The last fence of a key or a clientOrderId, by account and what it is. */
   readonly #fences = new Map<string, NaiveFence>()
   /** Every key of a client's command (but fences) by account, with the scopes it was used in. */
@@ -827,6 +833,10 @@ export class NaiveVenue {
     if (market === undefined) return refused(Refusal.marketUnknown, -1)
     if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
     const sampled = Risk.takeSample(market, priceAtoms, sourceEpochMs, this.atEpochMs)
+    if (sampled === undefined) {
+      const { atEpochMs, sequence } = this
+      this.history.prices.push({ series: "index", market: index, sequence, atEpochMs, price: priceAtoms, size: 0 })
+    }
     // The first price is the mark until the first tick.
     if (sampled === undefined && market.mark === 0) market.mark = priceAtoms
     this.#clear()
@@ -940,6 +950,14 @@ export class NaiveVenue {
       })
       const episode = account.episodes.get(market.index)!
       episode.fundingPaid += paid
+      this.history.changes.push({
+        _tag: "Paid",
+        account: account.index,
+        market: market.index,
+        sequence: this.sequence,
+        atEpochMs: this.atEpochMs,
+        paid
+      })
       episode.lastSequence = this.sequence
       left += paid
       this.#touchedAccounts.add(account.index)
@@ -983,6 +1001,7 @@ export class NaiveVenue {
 
   #setFlags({ clear, ofAccount, set }: SetAccountFlags): NaiveOutcome {
     this.standings.set(ofAccount, set, clear)
+    this.history.flags.push({ account: ofAccount, sequence: this.sequence, flags: this.standings.flagsOf(ofAccount) })
     return { ...done(ofAccount), standing: { flags: this.standings.flagsOf(ofAccount), mayTrade: this.mayTrade(ofAccount) } }
   }
 
@@ -1165,6 +1184,9 @@ export class NaiveVenue {
     // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
     const { maxPriceAtoms, minPriceAtoms } = parameters
     const { risk } = known
+    if (priceScale !== parameters.priceScale || known.parameters.quantityScale !== parameters.quantityScale) {
+      this.history.rescaled.push({ market: known.index, sequence: this.sequence })
+    }
     if (priceScale !== parameters.priceScale || risk.index < minPriceAtoms || risk.index > maxPriceAtoms) {
       known.mark = 0
       known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [] }
@@ -1781,7 +1803,15 @@ export class NaiveVenue {
       this.#credit(account, -fee, "fee", market.index)
       this.feesCollected += fee
       fees.push(fee)
-      this.#liveThrough(account, market, signed(order.side, size), traded.realized, fee)
+      const reason = order.by === "liquidation" ? "liquidation" : order.by === "closing" ? this.brackets.closes : "user_close"
+      this.#liveThrough(account, market, {
+        change: signed(order.side, size),
+        notional,
+        realizedPnl: traded.realized,
+        fee,
+        reason,
+        isFill: true
+      })
       const before = this.#quantity(account, market)
       this.#hold(account, market, traded.position)
       this.brackets.opened(order.number, before, traded.position.quantity)
@@ -1813,16 +1843,30 @@ export class NaiveVenue {
     }
     this.#fills.push(fill)
     this.trades.push(fill)
+    this.history.traded(fill)
     market.trades.push(fill)
     this.#holdReduceOnly(this.accounts[maker.account]!, market)
     this.#holdReduceOnly(this.accounts[taker.account]!, market)
   }
 
   /** What a fill is to the episode of a position, which still is what it was before. */
-  #liveThrough(account: NaiveAccount, market: NaiveMarket, change: number, realizedPnl: bigint, fee: bigint): void {
+  #liveThrough(account: NaiveAccount, market: NaiveMarket, lived: Lived): void {
+    const { change, fee, realizedPnl } = lived
     const held = this.#quantity(account, market)
     const after = held + change
     const running = account.episodes.get(market.index)
+    const { atEpochMs, sequence } = this
+    const opens = held === 0 || after !== 0 && held > 0 !== after > 0
+    this.history.changes.push({
+      _tag: "Changed",
+      account: account.index,
+      market: market.index,
+      sequence,
+      atEpochMs,
+      held,
+      opened: opens ? this.episodes + 1 : undefined,
+      ...lived
+    })
     if (held === 0 || after !== 0 && held > 0 !== after > 0) {
       // A flip's fee is paid for all of the fill: the new episode bears what its own size is of that, rounded up.
       const feesPaid = ceilDiv(fee * BigInt(Math.abs(after)), BigInt(Math.abs(change)))
@@ -1878,10 +1922,20 @@ export class NaiveVenue {
     return { filled: order.filled, notional: order.filledNotional }
   }
 
+  /** Why a position ends that changes hands without a trade: by the step that was published last. */
+  #exchangedBy({ index }: NaiveAccount): NaiveReason {
+    const { account, step } = this.published.steps.at(-1)!
+    if (step === "settlement") return "market_delisted"
+    if (account === index) return "liquidation"
+    return step === "deleveraging" ? "auto_deleveraged" : "user_close"
+  }
+
   /** A position changes hands at a price: no trade, and no fee. */
   #exchange(account: NaiveAccount, market: NaiveMarket, change: number, price: bigint): void {
-    const traded = trade(account.positions.get(market.index), change, BigInt(Math.abs(change)) * price * market.factor)
-    this.#liveThrough(account, market, change, traded.realized, 0n)
+    const notional = BigInt(Math.abs(change)) * price * market.factor
+    const traded = trade(account.positions.get(market.index), change, notional)
+    const reason = this.#exchangedBy(account)
+    this.#liveThrough(account, market, { change, notional, realizedPnl: traded.realized, fee: 0n, reason, isFill: false })
     this.#hold(account, market, traded.position)
     this.#credit(account, traded.realized, "realized_pnl", market.index)
     this.#holdReduceOnly(account, market)

@@ -27,6 +27,8 @@ import { fencedNeverActs } from "./fencedNeverActs.js"
 import { funding } from "./funding.js"
 import { fundsEqualModel } from "./fundsEqualModel.js"
 import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
+import { historiesRebuilt } from "./historiesRebuilt.js"
+import { historiesTellWhatWas } from "./historiesTellWhatWas.js"
 import { idempotency } from "./idempotency.js"
 import { identityEqualsModel } from "./identityEqualsModel.js"
 import { identityIsAsAsked } from "./identityIsAsAsked.js"
@@ -114,6 +116,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(damageIsDetected),
   watch(startsAreGuarded),
   watch(replay),
+  watch(historiesRebuilt),
   watch(reduceOnly),
   watch(answersEqualModel),
   watch(answersInFull),
@@ -121,6 +124,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(stateEqualsModel),
   watch(readsEqualModel),
   watch(readsAreAsAsked),
+  watch(historiesTellWhatWas),
   watch(favoritesAreTheirAccounts),
   watch(standings),
   watch(rankings),

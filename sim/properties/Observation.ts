@@ -237,6 +237,8 @@ export type Observation =
     readonly digest: string
     readonly fault: string | undefined
   }
+  /** The histories that the venue has left were made anew from its journal: where they differ, if they do. */
+  | { readonly _tag: "Rebuilt"; readonly sequence: number; readonly fault: string | undefined }
   /** One bit of the journal was flipped at rest and the venue started over it: why it refused, or undefined if it served. */
   | { readonly _tag: "Flipped"; readonly path: string; readonly byte: number; readonly bit: number; readonly refusal: string | undefined }
   /** A write to the journal went astray, was called done, and the venue started over what it left: why it refused, or undefined if it served. */

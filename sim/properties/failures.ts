@@ -5,6 +5,7 @@
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
+import * as Queries from "../reading/Queries.js"
 import * as Refusals from "../reading/Refusals.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -25,6 +26,10 @@ const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "
 
 /** Whether it is about a favorite, or the affiliate, of an account that the credential is not of. */
 const namesAnother = ({ accountId, body, endpoint, method, target }: Call): boolean => {
+  if (endpoint === "listPositionHistory") {
+    const reading = Queries.read(target)
+    return reading._tag === "query" && reading.query.account !== accountId
+  }
   if (endpoint === "getAffiliate") return !target.startsWith(`/v1/accounts/${accountId}/`)
   const reading = Identity.read(method, target, body)
   return reading?.access === "trader" && reading.accountId !== accountId
@@ -77,7 +82,8 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
     return `says that it is ${retryable === true ? "" : "not "}retryable`
   // Those who publish the keys of workloads are no part of the venue, and have no name.
   const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined
-  const dependsOn = Funds.isOfFunds(call.target) && info["dependency"] === "ledger" ? "ledger" : "journal"
+  const isOfHistories = ["getCandles", "getCompatCandles", "listPositionHistory"].includes(call.endpoint)
+  const dependsOn = isOfHistories ? "read_model" : Funds.isOfFunds(call.target) && info["dependency"] === "ledger" ? "ledger" : "journal"
   if ((info["dependency"] === dependsOn) !== (code === "dependency_unavailable") && !mayBeNameless)
     return "names a dependency where none is at fault"
   const isOfWithdrawal = code === "withdrawal_rejected" && ["requested", "approval"].includes(String(info["withdrawalFailure"]))

@@ -47,6 +47,7 @@ interface Expected {
 const good: Expected = { status: 200 }
 const invalid: Expected = { status: 400, code: "invalid_request", action: "fix_request" }
 const stale: Expected = { status: 400, code: "invalid_request", action: "restart_from_first_page" }
+const notAvailable: Expected = { status: 400, code: "operation_not_available", action: "none" }
 const unauthorized: Expected = { status: 401, code: "unauthorized" }
 const noAccount: Expected = { status: 404, code: "account_not_found" }
 const noMarket: Expected = { status: 404, code: "market_not_found" }
@@ -72,7 +73,10 @@ const ofOrder = (call: Call, { order, query }: Queries.Query, model: NaiveVenue)
 }
 
 /** All that a cursor may be answered. */
-const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, model: NaiveVenue): ReadonlyArray<Expected> => {
+const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, window: string, model: NaiveVenue): ReadonlyArray<Expected> => {
+  // A board goes after a while.
+  if (kind === "board") return Queries.rankOf(cursor)?.window === window ? [good, stale] : [stale]
+  if (kind === "episodes") return [Queries.episodeOf(cursor) === undefined ? stale : good]
   if (kind === "entries") return [Queries.placeOf(cursor) === undefined ? stale : good]
   const before = Queries.numberOf(kind, cursor)
   if (before === undefined) return [stale]
@@ -97,7 +101,9 @@ const mayBe = (
   if (reading._tag === "malformed") return [invalid]
   const { query } = reading
   // Of the contract's own routes another's account is no good request, and on those beside them there is none.
-  if (query.account !== undefined && query.account !== call.accountId) return [isAffiliates ? invalid : noAccount]
+  if (query.account !== undefined && query.account !== call.accountId)
+    return [isAffiliates || query.kind === "episodes" ? invalid : noAccount]
+  if (query.query.get("series") === "mark") return [notAvailable]
   if (query.order !== undefined) return ofOrder(call, query, model)
   if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
   // An operator knows markets that have yet to be listed.
@@ -105,7 +111,7 @@ const mayBe = (
   const found = meanings.some(isKnown)
   const missing = !meanings.every(isKnown)
   const cursor = query.query.get("cursor")
-  const within = cursor === undefined ? [good] : ofCursor(call, query.kind!, cursor, model)
+  const within = cursor === undefined ? [good] : ofCursor(call, query.kind!, cursor, query.query.get("window") ?? "daily", model)
   if (query.market === undefined) return within
   return [...(missing ? [noMarket] : []), ...(found ? within : [])]
 }

@@ -11,8 +11,15 @@ export type Access = "public" | "key" | "operator" | "system"
 /** What a listing by numbers is of, as its cursors say. */
 export type Kind = "orders" | "fills" | "trades"
 
-/** The same of any listing: an account's ledger goes by places. */
-export type Listed = Kind | "entries"
+/** The same of any listing: an account's ledger goes by places, episodes of positions by when they closed. */
+export type Listed = Kind | "entries" | "episodes" | "board"
+
+/** A place among an account's episodes: `closeSequence` is null of an open one. */
+export interface EpisodePlace {
+  readonly closeSequence: number | null
+  readonly openedAtEpochMs: number
+  readonly ordinal: number
+}
 
 /** A place in an account's ledger: a record, and how many of the account's entries by it are newer. */
 export interface Place {
@@ -32,6 +39,12 @@ interface Route {
 
 const wholeUpTo = (most: number) => (value: string): boolean => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= most
 const since = (value: string): boolean => /^(0|[1-9]\d{0,14})$/.test(value)
+const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+const windows = ["daily", "weekly", "monthly", "all_time"]
+const window = (value: string): boolean => windows.includes(value)
+const timeframe = (value: string): boolean => timeframes.includes(value)
+const series = (value: string): boolean => ["trade", "index", "mark"].includes(value)
+const episodeStatus = (value: string): boolean => ["open", "closed", "liquidated"].includes(value)
 const status = (value: string): boolean => ["open", "closed", "canceled"].includes(value)
 const cursor = (value: string): boolean => value.length >= 1 && value.length <= 512
 const visible = (value: string): boolean => /^[!-~]{1,255}$/.test(value)
@@ -39,6 +52,8 @@ const clientOrderId = (value: string): boolean => /^[A-Za-z0-9._:-]{1,64}$/.test
 
 const page = { limit: wholeUpTo(100), cursor }
 const sinceAndLimit = { since, limit: wholeUpTo(500) }
+
+const candles = { timeframe, since, limit: wholeUpTo(100), series }
 
 const route = (endpoint: string, access: Access, path: string, query: Route["query"] = {}, kind?: Listed): Route => ({
   endpoint,
@@ -52,6 +67,8 @@ const routes: ReadonlyArray<Route> = [
   route("getOrder", "key", "/v1/orders/:order"),
   route("getBalance", "key", "/v1/accounts/:account/balance"),
   route("listPositions", "key", "/v1/accounts/:account/positions"),
+  route("listPositionHistory", "key", "/v1/accounts/:account/positions/history", { marketId: name, status: episodeStatus, ...page },
+    "episodes"),
   route("listOrders", "key", "/v1/accounts/:account/orders", { marketId: name, status, ...page }, "orders"),
   route("listFills", "key", "/v1/accounts/:account/fills", { marketId: name, ...page }, "fills"),
   route("listLedger", "key", "/v1/accounts/:account/ledger", { marketId: name, ...page }, "entries"),
@@ -71,10 +88,13 @@ const routes: ReadonlyArray<Route> = [
   route("getBook", "public", "/v1/markets/:market/book"),
   route("listTrades", "public", "/v1/markets/:market/trades", page, "trades"),
   route("getStats", "public", "/v1/markets/:market/stats"),
+  route("getCandles", "public", "/v1/markets/:market/candles", candles),
+  route("getCompatCandles", "public", "/v2/markets/:market/candles", candles),
   route("listFundings", "public", "/v1/markets/:market/funding", sinceAndLimit),
   route("listMarks", "public", "/v1/markets/:market/marks", sinceAndLimit),
   route("listLiquidations", "public", "/v1/markets/:market/liquidations", sinceAndLimit),
   route("listDeleveragings", "public", "/v1/markets/:market/deleveragings", sinceAndLimit),
+  route("getLeaderboard", "public", "/v1/leaderboard", { window, metric: (value) => value === "projected_realized_pnl", ...page }, "board"),
   route("getInsuranceFund", "public", "/v1/insurance-fund", sinceAndLimit),
   route("getAnnounced", "operator", "/v1/operator/markets/:market/announced"),
   route("listCompatOrders", "key", "/v2/orders", { symbol: name, status, ...sinceAndLimit }),
@@ -200,4 +220,29 @@ export const placeOf = (cursor: string): Place | undefined => {
   const [sequence, place] = [Number(found?.[1]), Number(found?.[2])]
   if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(place)) return undefined
   return placeCursorOf({ sequence, place }) === cursor ? { sequence, place } : undefined
+}
+
+/** The cursor behind which the episodes behind a place follow. */
+export const episodeCursorOf = ({ closeSequence, openedAtEpochMs, ordinal }: EpisodePlace): string =>
+  Buffer.from(`{"closeSequence":${closeSequence},"openedAtEpochMs":${openedAtEpochMs},"positionId":"pos_${ordinal.toString(36)}"}`)
+    .toString("base64url")
+
+/** The place of such a cursor; undefined for what is none. */
+export const episodeOf = (cursor: string): EpisodePlace | undefined => {
+  const text = Buffer.from(cursor, "base64url").toString()
+  const found = /^\{"closeSequence":(null|0|[1-9]\d*),"openedAtEpochMs":(0|[1-9]\d*),"positionId":"pos_([0-9a-z]+)"\}$/.exec(text)
+  if (found === null) return undefined
+  const closeSequence = found[1] === "null" ? null : Number(found[1])
+  const place = { closeSequence, openedAtEpochMs: Number(found[2]), ordinal: Number.parseInt(found[3]!, 36) }
+  const isCounted = [closeSequence ?? 0, place.openedAtEpochMs, place.ordinal].every(Number.isSafeInteger)
+  return isCounted && episodeCursorOf(place) === cursor ? place : undefined
+}
+
+/** The window and the rank of a board's cursor; undefined for what is none. */
+export const rankOf = (cursor: string): { readonly window: string; readonly version: number; readonly rank: number } | undefined => {
+  const text = Buffer.from(cursor, "base64url").toString()
+  const found = /^\{"kind":"leaderboard","window":"([a-z_]+)","boardVersion":(0|[1-9]\d*),"rank":(0|[1-9]\d*)\}$/.exec(text)
+  if (found === null || !windows.includes(found[1]!) || Buffer.from(text).toString("base64url") !== cursor) return undefined
+  const place = { window: found[1]!, version: Number(found[2]), rank: Number(found[3]) }
+  return Number.isSafeInteger(place.version) && Number.isSafeInteger(place.rank) ? place : undefined
 }

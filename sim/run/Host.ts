@@ -13,6 +13,7 @@ import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
 import { venueBounds } from "../model/NaiveLiquidation.js"
 import { type Kept, venueKept } from "../model/NaivePublished.js"
+import type { Histories } from "../../src/readmodel/Histories.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -145,6 +146,8 @@ export class Host {
   #listed: ReadonlyArray<ListedMarket>
   /** The engine, while the process is ready. */
   reads: Reads | undefined
+  /** How far its histories are, likewise. */
+  histories: Histories["Type"]["standing"] | undefined
   /** An operation of the disk failed under the process that was started last; a disk that is full is no such fault. */
   diskFailed = false
   /** How many crashes struck. */
@@ -211,8 +214,9 @@ export class Host {
     this.#crashLoss = crash?.loss ?? "power"
     this.startTelling({
       beside: (feed) => this.reader.read(feed),
-      ready: (reads) => {
+      ready: (reads, { standing }) => {
         this.reads = reads
+        this.histories = standing
         this.#rules = rules
         follower.drain()
         witness.see({ _tag: "Ready", incarnation, sequence: reads.sequence, atEpochMs: time.nowEpochMs() })
@@ -222,6 +226,7 @@ export class Host {
         const left = failure === undefined ? this.#left() : undefined
         this.process = undefined
         this.reads = undefined
+        this.histories = undefined
         disk.crash("kill")
         const by = this.#refusedBy(failure)
         if (by === undefined) {
@@ -294,7 +299,7 @@ export class Host {
 
   /** Starts a process that tells of itself to somebody else; `set`: what it is set otherwise than the venue of the run. */
   startTelling(told: Pick<SimProcess.Parts, "ready" | "ended" | "beside">, set: Partial<Venue.Options> = {}): void {
-    const { bank, disk, feed, markets, network, options, schedule, secure, time } = this.world
+    const { bank, disk, feed, histories, markets, network, options, schedule, secure, time } = this.world
     this.process = SimProcess.start({
       time,
       disk,
@@ -307,6 +312,7 @@ export class Host {
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       bank,
+      histories,
       log: (line) => this.witness.log(line),
       reached: this.witness.reached,
       ...told
@@ -350,6 +356,7 @@ export class Host {
     this.process?.crash(loss)
     this.process = undefined
     this.reads = undefined
+    this.histories = undefined
     this.crashes++
     this.#stopping = false
     this.witness.see({ _tag: "Crashed", incarnation: this.#incarnation, ready, atEpochMs: this.world.time.nowEpochMs() })

@@ -10,6 +10,7 @@ import type { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import type { Committed } from "../../src/sequencer/Feed.js"
 import { applyBlock } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import type * as Venue from "../../src/Venue.js"
@@ -24,6 +25,7 @@ import { isTight } from "../faults/Options.js"
 import { isDelisted } from "../model/NaiveState.js"
 import { boundsOf, capacityOf, type Host } from "./Host.js"
 import * as Plants from "./Plants.js"
+import { Rebuilding } from "./Rebuilding.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
@@ -56,6 +58,10 @@ export class Proofs {
   replay(): void {
     const { follower, host, witness } = this
     const { model } = follower
+    this.until("the histories' catching up", () => {
+      follower.drain()
+      return host.histories?.()?.sequence === model.sequence
+    }, 30_000)
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
     this.#replayFromStart()
@@ -199,11 +205,17 @@ export class Proofs {
   }
 
   #replayFromStart(): void {
-    this.witness.see({ _tag: "Replayed", from: "the start", ...this.#replayed() })
+    const left = this.world.histories.left()
+    if (left === undefined) throw new Error("a venue that stopped in good order left no histories")
+    const rebuilding = new Rebuilding(left)
+    this.witness.see({ _tag: "Replayed", from: "the start", ...this.#replayed((committed) => rebuilding.take(committed)) })
+    this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault })
   }
 
   /** What the journal on the disk comes to, record by record from the first. */
-  #replayed(): { readonly sequence: number; readonly digest: string; readonly fault: string | undefined } {
+  #replayed(
+    take: (committed: Committed) => void = () => {}
+  ): { readonly sequence: number; readonly digest: string; readonly fault: string | undefined } {
     const engine = Engine.make(capacityOf(this.world.options))
     let fault: string | undefined
     const exit = this.#runOnDisk(
@@ -212,6 +224,7 @@ export class Proofs {
           Effect.sync(() => {
             const diverged = fault === undefined ? applyBlock(engine, block) : undefined
             if (diverged !== undefined) fault = diverged.message
+            if (fault === undefined) take({ block, events: engine.state.events.words.slice(0, engine.state.events.length) })
           }))).pipe(Effect.provide(SegmentJournal.layerReadOnly))
     )
     if (Exit.isFailure(exit)) fault = `it failed: ${String(exit.cause)}`

@@ -196,6 +196,8 @@ const describe = (seen: Observation): string => {
       return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${withoutPlaces(seen.failure ?? "")}`
     case "Replayed":
       return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
+    case "Rebuilt":
+      return `made histories anew up to ${seen.sequence} ${seen.fault ?? ""}`
     case "Flipped":
       return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Misdirected":

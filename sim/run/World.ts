@@ -8,6 +8,7 @@ import type { Request } from "./Request.js"
 import * as SimMarkets from "../workload/SimMarkets.js"
 import * as SimBank from "../world/SimBank.js"
 import * as SimDisk from "../world/SimDisk.js"
+import * as SimHistories from "../world/SimHistories.js"
 import * as SimIndexFeed from "../world/SimIndexFeed.js"
 import * as SimNetwork from "../world/SimNetwork.js"
 import * as SimRandom from "../world/SimRandom.js"
@@ -41,6 +42,8 @@ export interface World {
   readonly feed: SimIndexFeed.SimIndexFeed | undefined
   /** The ledger and the signer; undefined: the venue has none. */
   readonly bank: SimBank.SimBank | undefined
+  /** Where histories are kept. */
+  readonly histories: SimHistories.SimHistories
   /** Simulated milliseconds since the run began. */
   readonly elapsedMs: () => number
   /** Writes down what a client did or which fault struck, if that is to be recorded. */
@@ -104,6 +107,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
     bank: options.funds === undefined
       ? undefined
       : SimBank.make(time.withTies(root.split("bank/ties")), root.split("bank"), options.funds.bank, site),
+    histories: SimHistories.make(root.split("histories")),
     elapsedMs: () => time.nowEpochMs() - startEpochMs,
     record: (step) => {
       if (request.record === true) recorded.push(step)

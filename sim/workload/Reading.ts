@@ -67,6 +67,33 @@ const ledgerCursor = ({ model, random, who }: Seat): string => {
   return random.chance(0.3) ? base64(text) : Queries.placeCursorOf({ sequence, place: random.pick([0, 0, 1, 2, 40]) })
 }
 
+/** A place among the account's episodes: behind one, where none is, or as cursors were before they said when it closed. */
+const episodeCursor = ({ model, random, who }: Seat): string => {
+  const mine = model.history.changes.filter((each) => each._tag === "Changed" && each.account === who.account)
+  const any = mine.length === 0 ? { sequence: 1, atEpochMs: 0 } : random.pick(mine)
+  const ordinal = random.below(model.episodes + 2)
+  const text = random.pick([
+    `{"openedAtEpochMs":${any.atEpochMs},"positionId":"pos_${ordinal.toString(36)}"}`,
+    `{"closeSequence":"${any.sequence}","openedAtEpochMs":${any.atEpochMs},"positionId":"pos_1"}`,
+    `{"closeSequence":${any.sequence},"openedAtEpochMs":${any.atEpochMs},"positionId":"ord_1"}`,
+    `{"positionId":"pos_1","openedAtEpochMs":${any.atEpochMs},"closeSequence":${any.sequence}}`
+  ])
+  const closeSequence = random.chance(0.3) ? null : any.sequence
+  return random.chance(0.3) ? base64(text) : Queries.episodeCursorOf({ closeSequence, openedAtEpochMs: any.atEpochMs, ordinal })
+}
+
+/** A place on a board made a moment ago, or on one that never was. */
+const boardCursor = ({ random, time }: Seat): string => {
+  const version = Math.floor(time.nowEpochMs() / 1_000) - random.below(80)
+  const window = random.pick(["daily", "daily", "weekly", "all_time", "yearly"])
+  const text = random.pick([
+    `{"kind":"leaderboard","window":"${window}","boardVersion":${version},"rank":${random.below(4)}}`,
+    `{"kind":"leaderboard","window":"${window}","boardVersion":"${version}","rank":1}`,
+    `{"window":"${window}","boardVersion":${version},"rank":1}`
+  ])
+  return base64(text)
+}
+
 /** The times of what a route lists, oldest first: of trades where it lists anything else. */
 const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string): ReadonlyArray<number> => {
   const { movements, payments, rankings, steps } = published
@@ -102,10 +129,21 @@ const valueOf = (seat: Seat, endpoint: string, parameter: string): string => {
       return random.pick([parameters.marketId, parameters.marketId, parameters.marketId, "NONE-USDC-PERP", symbol(parameters)])
     case "symbol":
       return random.pick([symbol(parameters), symbol(parameters), symbol(parameters), "NONE/USDC:USDC", parameters.marketId])
+    case "window":
+      return random.pick(["daily", "daily", "weekly", "monthly", "all_time", "yearly"])
+    case "metric":
+      return random.pick(["projected_realized_pnl", "projected_realized_pnl", "volume"])
+    case "timeframe":
+      return random.pick(["1m", "1m", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M", "2m", "1y"])
+    case "series":
+      return random.pick(["trade", "trade", "trade", "index", "index", "mark", "last"])
     case "status":
+      if (endpoint === "listPositionHistory") return random.pick(["open", "closed", "closed", "liquidated", "canceled"])
       return random.pick(["open", "open", "closed", "canceled"])
     case "cursor":
       if (endpoint === "listLedger") return ledgerCursor(seat)
+      if (endpoint === "listPositionHistory") return episodeCursor(seat)
+      if (endpoint === "getLeaderboard") return boardCursor(seat)
       return cursor(seat, endpoint === "listOrders" ? "orders" : endpoint === "listFills" ? "fills" : "trades")
     case "since":
       return since(seat, endpoint)
@@ -170,8 +208,18 @@ const published: ReadonlyArray<Target> = [
   target("listLedger", "trader", ofAccount("ledger"), ["marketId", ...page])
 ]
 
+/** What has been. */
+const past: ReadonlyArray<Target> = [
+  target("getCandles", "none", ofMarket("/candles"), ["timeframe", "series", ...sinceAndLimit]),
+  target("getCompatCandles", "none", ofSymbol("/candles"), ["timeframe", "series", ...sinceAndLimit]),
+  target("listPositionHistory", "trader", ofAccount("positions/history"), ["marketId", "status", ...page]),
+  target("getLeaderboard", "none", at("/v1/leaderboard"), ["window", "metric", ...page])
+]
+
 const targets: ReadonlyArray<Target> = [
   ...published,
+  ...past,
+  ...past,
   target("getOrder", "trader", ofOrder("v1")),
   target("getCompatOrder", "trader", ofOrder("v2"), ["symbol"]),
   target("getBalance", "trader", ofAccount("balance")),

@@ -21,6 +21,8 @@ import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
 import type { SimBank } from "./SimBank.js"
 import type { SimDisk } from "./SimDisk.js"
+import type { Histories } from "../../src/readmodel/Histories.js"
+import type { SimHistories } from "./SimHistories.js"
 import type { SimIndexFeed } from "./SimIndexFeed.js"
 import type { SimNetwork } from "./SimNetwork.js"
 import type { SimRandom } from "./SimRandom.js"
@@ -47,8 +49,10 @@ export interface Parts {
   readonly feed: SimIndexFeed | undefined
   /** The ledger and the signer that it deals with; undefined: none. */
   readonly bank: SimBank | undefined
+  /** Where its histories are kept. */
+  readonly histories: SimHistories
   /** Called when the venue takes requests. */
-  readonly ready: (reads: Reads) => void
+  readonly ready: (reads: Reads, histories: Histories["Type"]) => void
   /** What runs in the process beside the venue, from when it takes requests. */
   readonly beside?: (feed: Feed["Type"]) => Effect.Effect<void>
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
@@ -85,6 +89,7 @@ export const start = (parts: Parts): SimProcess => {
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
     SimPasskeyVerifier.layer,
     SimWorkloads.layer(parts.workloads),
+    parts.histories.layer,
     bank === undefined ? Absent.layer : bank.layerFor(station),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
@@ -94,7 +99,7 @@ export const start = (parts: Parts): SimProcess => {
   const logger = Logger.replace(Logger.defaultLogger,
     Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
   const program = Effect.flatMap(Venue.Venue, (venue) => {
-    if (alive) parts.ready(venue.reads)
+    if (alive) parts.ready(venue.reads, venue.histories)
     const stopped = Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
     return parts.beside === undefined ? stopped : Effect.zipRight(Effect.fork(parts.beside(venue.feed)), stopped)
   }).pipe(
@@ -126,6 +131,7 @@ export const start = (parts: Parts): SimProcess => {
     crash: (kind) => {
       abandon()
       parts.disk.crash(kind)
+      parts.histories.crash()
     },
     stop: () => {
       Effect.runFork(Fiber.interruptFork(fiber), { scheduler })

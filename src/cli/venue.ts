@@ -126,6 +126,20 @@ const journal = Cli.make("journal").pipe(
   Cli.withSubcommands(journalCommands)
 )
 
+const historiesRebuild = Cli.make("rebuild", Options.info, (parsed) => Effect.flatMap(directory, (tasks) => tasks.rebuildHistories(parsed)))
+  .pipe(
+    Cli.withDescription(
+      "Makes a data directory's histories anew from its journal; a running venue does so by itself where they are no good"
+    )
+  )
+
+const historiesCommands = [historiesRebuild] as const
+
+const histories = Cli.make("histories").pipe(
+  Cli.withDescription("What candles, position histories and the leaderboard are read from"),
+  Cli.withSubcommands(historiesCommands)
+)
+
 const bundle = Cli.make("bundle", Options.bundle, (parsed) => Effect.flatMap(directory, (tasks) => tasks.bundle(parsed))).pipe(
   Cli.withDescription("Writes an incident bundle: all it takes to replay a stretch of the journal elsewhere, in one file")
 )
@@ -172,6 +186,7 @@ const commands = [
   demo,
   connect,
   journal,
+  histories,
   audit,
   bundle
 ] as const
@@ -183,7 +198,14 @@ const command = Cli.make("venue").pipe(
 
 runTool(command, "venue", {
   args: process.argv,
-  groups: { "": commands, market: marketCommands, fund: fundCommands, journal: journalCommands, withdrawals: withdrawalCommands },
+  groups: {
+    "": commands,
+    market: marketCommands,
+    fund: fundCommands,
+    journal: journalCommands,
+    histories: historiesCommands,
+    withdrawals: withdrawalCommands
+  },
   isFollowing: process.argv.includes("--follow"),
   exitCodes: {
     0: "done",

@@ -35,6 +35,8 @@ export const triggerId = (bracketNumber: number): string => text("trg_", bracket
 
 /** `pos_...` of an episode's birth ordinal. */
 export const positionId = (born: number): string => text("pos_", born)
+/** The episode of a position id; undefined for any other text. */
+export const parsePositionId = (id: string): number | undefined => parse("pos_", id)
 
 /** `trd_...` of a fill's ordinal. */
 export const tradeId = (ordinal: number): string => text("trd_", ordinal)

@@ -64,7 +64,7 @@ export const parseDecimal = (text: string, scale: number): number | DecimalFault
 }
 
 /** The decimal string of atoms with exactly `scale` decimals; with scale 0, a bare integer with `.0`. */
-export const formatDecimal = (atoms: number, scale: number): string => {
+export const formatDecimal = (atoms: number | bigint, scale: number): string => {
   const negative = atoms < 0
   const digits = String(negative ? -atoms : atoms)
   const body = scale === 0

@@ -23,6 +23,7 @@ import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import { WorkloadIdentity } from "../identity/WorkloadIdentity.js"
+import { Histories, type Standing } from "../readmodel/Histories.js"
 import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
@@ -85,6 +86,7 @@ type Needs =
   | WorkloadIdentity
   | KeyUses
   | Funds
+  | Histories
   | Settings
 
 /** Bytes of a request id, and of how many of them randomness is drawn at once. */
@@ -135,6 +137,18 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
     ["market"],
     () => settlements(state).map(({ isWaiting, marketId: market }) => ({ labels: { market }, value: isWaiting ? 1 : 0 }))
   )
+}
+
+/** What the venue tells of its histories; nothing while they cannot be read. */
+const registerHistories = ({ histories, metrics }: Services): void => {
+  const told = (name: string, help: string, value: (standing: Standing) => number): void =>
+    metrics.gauges(name, help, [], () => {
+      const standing = histories.standing()
+      return standing === undefined ? [] : [{ labels: {}, value: value(standing) }]
+    })
+  told("venue_histories_sequence", "The last record that the histories have taken in.", ({ sequence }) => sequence)
+  told("venue_histories_lag_ms", "For how long there has been a durable record that they have not taken in.", ({ lagMs }) => lagMs)
+  told("venue_histories_replaying", "1 until all that the journal had at the start was taken in.", ({ isReplaying }) => isReplaying ? 1 : 0)
 }
 
 /** What the venue tells of its limits of requests. */
@@ -198,6 +212,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const now = (): number => clock.unsafeCurrentTimeMillis()
   const nextSession = (): string => `ixs_${Buffer.from(random.bytes(requestIdBytes)).toString("hex")}`
   const funds = yield* Funds
+  const histories = yield* Histories
   const nextSlice = Slices.make((yield* Turns).schedule)
   const services: Services = {
     state,
@@ -210,6 +225,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     trustedProxies: settings.trustedProxies,
     identity: Identity.make(settings.site, settings.signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, random, yield* Marks),
     funds,
+    histories,
     solvency: new Solvency({
       reads: state,
       reconcile: funds.reconcile,
@@ -236,6 +252,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     defect: (call, cause) => Executor.report(runtime, call, cause)
   }
   registerGauges(services)
+  registerHistories(services)
   registerLimits(services)
   registerIndex(services)
   registerLedger(services)

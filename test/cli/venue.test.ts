@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
 import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, it } from "vitest"
 import * as Metrics from "../../src/cli/venue/Metrics.js"
@@ -509,6 +510,28 @@ describe("the command", { timeout: 60_000 }, () => {
     const info = await run(program, ["journal", "info", "--data", folder])
     expect(info.code).toBe(0)
     expect(info.stdout).toContain(`records    ${block.firstSequence - 1}, `)
+  })
+
+  it("makes histories anew from a journal, as far as it goes, and not under a running venue", async () => {
+    const { blocks, folder } = await recorded()
+    const rebuild = () => run(program, ["histories", "rebuild", "--data", folder])
+    const locked = await Effect.runPromise(
+      Effect.scoped(Effect.gen(function*() {
+        yield* Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
+        return yield* Effect.promise(rebuild)
+      })).pipe(Effect.provide(NodeDisk.layer(folder)))
+    )
+    expect([locked.code, locked.stderr]).toEqual([1, "refused: a venue is running on this data directory\n"])
+    fs.writeFileSync(path.join(folder, "histories.db"), "no database")
+    const { code, stderr, stdout } = await rebuild()
+    expect([code, stderr]).toEqual([0, ""])
+    const { lastSequence } = blocks.at(-1)!
+    expect(stdout).toContain(`made anew from ${lastSequence} records`)
+    const database = new SqliteDatabase(path.join(folder, "histories.db"), { readonly: true })
+    expect(database.prepare("SELECT sequence FROM place").pluck().get()).toBe(lastSequence)
+    expect(database.prepare("SELECT count(*) FROM candle WHERE timeframe = 0 AND series = 0").pluck().get()).toBeGreaterThan(0)
+    database.close()
+    expect(fs.readFileSync(path.join(folder, "histories.db.set-aside"), "utf8")).toBe("no database")
   })
 
   it("does not cut under a running venue, nor unasked, nor without a journal", async () => {

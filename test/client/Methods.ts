@@ -3,7 +3,7 @@
  * that the library puts its own exchanges through. Rows leave no open order behind, and positions as they were.
  */
 import type { Order, Ticker } from "ccxt"
-import { expect } from "vitest"
+import { expect, vi } from "vitest"
 import type { served } from "../../src/client/ccxt/Description.js"
 import type { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import * as Structures from "./Structures.js"
@@ -78,6 +78,7 @@ const markets: Pick<
   | "fetchFundingRates"
   | "fetchL2OrderBook"
   | "fetchLastPrices"
+  | "fetchOHLCV"
   | "fetchLeverageTiers"
   | "fetchMarginMode"
   | "fetchMarginModes"
@@ -152,6 +153,21 @@ const markets: Pick<
   fetchOpenInterests: (setting) =>
     ofMarkets(setting, (symbols) => setting.maker.fetchOpenInterests(symbols), (entry, name) =>
       Structures.openInterest(setting.maker, entry, name)),
+  fetchOHLCV: async ({ maker, symbol }) => {
+    // What was traded a moment ago is in a candle a moment later.
+    const candles = await vi.waitFor(async () => {
+      const found = await maker.fetchOHLCV(symbol, "1h", undefined, 10)
+      expect(found.length).toBeGreaterThan(0)
+      return found
+    }, { timeout: 5_000 })
+    for (const candle of candles) Structures.candle(candle)
+    const since = Number(candles.at(-1)![0])
+    expect(since % 3_600_000).toBe(0)
+    expect((await maker.fetchOHLCV(symbol, "1h", since, 1)).map(([at]) => at)).toEqual([since])
+    const [index] = await maker.fetchOHLCV(symbol, "1d", undefined, 1, { price: "index" })
+    Structures.candle(index!)
+    expect(index![5]).toBe(0)
+  },
   fetchOrderBook: async (setting) => {
     const { maker, near, symbol } = setting
     const { id } = await bid(setting)
@@ -202,9 +218,11 @@ const account: Pick<
   | "fetchOrderWithClientOrderId"
   | "fetchOrders"
   | "fetchPosition"
+  | "fetchPositionHistory"
   | "fetchPositionMode"
   | "fetchPositions"
   | "fetchPositionsForSymbol"
+  | "fetchPositionsHistory"
   | "setLeverage"
 > = {
   fetchAccounts: async ({ maker }) => {
@@ -269,6 +287,8 @@ const account: Pick<
   },
   fetchOrders: async (setting) => listed(setting, await setting.taker.fetchOrders(setting.symbol), undefined),
   fetchPosition: async ({ symbol, taker }) => Structures.position(taker, await taker.fetchPosition(symbol), symbol),
+  fetchPositionHistory: async ({ symbol, taker }) =>
+    expect(await taker.fetchPositionHistory(symbol)).toEqual(await taker.fetchPositionsHistory([symbol])),
   fetchPositionMode: async ({ symbol, taker }) => {
     expect(await taker.fetchPositionMode()).toEqual({ info: {}, hedged: false })
     expect(await taker.fetchPositionMode(symbol)).toEqual({ info: taker.market(symbol).info, hedged: false })
@@ -284,6 +304,27 @@ const account: Pick<
   },
   fetchPositionsForSymbol: async ({ symbol, taker }) => {
     for (const position of await taker.fetchPositionsForSymbol(symbol)) Structures.position(taker, position, symbol)
+  },
+  fetchPositionsHistory: async (setting) => {
+    const { maker, near, symbol, taker } = setting
+    // A short of the maker's and a long of the taker's end, and begin again.
+    const { contracts } = await taker.fetchPosition(symbol)
+    const since = Number(await maker.fetchTime())
+    for (const [by, side] of [[maker, "buy"], [maker, "sell"]] as const) {
+      await by.createOrder(symbol, "limit", side, contracts!, near, { postOnly: true })
+      await taker.createOrder(symbol, "market", side === "buy" ? "sell" : "buy", contracts!)
+    }
+    const ended = await vi.waitFor(async () => {
+      const found = await taker.fetchPositionsHistory([symbol], since)
+      expect(found).toHaveLength(1)
+      return found
+    }, { timeout: 5_000 })
+    Structures.ended(taker, ended[0]!, symbol)
+    expect(ended[0]).toMatchObject({ side: "long", lastPrice: near, info: { status: "closed", closeReason: "user_close" } })
+    const all = await taker.fetchPositionsHistory()
+    Structures.inOrder(all.map(({ lastUpdateTimestamp: timestamp }) => ({ timestamp })))
+    expect(all.at(-1)).toEqual(ended[0])
+    expect(await taker.fetchPositionsHistory([symbol], undefined, 1)).toEqual(ended)
   },
   setLeverage: async ({ symbol, taker }) => {
     expect(await taker.setLeverage(20, symbol)).toMatchObject({ leverageX: 20 })

@@ -14,6 +14,7 @@ import type {
   LeverageTier,
   MarginMode,
   Market,
+  OHLCV,
   OpenInterest,
   Order,
   OrderBook,
@@ -296,6 +297,44 @@ export const order = (exchange: Exchange, entry: Order, symbol: string, isEntry 
 }
 
 /** What the library demands of a position that is not flat. */
+/** A candle: when it begins, four prices, and a volume. */
+export const candle = (entry: OHLCV): void => {
+  const [at, open, high, low, close, volume] = entry as ReadonlyArray<number>
+  expect(entry).toHaveLength(6)
+  expect(Number.isInteger(at), "candle.timestamp is whole").toBe(true)
+  for (const price of [open, close]) {
+    atLeast("candle.high", high, price!)
+    atLeast("candle price", price, low!)
+  }
+  above("candle.low", low, 0)
+  atLeast("candle.volume", volume, 0)
+}
+
+/** A position that has ended. */
+export const ended = (exchange: Exchange, entry: Position, symbol: string): void => {
+  const members = hold("position", entry, {
+    info: "object",
+    id: "string",
+    symbol: "string",
+    timestamp: "number",
+    datetime: "string",
+    lastUpdateTimestamp: "number",
+    side: "string",
+    contracts: "number",
+    contractSize: "number",
+    entryPrice: "number",
+    lastPrice: "number",
+    notional: "number",
+    realizedPnl: "number",
+    marginMode: "string"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "position", members)
+  oneOf("position.side", entry.side, ["long", "short"])
+  for (const name of ["contracts", "entryPrice", "notional"]) above(`position.${name}`, members[name], 0)
+  atLeast("position.lastUpdateTimestamp", entry.lastUpdateTimestamp, entry.timestamp!)
+}
+
 export const position = (exchange: Exchange, entry: Position, symbol: string): void => {
   const members = hold("position", entry, {
     info: "object",

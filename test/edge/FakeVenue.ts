@@ -22,6 +22,7 @@ import { type Command, type Outcome, refuse } from "../../src/operations/Operati
 import * as Feed from "../../src/sequencer/Feed.js"
 import * as Live from "../../src/sequencer/Live.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import * as Histories from "../../src/readmodel/Histories.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
 import { Assets, type Built } from "../../src/edge/console/Assets.js"
@@ -172,6 +173,7 @@ const applicationOf = (
     NodePasskeyVerifier.layer,
     WorkloadIdentity.layerNone,
     Layer.succeed(KeyUses.KeyUses, KeyUses.make(state, { submit })),
+    Layer.succeed(Histories.Histories, Histories.none),
     Layer.succeed(Funds.Funds, Funds.none(bytes())),
     Layer.succeed(SecureRandom, bytes()),
     Layer.succeed(Assets, options.assets),

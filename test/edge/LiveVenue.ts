@@ -20,6 +20,7 @@ import { Engine } from "../../src/engine/Engine.js"
 import type { Capacity } from "../../src/engine/State.js"
 import type { Block } from "../../src/journal/Block.js"
 import { versions } from "../../src/sequencer/Versions.js"
+import * as Histories from "../../src/readmodel/Histories.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
@@ -107,6 +108,7 @@ export class LiveVenue {
       Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
       Layer.succeed(SecureRandom, random),
+      Layer.succeed(Histories.Histories, Histories.none),
       Layer.succeed(Funds.Funds, Funds.none(random)),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,

@@ -13,6 +13,7 @@ import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import type { Ledger } from "../../src/ledger/Ledger.js"
 import type { PartySigner } from "../../src/signer/PartySigner.js"
+import * as HistoriesDatabase from "../../src/readmodel/HistoriesDatabase.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { Turns } from "../../src/sequencer/Turns.js"
@@ -45,6 +46,9 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => turns.schedule(re
 interface Outside {
   readonly money?: Layer.Layer<Ledger | PartySigner>
   readonly random?: Context.Tag.Service<SecureRandom>
+  readonly histories?: Layer.Layer<HistoriesDatabase.HistoriesDatabase>
+  /** Told of what is logged; nobody unless given. */
+  readonly logged?: (line: string) => void
 }
 
 export class VenueOver {
@@ -64,7 +68,12 @@ export class VenueOver {
     private nowMs = 1_767_225_600_000,
     workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone,
     /** The ledger and the signer, which it is without unless told; and the venue's chance. */
-    { money = Absent.layer, random = { bytes: (count) => new Uint8Array(count).fill(7) } }: Outside = {}
+    {
+      histories = HistoriesDatabase.layerMemory,
+      logged = () => {},
+      money = Absent.layer,
+      random = { bytes: (count) => new Uint8Array(count).fill(7) }
+    }: Outside = {}
   ) {
     const leaves = Layer.mergeAll(
       disk,
@@ -80,6 +89,7 @@ export class VenueOver {
       workloads,
       Layer.succeed(SecureRandom, random),
       money,
+      histories,
       IndexFeed.layerPush
     )
     const markets = Effect.runSync(Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
@@ -104,7 +114,7 @@ export class VenueOver {
       Layer.buildWithScope(Layer.provide(venue, leaves), this.scope).pipe(
         Effect.map((context) => context.unsafeMap.get(Venue.Venue.key) as Venue.Venue["Type"]),
         Effect.withClock(this.clock),
-        Effect.provide(Logger.remove(Logger.defaultLogger))
+        Effect.provide(Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => logged(String(message)))))
       )
     )
   }

@@ -17,6 +17,7 @@ import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { Disk, type DiskError } from "../../src/journal/Disk.js"
 import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import * as HistoriesDatabase from "../../src/readmodel/HistoriesDatabase.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import * as Venue from "../../src/Venue.js"
@@ -203,6 +204,7 @@ export const start = (
       WorkloadIdentity.layerNone,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush,
+      HistoriesDatabase.layerMemory,
       Absent.layer
     )
     const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => logged.push(String(message))))

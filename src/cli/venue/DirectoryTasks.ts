@@ -14,6 +14,8 @@ import { Ended, unreadable, unreadableCode, usage } from "../Exit.js"
 import { refusedCode } from "./Against.js"
 import * as Audit from "./Audit.js"
 import * as BundleTask from "./BundleTask.js"
+import * as NodeHistories from "../../readmodel/NodeHistories.js"
+import * as Histories from "./Histories.js"
 import * as JournalTasks from "./JournalTasks.js"
 import type * as Options from "./Options.js"
 import { beSure } from "./Sure.js"
@@ -77,6 +79,13 @@ const endedFollowing = {
     new Ended({ code: unreadableCode, text: `another version decided this: ${error.message}` }),
   CapacityTooSmall: (error: { readonly message: string }) => usage(error.message)
 } as const
+
+/** Makes the histories anew. */
+export const rebuildHistories = ({ data }: Options.Of<typeof Options.info>) =>
+  Effect.gen(function*() {
+    const task = Histories.rebuilt(yield* capacity).pipe(Effect.provide(NodeHistories.layer(data)))
+    yield* sayLines(yield* onDisk(data, task))
+  }).pipe(Effect.provide(warningsAside), settingTooSmall, Effect.catchTags({ Locked: lockedError, ...endedFollowing }))
 
 /** Standard output is the records' alone. */
 const warningsAside = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger))

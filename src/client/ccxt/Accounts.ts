@@ -77,6 +77,65 @@ export class Accounts extends Prices {
     return position ?? this.parsePosition({ symbol: this.market(symbol).symbol, contracts: 0, info: {} })
   }
 
+  /**
+   * Positions that have ended, oldest first: `timestamp` is when one was opened, `lastUpdateTimestamp` when it ended, `contracts` the most
+   * that was held. The first `limit` that ended from `since` on, or the latest.
+   */
+  override async fetchPositionsHistory(
+    symbols: Strings = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Position>> {
+    await this.loadMarkets()
+    const wanted = symbols?.map((symbol) => this.market(symbol).id)
+    const target = {
+      accountId: await this.loadAccountId(),
+      limit: Description.maxPage,
+      ...(wanted?.length === 1 ? { marketId: wanted[0] } : undefined),
+      ...params
+    }
+    const ended: Array<Dict> = []
+    // The newest ended come first, and before them those that are open.
+    for (let cursor: Str = "first"; cursor !== undefined;) {
+      const more = cursor === "first" ? {} : { cursor }
+      const page = this.asDict(await this.request(Description.positionHistoryPath, "private", "GET", { ...target, ...more }))
+      const episodes: Array<Dict> = this.safeList(page, "episodes", [])
+      const closed = episodes.filter((episode) => this.safeString(episode, "status") !== "open")
+      ended.push(...closed.filter((episode) => wanted === undefined || wanted.includes(this.safeString(episode, "marketId", ""))))
+      const isPast = closed.some((episode) => since !== undefined && this.safeInteger(episode, "closedAtEpochMs", 0) < since)
+      const isEnough = since === undefined && ended.length >= (limit ?? Description.maxPage)
+      cursor = isPast || isEnough ? undefined : this.safeString(page, "nextCursor")
+    }
+    const found = ended.filter((episode) => since === undefined || this.safeInteger(episode, "closedAtEpochMs", 0) >= since).reverse()
+    const count = limit ?? Description.maxPage
+    return (since === undefined ? found.slice(-count) : found.slice(0, limit)).map((episode) => this.parseEpisode(episode))
+  }
+
+  private parseEpisode(episode: Dict): Position {
+    const timestamp = this.safeInteger(episode, "openedAtEpochMs")
+    const { id, symbol } = this.safeMarket(this.safeString(episode, "marketId"))
+    const held = this.safeString(episode, "maxQuantity")
+    const entry = this.safeString(episode, "avgEntryPrice")
+    return this.safePosition({
+      info: episode,
+      id: this.safeString(episode, "positionId", id),
+      symbol,
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      lastUpdateTimestamp: this.safeInteger(episode, "closedAtEpochMs"),
+      hedged: false,
+      marginMode: "cross",
+      side: this.safeString(episode, "side"),
+      contracts: this.parseNumber(held),
+      contractSize: 1,
+      entryPrice: this.parseNumber(entry),
+      lastPrice: this.safeNumber(episode, "avgExitPrice"),
+      notional: this.parseNumber(Precise.stringMul(held, entry)),
+      realizedPnl: this.safeNumber(episode, "realizedPnl")
+    })
+  }
+
   override parsePosition(position: Dict, market?: Market): Position {
     const symbol = this.safeSymbol(this.safeString(position, "symbol"), market)
     const number = (name: string): Num => this.safeNumber(position, name)

@@ -55,6 +55,7 @@ export const served = [
   "fetchMarketLeverageTiers",
   "fetchMarkets",
   "fetchMyTrades",
+  "fetchOHLCV",
   "fetchOpenInterest",
   "fetchOpenInterests",
   "fetchOpenOrder",
@@ -65,9 +66,11 @@ export const served = [
   "fetchOrderWithClientOrderId",
   "fetchOrders",
   "fetchPosition",
+  "fetchPositionHistory",
   "fetchPositionMode",
   "fetchPositions",
   "fetchPositionsForSymbol",
+  "fetchPositionsHistory",
   "fetchStatus",
   "fetchTicker",
   "fetchTickers",
@@ -84,6 +87,11 @@ export const maxListed = 500
 
 /** Entries of a page of a native listing. */
 export const maxPage = 100
+
+/** Lengths of candles, by the names that the venue has for them, which are the library's. */
+export const timeframes = Object.fromEntries(
+  ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"].map((name) => [name, name])
+)
 
 /** Orders that one batch may place. */
 export const maxPlaced = 32
@@ -106,6 +114,12 @@ export const fundingPath = "v1/markets/{marketId}/funding"
 /** An account's own payments of funding, newest first. */
 export const fundingPaymentsPath = "v1/accounts/{accountId}/funding-payments"
 
+/** Candles of a market, oldest first. */
+export const candlesPath = "v2/markets/{symbol}/candles"
+
+/** An account's positions from their first fill until they were flat again, open ones first, then newest ended first. */
+export const positionHistoryPath = "v1/accounts/{accountId}/positions/history"
+
 /** An account's leverage in a market: read and set. */
 export const leveragePath = "v1/accounts/{accountId}/markets/{marketId}/leverage"
 
@@ -120,6 +134,7 @@ export const api = {
       "v2/time",
       "v2/markets",
       "v2/markets/{symbol}/book",
+      candlesPath,
       "v2/markets/{symbol}/trades",
       "v2/markets/{symbol}/stats",
       "v2/markets/{symbol}/ticker"
@@ -134,6 +149,7 @@ export const api = {
       fillsPath,
       fundingPaymentsPath,
       leveragePath,
+      positionHistoryPath,
       "v2/orders",
       "v2/orders/{orderId}",
       "v2/trades",
@@ -202,7 +218,7 @@ export const features = {
       fetchOpenOrders: orders,
       fetchOrders: orders,
       fetchClosedOrders: { ...orders, daysBackCanceled: undefined },
-      fetchOHLCV: undefined
+      fetchOHLCV: { limit: maxPage }
     },
     inverse: undefined
   },

@@ -46,7 +46,7 @@ export class Markets extends Delivery {
       features: Description.features,
       requiredCredentials: { apiKey: true, secret: false },
       precisionMode: functions.TICK_SIZE,
-      timeframes: {},
+      timeframes: Description.timeframes,
       fees: { trading: { tierBased: false, percentage: true } },
       options: Description.options
     })

@@ -7,6 +7,7 @@ import {
   type Int,
   type Market,
   type MarketInterface,
+  type OHLCV,
   type OpenInterest,
   type OpenInterests,
   Precise,
@@ -156,6 +157,29 @@ export class Prices extends Markets {
 
   private async fetchStats(market: MarketInterface, params: Dict): Promise<Dict> {
     return this.asDict(await this.request("v2/markets/{symbol}/stats", "public", "GET", { symbol: market.symbol, ...params }))
+  }
+
+  /**
+   * Candles of trades, oldest first; those in which nothing was traded are left out. With `price: "index"` in `params` of the index,
+   * without a volume. At most 100: the first from `since` on, or the latest.
+   */
+  override async fetchOHLCV(
+    symbol: string,
+    timeframe = "1m",
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<OHLCV>> {
+    const market = await this.loadMarket(symbol)
+    const response = await this.request(Description.candlesPath, "public", "GET", {
+      symbol: market.symbol,
+      timeframe: this.safeString(this.timeframes, timeframe, timeframe),
+      series: this.safeString(params, "price", "trade"),
+      ...(since === undefined ? undefined : { since }),
+      ...(limit === undefined ? undefined : { limit: Math.min(limit, Description.maxPage) }),
+      ...this.omit(params, "price")
+    })
+    return this.parseOHLCVs(response, market, timeframe, since, limit)
   }
 
   override async fetchTrades(

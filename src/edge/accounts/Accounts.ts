@@ -10,6 +10,7 @@ import { listCompatOwnTrades, listFills } from "./listFills.js"
 import { listLedger } from "./listLedger.js"
 import { listFundingPayments } from "./listFundingPayments.js"
 import { listCompatPositions, listPositions } from "./listPositions.js"
+import { listPositionHistory } from "./listPositionHistory.js"
 import { previewMargin } from "./previewMargin.js"
 import { getProfile, setProfile } from "./profile.js"
 
@@ -17,6 +18,7 @@ import { getProfile, setProfile } from "./profile.js"
 export const routes = [
   getBalance,
   listPositions,
+  listPositionHistory,
   listOrders,
   listFills,
   listAccountLiquidations,

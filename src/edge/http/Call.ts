@@ -5,6 +5,7 @@ import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
 import type { Funds } from "../../funds/Funds.js"
+import type { Histories } from "../../readmodel/Histories.js"
 import type { Solvency } from "../../funds/solvency/Solvency.js"
 import type { Identity } from "../../identity/Identity.js"
 import type { KeyUses } from "../../identity/KeyUses.js"
@@ -36,6 +37,7 @@ export interface Services {
   readonly trustedProxies: number
   readonly identity: Identity
   readonly funds: Context.Tag.Service<Funds>
+  readonly histories: Context.Tag.Service<Histories>
   readonly solvency: Solvency
   readonly keyUses: Context.Tag.Service<KeyUses>
   readonly indexWatch: Context.Tag.Service<IndexWatch>

@@ -4,7 +4,10 @@
  * neither doubles nor hides an entry. It says nothing that the entries do not say themselves: of orders and trades their
  * numbers, which are their ids; of an account's ledger the record, and how many of its entries that record has behind this one.
  */
+import * as Ids from "../../domain/Ids.js"
 import type { BalancePlace } from "../../engine/Reads.js"
+import type { EpisodePlace } from "../../readmodel/Tables.js"
+import { type WindowKind, windowKinds } from "../../readmodel/Windows.js"
 
 /** What is listed by numbers: a cursor of one kind is none of another. */
 export type Kind = "orders" | "fills" | "trades" | "events" | "deposits" | "withdrawals"
@@ -31,6 +34,38 @@ export const encode = (kind: Kind, before: number): string => said({ kind, befor
 export const decode = (kind: Kind, text: string): number | undefined => {
   const before = membersOf(text)?.["before"]
   return isCount(before) && encode(kind, before) === text ? before : undefined
+}
+
+/** A place on a board of the leaderboard. */
+interface Ranked {
+  readonly window: WindowKind
+  readonly version: number
+  readonly rank: number
+}
+
+/** A cursor behind which the lower places of the same board follow. */
+export const encodeRank = ({ rank, version, window }: Ranked): string => said({ kind: "leaderboard", window, boardVersion: version, rank })
+
+/** The place of such a cursor; undefined for any other text. */
+export const decodeRank = (text: string): Ranked | undefined => {
+  const { boardVersion, rank, window } = membersOf(text) ?? {}
+  const kind = windowKinds.find((each) => each === window)
+  if (kind === undefined || !isCount(boardVersion) || !isCount(rank)) return undefined
+  const place = { window: kind, version: boardVersion, rank }
+  return encodeRank(place) === text ? place : undefined
+}
+
+/** A cursor behind which the older episodes of positions follow. `closeSequence` is null of an open one. */
+export const encodeEpisode = ({ born, closeSequence, openedAtEpochMs }: EpisodePlace): string =>
+  said({ closeSequence: closeSequence ?? null, openedAtEpochMs, positionId: Ids.positionId(born) })
+
+/** The place of such a cursor; undefined for any other text: also for one that does not say when an episode closed. */
+export const decodeEpisode = (text: string): EpisodePlace | undefined => {
+  const { closeSequence, openedAtEpochMs, positionId } = membersOf(text) ?? {}
+  const born = typeof positionId === "string" ? Ids.parsePositionId(positionId) : undefined
+  if (born === undefined || !isCount(openedAtEpochMs) || (closeSequence !== null && !isCount(closeSequence))) return undefined
+  const place = { closeSequence: closeSequence ?? undefined, openedAtEpochMs, born }
+  return encodeEpisode(place) === text ? place : undefined
 }
 
 /** A cursor behind which the older entries of an account's ledger follow. */

@@ -100,6 +100,11 @@ const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(512)
 /** The cursor of the next page, or null at the end. */
 export const NextCursor = Schema.NullOr(Text)
 
+/** Since when, in a query. */
+export const since = optional(SinceText)
+/** How many candles, in a query. */
+export const candleLimit = optional(PageText).annotations({ description: "1..100; 100 when absent." })
+
 /** The query of a listing: where its page begins, and how long it may be. */
 export const page = { limit: optional(PageText), cursor: optional(CursorText) }
 

@@ -1,6 +1,8 @@
 /** Listings: how long they are, and where a page of one begins and ends. */
 import type * as Effect from "effect/Effect"
 import type { BalancePlace } from "../../engine/Reads.js"
+import type { Episode } from "../../readmodel/Episodes.js"
+import type { EpisodePlace } from "../../readmodel/Tables.js"
 import * as Cursor from "./Cursor.js"
 import * as Errors from "./Errors.js"
 import { fail } from "./Executor.js"
@@ -36,6 +38,16 @@ export const withPlace = <A>(
   return before === undefined ? fail(Errors.staleCursor) : then(before)
 }
 
+/** The same of episodes of positions. */
+export const withEpisode = <A>(
+  text: string | undefined,
+  then: (after: EpisodePlace | undefined) => Effect.Effect<A, Errors.Failure>
+): Effect.Effect<A, Errors.Failure> => {
+  if (text === undefined) return then(undefined)
+  const after = Cursor.decodeEpisode(text)
+  return after === undefined ? fail(Errors.staleCursor) : then(after)
+}
+
 /** A page of rows under their name, with where the next one begins. */
 type Page<Name extends string, A> = { readonly [key in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null }
 
@@ -65,3 +77,8 @@ export const pageOfLedger = <Row extends BalancePlace, A>(
   rows: ReadonlyArray<Row>,
   view: (row: Row) => A
 ): Page<"entries", A> => pageBy("entries", limit, rows, view, Cursor.encodePlace)
+
+/** A page of an account's episodes. */
+export const pageOfEpisodes = <A>(limit: number, rows: ReadonlyArray<Episode>, view: (row: Episode) => A): Page<"episodes", A> =>
+  pageBy("episodes", limit, rows, view, ({ born, close, openedAtEpochMs }) =>
+    Cursor.encodeEpisode({ closeSequence: close?.sequence, openedAtEpochMs, born }))

@@ -1,7 +1,9 @@
 /** Every route of the capability: public market data. */
 import { getBook, getCompatBook } from "./getBook.js"
 import { getMarket, listCompatMarkets, listMarkets } from "./getMarket.js"
+import { getCandles, getCompatCandles } from "./getCandles.js"
 import { getCompatStats, getCompatTicker, getStats } from "./getStats.js"
+import { getLeaderboard } from "./getLeaderboard.js"
 import { getInsuranceFund } from "./getInsuranceFund.js"
 import { listDeleveragings } from "./listDeleveragings.js"
 import { listLiquidations } from "./listLiquidations.js"
@@ -16,13 +18,16 @@ export const routes = [
   getBook,
   listTrades,
   getStats,
+  getCandles,
   listFundings,
   listMarks,
   listLiquidations,
   listDeleveragings,
   getInsuranceFund,
+  getLeaderboard,
   listCompatMarkets,
   getCompatBook,
+  getCompatCandles,
   listCompatTrades,
   getCompatStats,
   getCompatTicker

@@ -1,0 +1,334 @@
+/** What readers are to be shown of what has been, as of a record: made anew from all that happened until then. */
+import type { NaiveHeldChange, NaiveFundingPaid, NaivePrice } from "./NaiveHistory.js"
+import type { NaiveMarket } from "./NaiveState.js"
+import type { NaiveVenue } from "./NaiveVenue.js"
+import { insuranceFundBorn } from "../../src/domain/Ids.js"
+import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
+import { idOf } from "./Shown.js"
+
+type Members = Readonly<Record<string, unknown>>
+
+const both = (name: string, atoms: bigint | number, scale: number): Members => ({
+  [name]: decimalOf(atoms, scale),
+  [`${name}Atoms`]: String(atoms)
+})
+
+// ---- candles
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** When the candle begins that a moment is in: by the calendar, not by what lies between two of them. */
+const beginning = (timeframe: string, atEpochMs: number): number => {
+  const at = new Date(atEpochMs)
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
+  if (timeframe === "1M") return Date.UTC(year, month, 1)
+  // Sunday is 0: a week's first day is as many days back as it is behind Monday.
+  if (timeframe === "1w") return Date.UTC(year, month, day - (at.getUTCDay() + 6) % 7)
+  const length = Number(timeframe.slice(0, -1)) * unitMs[timeframe.slice(-1)]!
+  return atEpochMs - atEpochMs % length
+}
+
+interface Candle {
+  readonly openTime: number
+  readonly prices: ReadonlyArray<NaivePrice>
+}
+
+/** Which candles are asked for. */
+export interface CandlesAsked {
+  readonly timeframe: string
+  readonly series: string
+  readonly since: string | null
+  readonly limit: number
+}
+
+const candlesOf = (
+  { history: { prices, rescaled } }: NaiveVenue,
+  { index }: NaiveMarket,
+  sequence: number,
+  { limit, series, since, timeframe }: CandlesAsked
+): ReadonlyArray<Candle> => {
+  const from = rescaled.filter((each) => each.market === index && each.sequence <= sequence).at(-1)?.sequence ?? 0
+  const made: Array<{ readonly openTime: number; readonly prices: Array<NaivePrice> }> = []
+  for (const price of prices) {
+    if (price.market !== index || price.series !== series || price.sequence <= from || price.sequence > sequence) continue
+    const openTime = beginning(timeframe, price.atEpochMs)
+    if (made.at(-1)?.openTime === openTime) made.at(-1)!.prices.push(price)
+    else made.push({ openTime, prices: [price] })
+  }
+  return since === null ? made.slice(-limit) : made.filter(({ openTime }) => openTime >= Number(since)).slice(0, limit)
+}
+
+const figures = ({ prices }: Candle) => {
+  const told = prices.map(({ price }) => price)
+  return {
+    open: told[0]!,
+    high: Math.max(...told),
+    low: Math.min(...told),
+    close: told.at(-1)!,
+    volume: prices.reduce((sum, { size }) => sum + BigInt(size), 0n)
+  }
+}
+
+/** `external-candle-list/v1`, but for how fresh it is. */
+export const candles = (model: NaiveVenue, market: NaiveMarket, sequence: number, asked: CandlesAsked): Members => {
+  const { marketId, priceScale, quantityScale } = market.parameters
+  return {
+    version: "external-candle-list/v1",
+    marketId,
+    timeframe: asked.timeframe,
+    series: asked.series,
+    candles: candlesOf(model, market, sequence, asked).map((candle) => {
+      const { close, high, low, open, volume } = figures(candle)
+      return {
+        openTimeEpochMs: candle.openTime,
+        ...both("open", open, priceScale),
+        ...both("high", high, priceScale),
+        ...both("low", low, priceScale),
+        ...both("close", close, priceScale),
+        ...both("volume", volume, quantityScale)
+      }
+    })
+  }
+}
+
+/** The same as tuples of numbers. */
+export const compatCandles = (model: NaiveVenue, market: NaiveMarket, sequence: number, asked: CandlesAsked): ReadonlyArray<unknown> => {
+  const { priceScale, quantityScale } = market.parameters
+  return candlesOf(model, market, sequence, asked).map((candle) => {
+    const { close, high, low, open, volume } = figures(candle)
+    return [candle.openTime, ...[open, high, low, close].map((price) => numberOf(price, priceScale)), numberOf(volume, quantityScale)]
+  })
+}
+
+/** The records at which candles of a market and series changed, newest first. */
+export const changesOfCandles = ({ history: { prices } }: NaiveVenue, { index }: NaiveMarket, series: string): ReadonlyArray<number> =>
+  prices.filter((each) => each.market === index && each.series === series).map(({ sequence }) => sequence).reverse()
+
+// ---- episodes
+
+/** An episode as all that happened to it: the last change may be a flip, of which only what closed is its own. */
+interface Episode {
+  readonly ordinal: number
+  readonly isLong: boolean
+  readonly changes: Array<NaiveHeldChange>
+  readonly payments: Array<NaiveFundingPaid>
+  isOver: boolean
+}
+
+const isFlip = ({ change, held }: NaiveHeldChange): boolean => held !== 0 && held > 0 !== held + change > 0 && held + change !== 0
+
+/** The episodes of an account in their order, as of a record. */
+const episodesOf = (model: NaiveVenue, account: number, sequence: number): ReadonlyArray<Episode & { readonly market: number }> => {
+  const made: Array<Episode & { readonly market: number }> = []
+  const running = new Map<number, Episode>()
+  for (const each of model.history.changes) {
+    if (each.account !== account || each.sequence > sequence) continue
+    const { market } = each
+    const episode = running.get(market)
+    if (each._tag === "Paid") {
+      episode!.payments.push(each)
+      continue
+    }
+    if (episode !== undefined) {
+      episode.changes.push(each)
+      episode.isOver = each.held + each.change === 0 || isFlip(each)
+      if (episode.isOver) running.delete(market)
+    }
+    if (each.opened === undefined) continue
+    const begun = { market, ordinal: each.opened, isLong: each.change > 0, changes: [each], payments: [], isOver: false }
+    made.push(begun)
+    running.set(market, begun)
+  }
+  return made
+}
+
+const ceilDiv = (one: bigint, by: bigint): bigint => (one + by - 1n) / by
+const halfUp = (one: bigint, by: bigint): bigint => (2n * one + by) / (2n * by)
+const sizeOf = (atoms: number): bigint => BigInt(Math.abs(atoms))
+
+/** What a change was to an episode: so much opened or grew it, or closed it, with its parts of notional and fee. */
+const partOf = (
+  { isLong, ordinal }: Episode,
+  each: NaiveHeldChange
+): { readonly grows: boolean; readonly size: bigint; readonly notional: bigint; readonly fee: bigint } => {
+  const all = sizeOf(each.change)
+  const grows = each.change > 0 === isLong
+  if (!isFlip(each)) return { grows, size: all, notional: each.notional, fee: each.fee }
+  const opened = sizeOf(each.held + each.change)
+  const size = each.opened === ordinal ? opened : all - opened
+  const feeOfNew = ceilDiv(each.fee * opened, all)
+  return { grows, size, notional: each.notional * size / all, fee: each.opened === ordinal ? feeOfNew : each.fee - feeOfNew }
+}
+
+const episodeShown = (model: NaiveVenue, account: number, episode: Episode & { readonly market: number }): Members => {
+  const { factor, parameters: { marketId, priceScale, quantityScale } } = model.markets[episode.market]!
+  const { changes, isLong, isOver, ordinal, payments } = episode
+  const entry = { size: 0n, notional: 0n }
+  const exit = { size: 0n, notional: 0n }
+  let [most, realized, fees] = [0n, 0n, 0n]
+  for (const each of changes) {
+    const { fee, grows, notional, size } = partOf(episode, each)
+    const side = grows ? entry : exit
+    side.size += size
+    side.notional += notional
+    fees += fee
+    if (!grows) realized += each.realizedPnl
+    if (entry.size - exit.size > most) most = entry.size - exit.size
+  }
+  const last = changes.at(-1)!
+  const status = !isOver ? "open" : last.reason === "liquidation" ? "liquidated" : "closed"
+  const average = ({ notional, size }: typeof entry): bigint => halfUp(notional, size * factor)
+  return {
+    positionId: idOf("pos", ordinal),
+    accountId: idOf("acc", model.accounts[account]!.born),
+    marketId,
+    side: isLong ? "long" : "short",
+    status,
+    openedAtEpochMs: changes[0]!.atEpochMs,
+    closedAtEpochMs: isOver ? last.atEpochMs : null,
+    ...both("maxQuantity", most, quantityScale),
+    ...both("currentQuantity", entry.size - exit.size, quantityScale),
+    ...both("avgEntryPrice", average(entry), priceScale),
+    ...(exit.size === 0n ? { avgExitPrice: null, avgExitPriceAtoms: null } : both("avgExitPrice", average(exit), priceScale)),
+    ...both("realizedPnl", realized, moneyScale),
+    ...both("feesPaid", fees, moneyScale),
+    ...both("fundingPaid", payments.reduce((sum, { paid }) => sum + paid, 0n), moneyScale),
+    closeReason: isOver ? last.reason : null,
+    lastSequence: Math.max(last.sequence, payments.at(-1)?.sequence ?? 0)
+  }
+}
+
+/** Where a page begins: behind an episode, of which it is told when it closed, if it had. */
+export interface Behind {
+  readonly closeSequence: number | null
+  readonly openedAtEpochMs: number
+  readonly ordinal: number
+}
+
+/** Which episodes are asked for. */
+export interface EpisodesAsked {
+  readonly market: NaiveMarket | undefined
+  readonly status: string | null
+  readonly behind: Behind | undefined
+  readonly limit: number
+}
+
+/** What a cursor says. */
+const behindOf = (episode: Episode): Behind => ({
+  closeSequence: episode.isOver ? episode.changes.at(-1)!.sequence : null,
+  openedAtEpochMs: episode.changes[0]!.atEpochMs,
+  ordinal: episode.ordinal
+})
+
+/** Open ones first, then by the record that closed them, then by when they were opened: newest first. */
+const isBefore = (one: Behind, other: Behind): boolean => {
+  const [first, second] = [one.closeSequence ?? Number.POSITIVE_INFINITY, other.closeSequence ?? Number.POSITIVE_INFINITY]
+  if (first !== second) return first > second
+  if (one.openedAtEpochMs !== other.openedAtEpochMs) return one.openedAtEpochMs > other.openedAtEpochMs
+  return one.ordinal > other.ordinal
+}
+
+const cursorOf = ({ closeSequence, openedAtEpochMs, ordinal }: Behind): string =>
+  Buffer.from(`{"closeSequence":${closeSequence},"openedAtEpochMs":${openedAtEpochMs},"positionId":"${idOf("pos", ordinal)}"}`).toString(
+    "base64url"
+  )
+
+/** `external-position-history/v1`, but for how fresh it is. */
+export const positionHistory = (model: NaiveVenue, account: number, sequence: number, asked: EpisodesAsked): Members => {
+  const all = episodesOf(model, account, sequence)
+    .map((episode) => ({ episode, place: behindOf(episode), shown: episodeShown(model, account, episode) }))
+    .filter(({ episode, place, shown }) =>
+      (asked.market === undefined || asked.market.index === episode.market)
+      && (asked.status === null || shown["status"] === asked.status)
+      && (asked.behind === undefined || isBefore(asked.behind, place))
+    )
+    .sort((one, other) => isBefore(one.place, other.place) ? -1 : 1)
+  const page = all.slice(0, asked.limit)
+  return {
+    version: "external-position-history/v1",
+    accountId: idOf("acc", model.accounts[account]!.born),
+    marketId: asked.market?.parameters.marketId ?? null,
+    status: asked.status,
+    episodes: page.map(({ shown }) => shown),
+    nextCursor: all.length > asked.limit ? cursorOf(page.at(-1)!.place) : null
+  }
+}
+
+// ---- the leaderboard
+
+/** Flags of accounts that are left out wherever they trade, and of bots. */
+const harness = 2
+const bot = 1
+
+/** A board: what it tells of itself that is taken as told, and which of its places are asked for. */
+export interface BoardAsked {
+  readonly window: string
+  readonly markEpochMs: number
+  readonly sequence: number
+  readonly behindRank: number
+  readonly limit: number
+}
+
+/** When a window began that a moment is in. */
+const windowBegan = (window: string, atEpochMs: number): number =>
+  window === "all_time" ? 0 : beginning({ daily: "1d", weekly: "1w", monthly: "1M" }[window]!, atEpochMs)
+
+const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, account: number, from: number, sequence: number) => {
+  let [realized, fees, funding, closed, fills] = [0n, 0n, 0n, 0n, 0]
+  for (const each of changes) {
+    if (each.account !== account || each.sequence > sequence || each.atEpochMs < from) continue
+    if (each._tag === "Paid") {
+      funding += each.paid
+      continue
+    }
+    fees += each.fee
+    if (each.isFill) fills++
+    if (each.held === 0 || each.held > 0 === each.change > 0) continue
+    const size = sizeOf(each.change)
+    const part = sizeOf(each.held) < size ? sizeOf(each.held) : size
+    closed += each.notional * part / size
+    realized += each.realizedPnl
+  }
+  for (const { account: of, atEpochMs, fee, sequence: at } of steps) if (of === account && at <= sequence && atEpochMs >= from) fees += fee
+  return { realized, fees, funding, closed, fills, score: realized - fees - funding }
+}
+
+/** `external-leaderboard/v1` of a development venue, but for the names under which accounts are told and where it goes on. */
+export const leaderboard = (model: NaiveVenue, { behindRank, limit, markEpochMs, sequence, window }: BoardAsked): Members => {
+  const from = windowBegan(window, markEpochMs)
+  const flagsOf = (account: number): number =>
+    model.history.flags.findLast((each) => each.account === account && each.sequence <= sequence)?.flags ?? 0
+  const ranked = model.accounts
+    .filter(({ born, index }) => born !== insuranceFundBorn && Math.floor(flagsOf(index) / harness) % 2 === 0)
+    .map(({ index }) => ({ index, ...sumsOf(model, index, from, sequence) }))
+    .filter(({ closed, fills }) => fills > 0 || closed > 0n)
+    .sort((one, other) => one.score === other.score ? one.index - other.index : one.score > other.score ? -1 : 1)
+  const ascending = ranked.toReversed().map(({ score }) => score)
+  const tenths = Array.from({ length: ranked.length === 0 ? 0 : 10 }, (_, tenth) => {
+    const [first, next] = [tenth, tenth + 1].map((each) => Math.floor(each * ranked.length / 10)) as [number, number]
+    return {
+      percentileUpperBoundBps: (tenth + 1) * 1_000,
+      minimumScoreAtoms: String(ascending[first]),
+      maximumScoreAtoms: String(ascending[Math.max(first, next - 1)]),
+      accountCount: next - first
+    }
+  })
+  return {
+    version: "external-leaderboard/v1",
+    windowKind: window,
+    metricKind: "projected_realized_pnl",
+    provenance: "off_chain_position_projection",
+    periodStartEpochMs: from,
+    scoreHistogram: tenths,
+    entries: ranked.slice(behindRank, behindRank + limit).map(({ closed, fees, fills, funding, index, realized, score }, at) => ({
+      rank: behindRank + at + 1,
+      participantKind: flagsOf(index) % 2 === bot ? "bot" : "human",
+      scoreAtoms: String(score),
+      realizedPnlAtoms: String(realized),
+      feesPaidAtoms: String(fees),
+      fundingPaidAtoms: String(funding),
+      closedNotionalAtoms: String(closed),
+      fillCount: fills
+    }))
+  }
+}

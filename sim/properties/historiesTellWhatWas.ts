@@ -1,0 +1,129 @@
+/**
+ * Safety (I9 as readers see it). What is told of what has been, candles and episodes of positions, is what happened until the record
+ * that the answer names, reckoned anew from all of it; what names none is so as of some record. No answer is of a record that is not
+ * durable, and each says truly how far behind it is: at which record's time, and fresh, lagging or stale by its own lag.
+ */
+import type { NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/ShownHistories.js"
+import * as Queries from "../reading/Queries.js"
+import { difference, without } from "./Difference.js"
+import type { Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Json = { readonly [name: string]: unknown }
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
+
+interface State {
+  /** Boards by window and version: what each told of itself. */
+  readonly boards: Map<string, string>
+  /** Times of records, by sequence. */
+  readonly times: Map<number, number>
+}
+
+/** What an answer says of its own age. */
+const freshnessFault = ({ times }: State, model: NaiveVenue, told: unknown): Verdict => {
+  if (!isObject(told)) return broken("does not say how fresh it is")
+  const { asOfEpochMs, backfillStatus, dbReplicaLagMs, degradedState, journalSequence, projectorLagMs, status } = told
+  if (typeof journalSequence !== "number" || journalSequence > model.sequence) {
+    return broken(`is of record ${String(journalSequence)}, and durable is ${model.sequence}`)
+  }
+  if (asOfEpochMs !== (times.get(journalSequence) ?? 0)) {
+    return broken(`is as of ${String(asOfEpochMs)}, and record ${journalSequence} is of ${String(times.get(journalSequence))}`)
+  }
+  const lag = Number(projectorLagMs)
+  const must = lag > 30_000 ? "stale" : lag > 2_000 ? "lagging" : "fresh"
+  if (status !== must) return broken(`is ${lag} ms behind and says that it is ${String(status)}`)
+  const states = degradedState === "rebuilding" ? backfillStatus === "replaying" : (degradedState === "none") === (must === "fresh")
+  return states && dbReplicaLagMs === 0 ? holds : broken(`says ${JSON.stringify(told)}`)
+}
+
+const candlesAsked = ({ query }: Queries.Query): Shown.CandlesAsked => ({
+  timeframe: query.get("timeframe") ?? "1m",
+  series: query.get("series") ?? "index",
+  since: query.get("since") ?? null,
+  limit: Number(query.get("limit") ?? 100)
+})
+
+const named = (model: NaiveVenue, name: string | undefined, family: Queries.Query["family"]): NaiveMarket | undefined =>
+  model.markets.find(({ parameters: { baseAsset, marketId, quoteAsset, settlementAsset } }) =>
+    name === (family === "compat" ? `${baseAsset}/${quoteAsset}:${settlementAsset}` : marketId)
+  )
+
+/** Tuples name no record: they are those of some record, of the latest ones first. */
+const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Query, json: unknown): Verdict => {
+  const asked = candlesAsked(query)
+  const shown = JSON.stringify(json)
+  const at = [model.sequence, ...Shown.changesOfCandles(model, market, asked.series), 0]
+  const isOne = at.some((sequence) => JSON.stringify(Shown.compatCandles(model, market, sequence, asked)) === shown)
+  return isOne ? holds : broken(`are the candles of no record: ${shown}`)
+}
+
+/** A board is what was at its record, and never another. Names are told that no two accounts have. */
+const boardVerdict = ({ boards }: State, model: NaiveVenue, { query }: Queries.Query, json: Json): Verdict => {
+  const { boardVersion, entries, nextCursor, periodEndEpochMs, ...board } = json
+  const { markEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
+  const cursor = Queries.rankOf(query.get("cursor") ?? "")
+  if (typeof throughJournalSequence !== "number" || throughJournalSequence > model.sequence || typeof markEpochMs !== "number") {
+    return broken(`is of record ${String(throughJournalSequence)}, and durable is ${model.sequence}`)
+  }
+  if (windowKind !== (query.get("window") ?? "daily")) return broken(`is of ${String(windowKind)}`)
+  if (cursor !== undefined && boardVersion !== String(cursor.version)) return broken(`is of board ${String(boardVersion)}`)
+  const told = JSON.stringify([markEpochMs, throughJournalSequence, periodEndEpochMs, scoreHistogram])
+  const name = `${String(windowKind)}/${String(boardVersion)}`
+  if ((boards.get(name) ?? told) !== told) return broken(`is board ${name}, which was ${String(boards.get(name))}`)
+  boards.set(name, told)
+  const behindRank = cursor?.rank ?? 0
+  const limit = Number(query.get("limit") ?? 50)
+  const asked = { window: String(windowKind), markEpochMs, sequence: throughJournalSequence, behindRank, limit: limit + 1 }
+  const expected = Shown.leaderboard(model, asked) as Json & { readonly entries: ReadonlyArray<Json> }
+  const handles = (entries as ReadonlyArray<Json>).map((entry) => String(entry["displayHandle"]))
+  if (new Set(handles).size < handles.length || handles.some((handle) => handle === "" || handle.startsWith("acc_"))) {
+    return broken(`names accounts ${handles.join()}`)
+  }
+  const last = expected.entries[limit - 1]?.["rank"]
+  const next = typeof nextCursor === "string" ? Queries.rankOf(nextCursor)?.rank : undefined
+  if (next !== (expected.entries.length > limit ? last : undefined)) return broken(`goes on at ${String(nextCursor)}`)
+  const shown = { ...board, entries: (entries as ReadonlyArray<Json>).map((entry) => without(entry, ["displayHandle"])) }
+  return difference("the board", without(shown, ["markEpochMs", "throughJournalSequence"]), {
+    ...expected,
+    entries: expected.entries.slice(0, limit)
+  })
+}
+
+const verdictOf = (state: State, { answer: { json }, call, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const reading = Queries.read(call.target)
+  if (reading._tag !== "query") return holds
+  const { query } = reading
+  const market = named(model, query.market, query.family)
+  if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json)
+  if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, model, query, json) : broken("is no object")
+  if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
+  if (!isObject(json)) return broken("is no object")
+  const freshness = json["freshness"]
+  const fault = freshnessFault(state, model, freshness)
+  if (fault !== undefined) return fault
+  const sequence = Number((freshness as Json)["journalSequence"])
+  const expected = query.endpoint === "getCandles"
+    ? Shown.candles(model, market!, sequence, candlesAsked(query))
+    : Shown.positionHistory(model, call.account, sequence, {
+      market,
+      status: query.query.get("status") ?? null,
+      behind: Queries.episodeOf(query.query.get("cursor") ?? ""),
+      limit: Number(query.query.get("limit") ?? 50)
+    })
+  return difference(call.target, without(json, ["freshness"]), expected)
+}
+
+export const historiesTellWhatWas: Property<State> = {
+  name: "histories-tell-what-was",
+  invariant: "I9",
+  kind: "safety",
+  initial: () => ({ boards: new Map(), times: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") state.times.set(seen.record.sequence, seen.record.atEpochMs)
+    if (seen._tag !== "Answered" || seen.call.method !== "GET" || seen.answer.status !== 200) return holds
+    const verdict = verdictOf(state, seen)
+    return verdict === undefined ? holds : broken(`${seen.call.target} ${verdict}`)
+  }
+}

@@ -1,0 +1,62 @@
+/** Histories that a venue has kept while it ran, against those that are made from its journal anew: the same rows, to the last one. */
+import { Effect } from "effect"
+import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
+import { Projection } from "../../src/readmodel/Projection.js"
+import * as Tables from "../../src/readmodel/Tables.js"
+import type { Committed } from "../../src/sequencer/Feed.js"
+import { fileOf } from "../world/SimHistories.js"
+
+const environment = "development"
+
+/** Tables with what their rows are ordered by. */
+const tables = [["place", "1"], ["scale", "1"], ["candle", "1, 2, 3, 4"], ["episode", "1"], ["score", "1, 2"], ["flag", "1"]] as const
+
+/** Everything in a database, a line for each row. */
+const rows = (
+  filename: string,
+  fill: (sql: Parameters<typeof Tables.begin>[0]) => Effect.Effect<unknown, unknown>
+): ReadonlyArray<string> =>
+  Effect.runSync(Effect.scoped(Effect.gen(function*() {
+    const sql = yield* openAt(filename)
+    yield* fill(sql)
+    const all: Array<string> = []
+    for (const [table, order] of tables) {
+      for (const row of yield* sql.unsafe(`SELECT * FROM ${table} ORDER BY ${order}`)) all.push(`${table} ${JSON.stringify(row)}`)
+    }
+    return all
+  })))
+
+export class Rebuilding {
+  private readonly projection = new Projection({ candles: [], scales: [], episodes: [], born: 0, scores: [] })
+  /** How far the kept ones are. */
+  readonly sequence: number
+  private readonly kept: ReadonlyArray<string>
+  private rebuilt: ReadonlyArray<string> | undefined
+
+  /** `left`: what a venue left that stopped in good order. */
+  constructor(left: Uint8Array) {
+    this.kept = rows(fileOf(left), () => Effect.void)
+    const [place] = this.kept
+    this.sequence = (JSON.parse(place!.slice("place ".length)) as { readonly sequence: number }).sequence
+  }
+
+  /** A block of the journal with its events, each in its turn from the first on. */
+  take(committed: Committed): void {
+    const { block: { digest, lastSequence, records } } = committed
+    if (lastSequence > this.sequence) return
+    this.projection.apply(committed)
+    if (lastSequence < this.sequence) return
+    const place = { sequence: lastSequence, atEpochMs: records.at(-1)!.atEpochMs, digest: Buffer.from(digest).toString("hex") }
+    this.rebuilt = rows(":memory:",
+      (sql) => Effect.zipRight(Tables.begin(sql, environment), Tables.write(sql, this.projection.take(), place)))
+  }
+
+  /** Where the two differ first; undefined where they are the same. */
+  get fault(): string | undefined {
+    const { kept, rebuilt, sequence } = this
+    if (sequence === 0) return undefined
+    if (rebuilt === undefined) return `the kept ones are as of record ${sequence}, at which no block ends`
+    const at = Array.from({ length: Math.max(kept.length, rebuilt.length) }).findIndex((_, index) => kept[index] !== rebuilt[index])
+    return at < 0 ? undefined : `at record ${sequence} the kept row ${String(kept[at])} is ${String(rebuilt[at])} where it is made anew`
+  }
+}

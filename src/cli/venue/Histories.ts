@@ -1,0 +1,54 @@
+/** `venue histories rebuild`: the histories of a data directory, made anew from its journal while no venue runs on it. */
+import { SingleBar } from "cli-progress"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Capacity } from "../../engine/State.js"
+import { codecVersion } from "../../journal/Block.js"
+import { Disk } from "../../journal/Disk.js"
+import * as Following from "../../journal/Following.js"
+import * as SegmentJournal from "../../journal/SegmentJournal.js"
+import { SnapshotStore } from "../../journal/SnapshotStore.js"
+import { HistoriesDatabase } from "../../readmodel/HistoriesDatabase.js"
+import { rebuild } from "../../readmodel/Rebuild.js"
+import * as Feed from "../../sequencer/Feed.js"
+import { Ended, unreadableCode } from "../Exit.js"
+import * as Format from "../replay/Format.js"
+
+/** Shows how far it is, at a terminal. */
+const withBar = <A, E>(records: number, use: (taken: (sequence: number) => void) => Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  if (!process.stderr.isTTY || records === 0) return use(() => {})
+  return Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const format = "{bar} {percentage}% | {value} of {total} records | {eta_formatted} left"
+      const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true, clearOnComplete: true, fps: 10 })
+      bar.start(records, 0)
+      return bar
+    }),
+    (bar) => use((sequence) => bar.update(sequence)),
+    (bar) => Effect.sync(() => bar.stop())
+  )
+}
+
+const failed = (error: { readonly message: string }): Ended =>
+  new Ended({ code: unreadableCode, text: `the histories cannot be written: ${error.message}` })
+
+/** Makes them anew, and says how far they go. Fails while a venue runs on the directory. */
+export const rebuilt = (capacity: Capacity) =>
+  Effect.scoped(Effect.gen(function*() {
+    yield* (yield* Disk).lock(SegmentJournal.lockPath)
+    const following = yield* Following.open
+    const { journal } = following
+    const last = journal.opened.nextSequence - 1
+    const feed = yield* Feed.beside(following, yield* SnapshotStore, capacity, Duration.millis(1))
+    const first = yield* Stream.runHead(Stream.filter(journal.links(1), ({ codec }) => codec === codecVersion))
+    const standing = last === 0 ? Option.none() : yield* Stream.runHead(feed.standingFrom(last))
+    const environment = Option.match(standing, { onNone: () => "", onSome: ({ engine }) => engine.environment })
+    const firstSequence = Option.match(first, { onNone: () => last + 1, onSome: (link) => link.firstSequence })
+    const database = yield* HistoriesDatabase
+    yield* withBar(last, (taken) => rebuild(database, { feed, first: firstSequence, last, environment }, taken)).pipe(
+      Effect.catchTags({ HistoriesDatabaseUnusable: failed, SqlError: failed })
+    )
+    return [`histories  made anew from ${Format.count(last)} records: ${database.name}`]
+  }))

@@ -1,0 +1,398 @@
+/**
+ * The venue's histories: what has been, projected from the journal into a database of their own, a little behind what is decided.
+ *
+ * A fiber follows the feed and writes what it came to in batches, each with its place in the journal. It takes in so much at a time,
+ * and waits between two batches: the writer never waits for it. A database that cannot be read, is another journal's or another
+ * environment's, or goes on where the journal does not, is set aside and made anew; until that has caught up, nothing of it is served
+ * that would not tell so itself.
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import type * as Chunk from "effect/Chunk"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Committed, Feed, ReadError } from "../sequencer/Feed.js"
+import { type Candle, type Series, seriesNames } from "./Candles.js"
+import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
+import { flagBit } from "../operations/accounts/SetAccountFlags.js"
+import { Projection, venuesOwn } from "./Projection.js"
+import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
+import { type BoardHead, type Entry, rank } from "./Boards.js"
+import * as BoardTables from "./BoardTables.js"
+import type { Episode } from "./Episodes.js"
+import * as Tables from "./Tables.js"
+import type { EpisodesAsked } from "./Tables.js"
+import { type Timeframe, timeframes } from "./Timeframes.js"
+
+/** There is nothing to read from now: it is being opened, or made anew. */
+class Unavailable extends Schema.TaggedError<Unavailable>()("HistoriesUnavailable", {}) {}
+
+/** How far the histories are. */
+export interface Standing {
+  /** The last record that was taken in, and its time. */
+  readonly sequence: number
+  readonly atEpochMs: number
+  /** For how long there has been a durable record that is not taken in; 0 where there is none. */
+  readonly lagMs: number
+  /** Since it was opened it has never had all there was. */
+  readonly isReplaying: boolean
+  /** Likewise, and it began with the journal's first record. */
+  readonly isRebuilding: boolean
+}
+
+/** Which candles: the first `limit` from a time on, or without one the latest. */
+export interface CandlesAsked {
+  readonly series: Series
+  readonly market: number
+  readonly timeframe: Timeframe
+  readonly sinceEpochMs: number | undefined
+  readonly limit: number
+}
+
+/** Which places of a board: those of the latest, or of one that is kept, behind a rank. */
+export interface BoardAsked {
+  readonly window: WindowKind
+  readonly version: number | undefined
+  readonly behindRank: number
+  readonly limit: number
+}
+
+/** Places of a board, which is never changed. */
+export interface BoardPage {
+  readonly head: BoardHead
+  readonly entries: ReadonlyArray<Entry>
+}
+
+/** Something read, and how far the histories were just then. */
+export interface Read<A> {
+  readonly found: A
+  readonly standing: Standing
+}
+
+export class Histories extends Context.Tag("venue/readmodel/Histories")<Histories, {
+  /** Undefined while there is no database to read from. */
+  readonly standing: () => Standing | undefined
+  /** Candles, oldest first; not while they are made anew. */
+  readonly candles: (asked: CandlesAsked) => Effect.Effect<Read<ReadonlyArray<Candle>>, Unavailable>
+  /** Episodes of positions: the open ones first, newest opened first; then newest ended first. Also while they are made anew. */
+  readonly episodes: (asked: EpisodesAsked) => Effect.Effect<Read<ReadonlyArray<Episode>>, Unavailable>
+  /** Places of a board of the leaderboard; undefined where it is not kept, or none was made yet. */
+  readonly board: (asked: BoardAsked) => Effect.Effect<Read<BoardPage | undefined>, Unavailable>
+}>() {}
+
+/** Those of a venue that has none yet. */
+export const none: Histories["Type"] = {
+  standing: () => undefined,
+  candles: () => Effect.fail(new Unavailable()),
+  episodes: () => Effect.fail(new Unavailable()),
+  board: () => Effect.fail(new Unavailable())
+}
+
+/** How it goes about it. */
+export interface Options {
+  /** Records of a batch, but for the last block of it; and rows that are over at which one is written early. */
+  readonly batchRecords: number
+  readonly batchRows: number
+  /** Between two batches: near the end of the journal, and behind it. */
+  readonly pauseMs: number
+  readonly pauseBehindMs: number
+  /** Before it is tried again, after the disk or the database has failed. */
+  readonly retryMs: number
+  /** Between two boards of the leaderboard. */
+  readonly rollupMs: number
+}
+
+export const defaultOptions: Options = {
+  batchRecords: 512,
+  batchRows: 4_096,
+  pauseMs: 250,
+  pauseBehindMs: 5,
+  retryMs: 5_000,
+  rollupMs: 60_000
+}
+
+/** What histories are made from, and where they are kept. */
+export interface Parts {
+  readonly database: Context.Tag.Service<typeof HistoriesDatabase>
+  readonly feed: Feed["Type"]
+  readonly durableSequence: () => number
+  /** The digest of the durable block that ends with a record, hex; undefined where none does. */
+  readonly digestAt: (sequence: number) => Effect.Effect<string | undefined, ReadError>
+  /** The first record that this version can run again: what another version wrote in another format is told by none. */
+  readonly firstSequence: Effect.Effect<number, ReadError>
+  readonly environment: string
+}
+
+/** An opened database, and how far it is. */
+interface Opened {
+  readonly sql: SqlClient.SqlClient
+  place: Tables.Place
+  /** The time of the first durable record that is not taken in, as far as is known; undefined where there is none. */
+  behindSinceEpochMs: number | undefined
+  isReplaying: boolean
+  readonly isRebuilding: boolean
+}
+
+/** The database is another's: it cannot be gone on with. */
+class Foreign extends Schema.TaggedError<Foreign>()("HistoriesForeign", { reason: Schema.String }) {
+  override get message() {
+    return this.reason
+  }
+}
+
+type Failure = SqlError | DatabaseUnusable | Foreign | ReadError
+
+type Pull = Effect.Effect<Chunk.Chunk<Committed>, ReadError>
+
+/** Whether a failure says that the file itself is no good, rather than that it could not be had just then. */
+const isDamage = (failure: Failure): boolean => {
+  if (failure._tag === "HistoriesForeign") return true
+  if (failure._tag === "HistoriesDatabaseUnusable") return /not a database|malformed|corrupt/i.test(failure.reason)
+  if (failure._tag !== "SqlError") return false
+  const { cause } = failure
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
+  // The statements are the program's own: where one means nothing, the tables are not what they were made as.
+  return code === "SQLITE_ERROR" || code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
+}
+
+class Follower {
+  private opened: Opened | undefined
+  /** What a read found wrong with the database, for the fiber that has it open. */
+  private damage: SqlError | undefined
+  /** Whether the last boards were made. */
+  private rolled = false
+
+  /** `turn`: taken for each batch and each read, so that a read is of one place in the journal. */
+  constructor(
+    private readonly parts: Parts,
+    private readonly options: Options,
+    private readonly clock: Clock.Clock,
+    private readonly turn: Effect.Semaphore
+  ) {}
+
+  readonly standing = (): Standing | undefined => this.opened === undefined ? undefined : this.standingOf(this.opened)
+
+  readonly candles: Histories["Type"]["candles"] = ({ limit, market, series, sinceEpochMs, timeframe }) =>
+    this.read("complete", (sql) =>
+      Tables.candles(sql, {
+        series: seriesNames.indexOf(series),
+        market,
+        timeframe: timeframes.indexOf(timeframe),
+        sinceEpochMs,
+        limit
+      }))
+
+  readonly episodes: Histories["Type"]["episodes"] = (asked) => this.read("any", (sql) => Tables.episodes(sql, asked))
+
+  readonly board: Histories["Type"]["board"] = ({ behindRank, limit, version, window }) =>
+    this.read("any", (sql) =>
+      Effect.flatMap(BoardTables.boardHead(sql, window, version), (head) =>
+        head === undefined
+          ? Effect.succeed(undefined)
+          : Effect.map(BoardTables.entriesBehind(sql, head, behindRank, limit), (entries) => ({ head, entries }))))
+
+  /** Makes a board of every window, and goes on doing so. */
+  get rollUps(): Effect.Effect<never> {
+    return Effect.forever(
+      Effect.zipRight(
+        Effect.forEach(windowKinds, (window) => this.rollUp(window), { discard: true }),
+        Effect.suspend(() => this.rolled ? Effect.sleep(this.options.rollupMs) : pause(this.options.pauseMs))
+      )
+    )
+  }
+
+  /** Makes a board of what is stored, unless that is still being made anew. What fails is met by whoever writes, too. */
+  private rollUp(window: WindowKind): Effect.Effect<void> {
+    return this.turn.withPermits(1)(Effect.suspend(() => {
+      const { opened } = this
+      this.rolled = opened !== undefined && !this.standingOf(opened).isReplaying
+      if (opened === undefined || !this.rolled) return Effect.void
+      return Effect.catchAll(this.makeBoard(opened, window), (error) =>
+        Effect.sync(() => {
+          this.rolled = false
+          this.damage = error
+        }))
+    }))
+  }
+
+  private makeBoard({ place, sql }: Opened, window: WindowKind): Effect.Effect<void, SqlError> {
+    return Effect.gen(this, function*() {
+      const { clock, parts: { environment } } = this
+      const markEpochMs = clock.unsafeCurrentTimeMillis()
+      const { fromEpochMs, toEpochMs } = periodOf(window, markEpochMs)
+      // Bots rank where money is for testing.
+      const without = venuesOwn | flagBit("load_harness") | (ranksBots(environment) ? 0 : flagBit("bot"))
+      const sums = yield* BoardTables.scoresOf(sql, window, fromEpochMs, without)
+      const bots = yield* BoardTables.flagged(sql, flagBit("bot"))
+      const { entries, histogram } = rank(sums, (account) => bots.has(account))
+      const last = yield* BoardTables.boardHead(sql, window, undefined)
+      const head: BoardHead = {
+        window,
+        // Greater than any of this database, and of one that was lost.
+        version: Math.max((last?.version ?? 0) + 1, Math.floor(markEpochMs / 1_000)),
+        markEpochMs,
+        throughSequence: place.sequence,
+        periodStartEpochMs: fromEpochMs,
+        periodEndEpochMs: toEpochMs,
+        histogram
+      }
+      yield* Effect.uninterruptible(BoardTables.keepBoard(sql, head, entries))
+    })
+  }
+
+  /** Reads, and says as of when; `complete`: not while what is read is made anew. */
+  private read<A>(
+    what: "complete" | "any",
+    from: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>
+  ): Effect.Effect<Read<A>, Unavailable> {
+    return this.turn.withPermits(1)(Effect.suspend(() => {
+      const { opened } = this
+      if (opened === undefined) return Effect.fail(new Unavailable())
+      const standing = this.standingOf(opened)
+      if (what === "complete" && standing.isRebuilding) return Effect.fail(new Unavailable())
+      return Effect.mapBoth(from(opened.sql), {
+        onSuccess: (found) => ({ found, standing }),
+        onFailure: (error) => {
+          this.damage = error
+          return new Unavailable()
+        }
+      })
+    }))
+  }
+
+  private standingOf({ behindSinceEpochMs, isRebuilding, isReplaying, place }: Opened): Standing {
+    const isBehind = this.parts.durableSequence() > place.sequence
+    const sinceEpochMs = behindSinceEpochMs ?? this.clock.unsafeCurrentTimeMillis()
+    return {
+      sequence: place.sequence,
+      atEpochMs: place.atEpochMs,
+      lagMs: isBehind ? Math.max(0, this.clock.unsafeCurrentTimeMillis() - sinceEpochMs) : 0,
+      isReplaying: isReplaying && isBehind,
+      isRebuilding: isRebuilding && isReplaying && isBehind
+    }
+  }
+
+  /** Follows for as long as the venue lives: whatever fails is tried again. */
+  get run(): Effect.Effect<never> {
+    return Effect.forever(Effect.catchAll(Effect.scoped(this.follow), (failure) => this.failed(failure)))
+  }
+
+  private failed(failure: Failure): Effect.Effect<void> {
+    const { options: { pauseMs, retryMs }, parts: { database } } = this
+    const again = Effect.sleep(retryMs)
+    if (!isDamage(failure)) {
+      return Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${failure.message}`), again)
+    }
+    return Effect.logWarning(`${database.name} is set aside and made anew from the journal: ${failure.message}`).pipe(
+      Effect.zipRight(database.setAside),
+      Effect.zipRight(failure._tag === "HistoriesForeign" ? pause(pauseMs) : again),
+      Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
+    )
+  }
+
+  /** Opens the database and takes in what it has not; it never ends by itself. */
+  private get follow(): Effect.Effect<never, Failure, Scope.Scope> {
+    return Effect.gen(this, function*() {
+      const { options: { pauseBehindMs, pauseMs }, parts: { database, environment, feed } } = this
+      const sql = yield* database.open
+      const place = yield* Tables.begin(sql, environment)
+      const foreign = typeof place === "string" ? place : yield* this.denied(place)
+      if (typeof place === "string" || foreign !== undefined) return yield* new Foreign({ reason: `it is ${foreign}` })
+      const projection = new Projection({
+        candles: yield* Tables.latestCandles(sql),
+        scales: yield* Tables.scales(sql),
+        episodes: yield* Tables.openEpisodes(sql),
+        born: place.born,
+        scores: yield* BoardTables.scores(sql)
+      })
+      const opened: Opened = { sql, place, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.sequence === 0 }
+      yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
+      this.damage = undefined
+      this.opened = opened
+      this.noteEnd(opened)
+      const pull: Pull = Effect.catchAll(
+        yield* Stream.toPull(feed.from(place.sequence === 0 ? yield* this.parts.firstSequence : place.sequence + 1)),
+        (ended) => Option.isNone(ended) ? Effect.dieMessage("the feed ended") : Effect.fail(ended.value)
+      )
+      for (;;) {
+        yield* this.batch(opened, projection, pull)
+        yield* pause(opened.isReplaying ? pauseBehindMs : pauseMs)
+        yield* this.undamaged
+      }
+    })
+  }
+
+  /** Fails with what a read has found. */
+  private get undamaged(): Effect.Effect<void, SqlError> {
+    return Effect.suspend(() => this.damage === undefined ? Effect.void : Effect.fail(this.damage))
+  }
+
+  /** Takes in what is there, up to the length of a batch, and writes it. */
+  private batch(
+    opened: Opened,
+    projection: Projection,
+    pull: Pull
+  ): Effect.Effect<void, Failure> {
+    return Effect.gen(this, function*() {
+      const { options: { batchRecords, batchRows }, parts } = this
+      const first = opened.place.sequence
+      let { place } = opened
+      do {
+        for (const committed of yield* pull) {
+          const { block } = committed
+          opened.behindSinceEpochMs ??= block.records[0]!.atEpochMs
+          projection.apply(committed)
+          place = {
+            sequence: block.lastSequence,
+            atEpochMs: block.records.at(-1)!.atEpochMs,
+            digest: hex(block.digest)
+          }
+        }
+      } while (place.sequence < parts.durableSequence() && place.sequence - first < batchRecords && projection.waiting < batchRows)
+      const noted = Effect.sync(() => {
+        opened.place = place
+        this.noteEnd(opened)
+      })
+      yield* Effect.uninterruptible(this.turn.withPermits(1)(Effect.zipRight(Tables.write(opened.sql, projection.take(), place), noted)))
+    })
+  }
+
+  /** Notes whether all that is durable was taken in, and since when not. */
+  private noteEnd(opened: Opened): void {
+    const { place } = opened
+    const isBehind = place.sequence < this.parts.durableSequence()
+    if (!isBehind) opened.isReplaying = false
+    // What comes next is no older than what came last.
+    opened.behindSinceEpochMs = isBehind && place.sequence > 0 ? place.atEpochMs : undefined
+  }
+
+  /** Why a place is none in this journal; undefined where it is one. */
+  private denied({ digest, sequence }: Tables.Place): Effect.Effect<string | undefined, ReadError> {
+    if (sequence === 0) return Effect.succeed(undefined)
+    if (sequence > this.parts.durableSequence()) return Effect.succeed("ahead of the journal")
+    return Effect.map(this.parts.digestAt(sequence), (found) => found === digest ? undefined : "another journal's")
+  }
+}
+
+/** Whether bots rank beside people. */
+const ranksBots = (environment: string): boolean => environment === "development" || environment === "testnet"
+
+/** Lets others work; so long at least. */
+const pause = (millis: number): Effect.Effect<void> => millis === 0 ? Effect.yieldNow() : Effect.sleep(millis)
+
+const hex = (digest: Uint8Array): string => Buffer.from(digest).toString("hex")
+
+/** Follows the feed with the scope that this is made in. */
+export const make = (parts: Parts, options: Options = defaultOptions): Effect.Effect<Histories["Type"], never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const follower = new Follower(parts, options, yield* Effect.clock, yield* Effect.makeSemaphore(1))
+    yield* Effect.forkScoped(follower.run)
+    yield* Effect.forkScoped(follower.rollUps)
+    const { board, candles, episodes, standing } = follower
+    return { board, candles, episodes, standing }
+  })

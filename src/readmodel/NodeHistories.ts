@@ -1,0 +1,37 @@
+/** The histories' database as a file of the data directory. What is set aside stays beside it until the next time. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { DatabaseUnusable, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
+
+/** The file's name in the data directory. */
+const fileName = "histories.db"
+
+/** What SQLite keeps beside a database. */
+const companions = ["", "-wal", "-shm"]
+
+const unusable = (cause: unknown): DatabaseUnusable =>
+  new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })
+
+export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase> => {
+  const file = path.join(dataDir, fileName)
+  return Layer.succeed(HistoriesDatabase, {
+    name: file,
+    open: Effect.zipRight(
+      Effect.try({ try: () => fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 }), catch: unusable }),
+      openAt(file)
+    ),
+    setAside: Effect.try({
+      try: () => {
+        for (const companion of companions) {
+          const from = `${file}${companion}`
+          const to = `${file}.set-aside${companion}`
+          if (fs.existsSync(from)) fs.renameSync(from, to)
+          else fs.rmSync(to, { force: true })
+        }
+      },
+      catch: unusable
+    })
+  })
+}

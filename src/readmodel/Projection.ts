@@ -1,0 +1,152 @@
+/**
+ * What histories make of committed blocks: the events of each record in their order, with the record's own time. It holds only what
+ * changes further; what has come to its end is handed over with the next batch.
+ */
+import { assert } from "../domain/Assert.js"
+import * as Ids from "../domain/Ids.js"
+import { Event } from "../engine/EventLog.js"
+import type { Committed } from "../sequencer/Feed.js"
+import { Candles, type CandleRow } from "./Candles.js"
+import { Causes } from "./Causes.js"
+import { type Episode, Episodes } from "./Episodes.js"
+import { type ScoreRow, Scores } from "./Scores.js"
+import type { Batch, Scale } from "./Tables.js"
+
+/** A flag beside those that operators set: the account is the venue's own. */
+export const venuesOwn = 1 << 20
+
+/** What is kept of what was taken in so far, for going on from there. */
+export interface Kept {
+  readonly candles: ReadonlyArray<CandleRow>
+  readonly scales: ReadonlyArray<Scale>
+  /** Those that are open, and how many there have ever been. */
+  readonly episodes: ReadonlyArray<Episode>
+  readonly born: number
+  readonly scores: ReadonlyArray<ScoreRow>
+}
+
+/** A record whose events are taken in. */
+interface Deciding {
+  readonly sequence: number
+  readonly atEpochMs: number
+}
+
+export class Projection {
+  private readonly candles: Candles
+  private readonly episodes: Episodes
+  private readonly scores: Scores
+  private flags = new Map<number, number>()
+  private readonly causes = new Causes()
+  private readonly scales: Map<number, Scale>
+  private rescaled = new Map<number, Scale>()
+
+  constructor(kept: Kept) {
+    this.candles = new Candles(kept.candles)
+    this.episodes = new Episodes(kept.episodes, kept.born)
+    this.scores = new Scores(kept.scores)
+    this.scales = new Map(kept.scales.map((scale) => [scale.market, scale]))
+  }
+
+  /** Takes a block in. */
+  apply({ block: { records }, events: words }: Committed): void {
+    let at = 0
+    for (const record of records) {
+      const { atEpochMs, command } = record
+      this.causes.begin()
+      for (let code = 0; code !== Event.RecordDecided;) {
+        assert(at < words.length, "every record ends what it decided")
+        code = words[at]!
+        const fields = at + 2
+        at = fields + words[at + 1]!
+        switch (code) {
+          case Event.Traded:
+            this.candles.add("trade", words[fields]!, words[fields + 1]!, words[fields + 2]!, atEpochMs)
+            break
+          case Event.IndexPriceSet:
+            this.candles.add("index", words[fields]!, words[fields + 1]!, 0, atEpochMs)
+            break
+          case Event.MarketPut:
+            if (command.kind === "PutMarket") this.putMarket(words[fields]!, command.parameters)
+            break
+          case Event.AccountFlagged:
+            this.flags.set(words[fields]!, words[fields + 1]!)
+            break
+          case Event.AccountOpened:
+            if (words[fields + 1] === Ids.insuranceFundBorn) this.flags.set(words[fields]!, venuesOwn)
+            break
+          default:
+            break
+        }
+        this.takePosition(code, words, fields, record)
+      }
+    }
+  }
+
+  /** Rows that wait to be stored, whatever else has changed: the most of them that a batch is made for is the caller's. */
+  get waiting(): number {
+    return this.candles.waiting + this.episodes.waiting + this.scores.waiting
+  }
+
+  /** All that has changed since this was last asked. */
+  take(): Batch {
+    const rescaled = [...this.rescaled.values()]
+    this.rescaled = new Map()
+    const flags = [...this.flags]
+    this.flags = new Map()
+    const { candles, episodes, scores } = this
+    return { rescaled, candles: candles.take(), episodes: episodes.take(), born: episodes.born, scores: scores.take(), flags }
+  }
+
+  /** Takes an event in as far as it is about positions: what was said of a change comes before it. */
+  private takePosition(code: number, words: Float64Array, at: number, { atEpochMs, sequence }: Deciding): void {
+    const { causes, episodes, scores } = this
+    const word = (field: number): number => words[at + field]!
+    switch (code) {
+      case Event.LiquidationOrdered:
+        return causes.sends(word(2), "liquidation")
+      case Event.TriggerFired:
+        return causes.sends(word(4), word(3) === 0 ? "take_profit" : "stop_loss")
+      case Event.Traded:
+        scores.add(word(5), atEpochMs, { fillCount: 1, feesPaidAtoms: BigInt(word(8)) })
+        scores.add(word(6), atEpochMs, { fillCount: 1, feesPaidAtoms: BigInt(word(9)) })
+        return causes.traded(word(4), word(5), word(8), word(9))
+      case Event.TakenOver:
+        return causes.takenOver(word(0))
+      case Event.Deleveraged:
+        return causes.deleveraged(word(0))
+      case Event.Settled:
+        return causes.settled()
+      case Event.LiquidationFeePaid:
+        return scores.add(word(0), atEpochMs, { feesPaidAtoms: BigInt(word(2)) })
+      case Event.FundingPaid:
+        scores.add(word(0), atEpochMs, { fundingPaidAtoms: BigInt(word(2)) })
+        return episodes.pay(word(0), word(1), word(2), sequence)
+      case Event.PositionChanged: {
+        const account = word(0)
+        const changed = {
+          account,
+          market: word(1),
+          quantityAtoms: word(2),
+          entryNotionalAtoms: word(3),
+          realizedPnlAtoms: word(4),
+          feesPaidAtoms: word(5)
+        }
+        const cause = { sequence, atEpochMs, feeAtoms: causes.feeOf(account), reason: causes.reasonOf(account) }
+        const { closedNotionalAtoms, realizedPnlAtoms } = episodes.change(changed, cause)
+        if (closedNotionalAtoms > 0n) scores.add(account, atEpochMs, { realizedPnlAtoms: BigInt(realizedPnlAtoms), closedNotionalAtoms })
+        return
+      }
+      default:
+    }
+  }
+
+  /** A market's decimals may change while it is a draft: prices before that are in other atoms. */
+  private putMarket(market: number, { priceScale, quantityScale }: Omit<Scale, "market">): void {
+    const known = this.scales.get(market)
+    if (known?.priceScale === priceScale && known.quantityScale === quantityScale) return
+    if (known !== undefined) this.candles.forget(market)
+    const scale = { market, priceScale, quantityScale }
+    this.scales.set(market, scale)
+    this.rescaled.set(market, scale)
+  }
+}

@@ -1,0 +1,331 @@
+/**
+ * The tables of the histories, and how they are written: all rows of a batch and the place in the journal that they come from in
+ * one transaction, so that rows and place are never of different times.
+ *
+ * A row's whole numbers are safe integers, as the engine's are. Sums that may grow beyond those are kept as decimal text.
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as BoardTables from "./BoardTables.js"
+import type { CandleRow } from "./Candles.js"
+import { closeReasons, type Episode } from "./Episodes.js"
+import type { ScoreRow } from "./Scores.js"
+import { inOne, put, run } from "./Sql.js"
+
+/** The version of the tables below: a database of another one is set aside. */
+const schemaVersion = 1
+
+/** Where in the journal the rows come from. */
+export interface Place {
+  /** The last record that was taken in, 0 for none; and its time. */
+  readonly sequence: number
+  readonly atEpochMs: number
+  /** The digest of its block, hex; empty for none. */
+  readonly digest: string
+}
+
+/** A place with what is counted on from there. */
+export interface Begun extends Place {
+  /** Episodes that the venue has ever had. */
+  readonly born: number
+}
+
+const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", born: 0 }
+
+/** Where an open episode stands among those that have ended: before all of them. */
+const openRank = Number.MAX_SAFE_INTEGER
+
+const liquidation = closeReasons.indexOf("liquidation")
+
+const statements: ReadonlyArray<string> = [
+  `CREATE TABLE place (
+    id INTEGER PRIMARY KEY CHECK (id = 1), environment TEXT NOT NULL,
+    sequence INTEGER NOT NULL, at_epoch_ms INTEGER NOT NULL, digest TEXT NOT NULL, born INTEGER NOT NULL
+  ) STRICT`,
+  `CREATE TABLE candle (
+    series INTEGER NOT NULL, market INTEGER NOT NULL, timeframe INTEGER NOT NULL, open_time INTEGER NOT NULL,
+    open INTEGER NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL, close INTEGER NOT NULL, volume TEXT NOT NULL,
+    PRIMARY KEY (series, market, timeframe, open_time)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE scale (
+    market INTEGER PRIMARY KEY, price_scale INTEGER NOT NULL, quantity_scale INTEGER NOT NULL
+  ) STRICT`,
+  `CREATE TABLE episode (
+    born INTEGER PRIMARY KEY, account INTEGER NOT NULL, market INTEGER NOT NULL, is_long INTEGER NOT NULL,
+    opened_at INTEGER NOT NULL, close_rank INTEGER NOT NULL, closed_at INTEGER, close_reason INTEGER,
+    max_quantity INTEGER NOT NULL, quantity INTEGER NOT NULL, held_notional INTEGER NOT NULL,
+    entry_quantity TEXT NOT NULL, entry_notional TEXT NOT NULL, exit_quantity TEXT NOT NULL, exit_notional TEXT NOT NULL,
+    realized_pnl INTEGER NOT NULL, fees_paid INTEGER NOT NULL, funding_paid INTEGER NOT NULL, last_sequence INTEGER NOT NULL
+  ) STRICT`,
+  "CREATE INDEX episode_of_account ON episode (account, close_rank, opened_at, born)",
+  "CREATE INDEX episode_of_market ON episode (account, market, close_rank, opened_at, born)",
+  `CREATE INDEX episode_liquidated ON episode (account, close_rank, opened_at, born) WHERE close_reason = ${liquidation}`,
+  `CREATE INDEX episode_open ON episode (born) WHERE close_rank = ${openRank}`,
+  ...BoardTables.statements,
+  `PRAGMA user_version = ${schemaVersion}`
+]
+
+/** Why a database is not the one that is wanted; undefined if it is. */
+export type Foreign = "another version's" | "another environment's"
+
+/** How far the database is; why it is none of this venue's; or nowhere in one that was made by this. */
+export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<Begun | Foreign, SqlError> =>
+  Effect.gen(function*() {
+    // The journal is the truth: what a power failure takes from here is read again.
+    yield* run(sql, "PRAGMA synchronous = NORMAL")
+    const [version] = yield* run<{ readonly user_version: number }>(sql, "PRAGMA user_version")
+    const [objects] = yield* run<{ readonly count: number }>(sql, "SELECT count(*) AS count FROM sqlite_schema")
+    if (version?.user_version === 0 && objects?.count === 0) {
+      yield* inOne(
+        sql,
+        Effect.zipRight(
+          Effect.forEach(statements, (statement) => run(sql, statement), { discard: true }),
+          run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '', 0)", [environment])
+        )
+      )
+      return nowhere
+    }
+    if (version?.user_version !== schemaVersion) return "another version's"
+    const [place] = yield* run<{
+      readonly environment: string
+      readonly sequence: number
+      readonly at_epoch_ms: number
+      readonly digest: string
+      readonly born: number
+    }>(sql, "SELECT * FROM place")
+    if (place === undefined) return "another version's"
+    if (place.environment !== environment) return "another environment's"
+    return { sequence: place.sequence, atEpochMs: place.at_epoch_ms, digest: place.digest, born: place.born }
+  })
+
+/** A market's decimals. */
+export interface Scale {
+  readonly market: number
+  readonly priceScale: number
+  readonly quantityScale: number
+}
+
+/** What has changed since the last batch. */
+export interface Batch {
+  /** Markets whose candles are counted in other atoms from now on: those before are dropped. */
+  readonly rescaled: ReadonlyArray<Scale>
+  readonly candles: ReadonlyArray<CandleRow>
+  readonly episodes: ReadonlyArray<Episode>
+  readonly scores: ReadonlyArray<ScoreRow>
+  /** Flags of accounts that have changed. */
+  readonly flags: ReadonlyArray<readonly [account: number, flags: number]>
+  /** Episodes that the venue has ever had. */
+  readonly born: number
+}
+
+const candleColumns = (
+  { closeAtoms, highAtoms, lowAtoms, market, openAtoms, openTimeEpochMs, series, timeframe, volumeAtoms }: CandleRow
+): ReadonlyArray<string | number> => [
+  series,
+  market,
+  timeframe,
+  openTimeEpochMs,
+  openAtoms,
+  highAtoms,
+  lowAtoms,
+  closeAtoms,
+  String(volumeAtoms)
+]
+
+const episodeColumns = (episode: Episode): ReadonlyArray<string | number | null> => [
+  episode.born,
+  episode.account,
+  episode.market,
+  episode.isLong ? 1 : 0,
+  episode.openedAtEpochMs,
+  episode.close?.sequence ?? openRank,
+  episode.close?.atEpochMs ?? null,
+  episode.close === undefined ? null : closeReasons.indexOf(episode.close.reason),
+  episode.maxQuantityAtoms,
+  episode.quantityAtoms,
+  episode.heldNotionalAtoms,
+  String(episode.entryQuantityAtoms),
+  String(episode.entryNotionalAtoms),
+  String(episode.exitQuantityAtoms),
+  String(episode.exitNotionalAtoms),
+  episode.realizedPnlAtoms,
+  episode.feesPaidAtoms,
+  episode.fundingPaidAtoms,
+  episode.lastSequence
+]
+
+/** Writes a batch, and how far it goes. */
+export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Effect.Effect<void, SqlError> =>
+  inOne(
+    sql,
+    Effect.gen(function*() {
+      for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
+      yield* put(sql, "scale", 3, batch.rescaled.map(({ market, priceScale, quantityScale }) => [market, priceScale, quantityScale]))
+      yield* put(sql, "candle", 9, batch.candles.map(candleColumns))
+      yield* put(sql, "episode", 19, batch.episodes.map(episodeColumns))
+      yield* BoardTables.write(sql, batch.scores, batch.flags)
+      const { atEpochMs, digest, sequence } = place
+      yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?, born = ?", [sequence, atEpochMs, digest, batch.born])
+    })
+  )
+
+interface StoredCandle {
+  readonly series: number
+  readonly market: number
+  readonly timeframe: number
+  readonly open_time: number
+  readonly open: number
+  readonly high: number
+  readonly low: number
+  readonly close: number
+  readonly volume: string
+}
+
+const candleOf = (row: StoredCandle): CandleRow => ({
+  series: row.series,
+  market: row.market,
+  timeframe: row.timeframe,
+  openTimeEpochMs: row.open_time,
+  openAtoms: row.open,
+  highAtoms: row.high,
+  lowAtoms: row.low,
+  closeAtoms: row.close,
+  volumeAtoms: BigInt(row.volume)
+})
+
+/** The latest candle of every series, market and timeframe. */
+export const latestCandles = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CandleRow>, SqlError> =>
+  Effect.map(
+    run<StoredCandle>(
+      sql,
+      `SELECT candle.* FROM candle JOIN (
+        SELECT series, market, timeframe, max(open_time) AS open_time FROM candle GROUP BY series, market, timeframe
+      ) USING (series, market, timeframe, open_time)`
+    ),
+    (found) => found.map(candleOf)
+  )
+
+/** Every market's decimals, as they were put last. */
+export const scales = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Scale>, SqlError> =>
+  Effect.map(
+    run<{ readonly market: number; readonly price_scale: number; readonly quantity_scale: number }>(sql, "SELECT * FROM scale"),
+    (found) => found.map((row) => ({ market: row.market, priceScale: row.price_scale, quantityScale: row.quantity_scale }))
+  )
+
+/** Which candles: places of series and timeframe in their lists; the first from a time on, or without one the latest. */
+export interface CandlesAsked {
+  readonly series: number
+  readonly market: number
+  readonly timeframe: number
+  readonly sinceEpochMs: number | undefined
+  readonly limit: number
+}
+
+/** Candles, oldest first. */
+export const candles = (
+  sql: SqlClient.SqlClient,
+  { limit, market, series, sinceEpochMs, timeframe }: CandlesAsked
+): Effect.Effect<ReadonlyArray<CandleRow>, SqlError> => {
+  const which = "SELECT * FROM candle WHERE series = ? AND market = ? AND timeframe = ?"
+  const found = sinceEpochMs === undefined
+    ? run<StoredCandle>(sql, `${which} ORDER BY open_time DESC LIMIT ?`, [series, market, timeframe, limit])
+    : run<StoredCandle>(sql, `${which} AND open_time >= ? ORDER BY open_time LIMIT ?`, [series, market, timeframe, sinceEpochMs, limit])
+  return Effect.map(found, (all) => {
+    const rows = all.map(candleOf)
+    return sinceEpochMs === undefined ? rows.reverse() : rows
+  })
+}
+
+interface StoredEpisode {
+  readonly born: number
+  readonly account: number
+  readonly market: number
+  readonly is_long: number
+  readonly opened_at: number
+  readonly close_rank: number
+  readonly closed_at: number | null
+  readonly close_reason: number | null
+  readonly max_quantity: number
+  readonly quantity: number
+  readonly held_notional: number
+  readonly entry_quantity: string
+  readonly entry_notional: string
+  readonly exit_quantity: string
+  readonly exit_notional: string
+  readonly realized_pnl: number
+  readonly fees_paid: number
+  readonly funding_paid: number
+  readonly last_sequence: number
+}
+
+const episodeOf = (row: StoredEpisode): Episode => ({
+  born: row.born,
+  account: row.account,
+  market: row.market,
+  isLong: row.is_long === 1,
+  openedAtEpochMs: row.opened_at,
+  close: row.closed_at === null || row.close_reason === null
+    ? undefined
+    : { sequence: row.close_rank, atEpochMs: row.closed_at, reason: closeReasons[row.close_reason]! },
+  maxQuantityAtoms: row.max_quantity,
+  quantityAtoms: row.quantity,
+  heldNotionalAtoms: row.held_notional,
+  entryQuantityAtoms: BigInt(row.entry_quantity),
+  entryNotionalAtoms: BigInt(row.entry_notional),
+  exitQuantityAtoms: BigInt(row.exit_quantity),
+  exitNotionalAtoms: BigInt(row.exit_notional),
+  realizedPnlAtoms: row.realized_pnl,
+  feesPaidAtoms: row.fees_paid,
+  fundingPaidAtoms: row.funding_paid,
+  lastSequence: row.last_sequence
+})
+
+/** Every open episode of the venue. */
+export const openEpisodes = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Episode>, SqlError> =>
+  Effect.map(run<StoredEpisode>(sql, `SELECT * FROM episode WHERE close_rank = ${openRank}`), (found) => found.map(episodeOf))
+
+/** How episodes are narrowed to by what has become of them. */
+export const episodeStatuses = ["open", "closed", "liquidated"] as const
+export type EpisodeStatus = (typeof episodeStatuses)[number]
+
+/** A place in the order of an account's episodes: behind it come those that are older. */
+export interface EpisodePlace {
+  /** Undefined of an open one. */
+  readonly closeSequence: number | undefined
+  readonly openedAtEpochMs: number
+  readonly born: number
+}
+
+/** Which episodes: those of an account, in one market and of one status if these are given. */
+export interface EpisodesAsked {
+  readonly account: number
+  readonly market: number | undefined
+  readonly status: EpisodeStatus | undefined
+  readonly after: EpisodePlace | undefined
+  readonly limit: number
+}
+
+const ofStatus: Readonly<Record<EpisodeStatus, string>> = {
+  open: `AND close_rank = ${openRank}`,
+  closed: `AND close_rank < ${openRank} AND close_reason <> ${liquidation}`,
+  liquidated: `AND close_reason = ${liquidation}`
+}
+
+/** Episodes: the open ones first, newest opened first; then newest ended first, of one record newest opened first. */
+export const episodes = (
+  sql: SqlClient.SqlClient,
+  { account, after, limit, market, status }: EpisodesAsked
+): Effect.Effect<ReadonlyArray<Episode>, SqlError> => {
+  const place = after === undefined ? [] : [after.closeSequence ?? openRank, after.openedAtEpochMs, after.born]
+  return Effect.map(
+    run<StoredEpisode>(
+      sql,
+      `SELECT * FROM episode WHERE account = ? ${market === undefined ? "" : "AND market = ?"}
+        ${status === undefined ? "" : ofStatus[status]} ${after === undefined ? "" : "AND (close_rank, opened_at, born) < (?, ?, ?)"}
+        ORDER BY close_rank DESC, opened_at DESC, born DESC LIMIT ?`,
+      [account, ...(market === undefined ? [] : [market]), ...place, limit]
+    ),
+    (found) => found.map(episodeOf)
+  )
+}

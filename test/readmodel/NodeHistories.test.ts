@@ -1,0 +1,72 @@
+/** The histories' file: gone on with by the next process, and made anew from the journal where it is not what it should be. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
+import { Exit } from "effect"
+import { expect, onTestFinished, test } from "vitest"
+import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
+import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
+import { VenueOver } from "../edge/VenueOver.js"
+
+const asked = "/v1/markets/BTC-USDC-PERP/candles?timeframe=5m"
+
+/** What may be wrong with the file, and what is said of it. */
+const wrongs: ReadonlyArray<readonly [what: string, spoil: (file: string) => void, said: RegExp | undefined]> = [
+  ["nothing", () => {}, undefined],
+  ["it is gone", (file) => fs.rmSync(file), undefined],
+  ["it is no database", (file) => fs.writeFileSync(file, "what lies about ".repeat(512)), /not a database/],
+  ["it is of another environment", (file) => change(file, "UPDATE place SET environment = 'staging'"), /another environment's/],
+  ["it is of another journal", (file) => change(file, "UPDATE place SET digest = 'ab'"), /another journal's/],
+  ["it is ahead of the journal", (file) => change(file, "UPDATE place SET sequence = 1000000"), /ahead of the journal/],
+  ["it is of another version", (file) => change(file, "PRAGMA user_version = 99"), /another version's/],
+  ["a table is gone", (file) => change(file, "DROP TABLE place"), /set aside/]
+]
+
+const change = (file: string, statement: string): void => {
+  const database = new SqliteDatabase(file)
+  database.exec(statement)
+  database.close()
+}
+
+test("a file is gone on with, or set aside and made anew: the answers are the same", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  const file = path.join(directory, "histories.db")
+  const disk = memoryDisk()
+  const start = async (nowMs: number) => {
+    const logged: Array<string> = []
+    const venue = new VenueOver(disk.layer, { histories: { retryMs: 100 } }, nowMs, WorkloadIdentity.layerNone, {
+      histories: NodeHistories.layer(directory),
+      logged: (line) => logged.push(line)
+    })
+    expect(Exit.isSuccess(await venue.started)).toBe(true)
+    return { venue, logged }
+  }
+  const first = await start(1_767_225_600_000)
+  for (const price of ["60000.0", "60010.0", "59990.0"]) {
+    await first.venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price } })
+    await first.venue.pass(400)
+  }
+  const { candles } = (await first.venue.ask("GET", asked)).json
+  expect(candles).toMatchObject([{ open: "60000.0", high: "60010.0", low: "59990.0", close: "59990.0" }])
+  let nowMs = first.venue.epochMs
+  expect(Exit.isSuccess(await first.venue.stop())).toBe(true)
+  for (const [what, spoil, said] of wrongs) {
+    fs.rmSync(`${file}.set-aside`, { force: true })
+    spoil(file)
+    const { logged, venue } = await start(nowMs)
+    await venue.pass(600)
+    if (said === undefined) expect(fs.existsSync(`${file}.set-aside`), what).toBe(false)
+    else {
+      expect(logged.filter((line) => line.includes("set aside") && said.test(line)), what).toHaveLength(1)
+      expect(fs.existsSync(`${file}.set-aside`), what).toBe(true)
+    }
+    const answer = await venue.ask("GET", asked)
+    expect(answer.json.candles, what).toEqual(candles)
+    expect(answer.json.freshness, what).toMatchObject({ status: "fresh", degradedState: "none", backfillStatus: "live" })
+    nowMs = venue.epochMs
+    await venue.stop()
+  }
+})
