@@ -39,8 +39,12 @@ export interface Name {
 }
 
 /** Members that name a stream, JSON that begins with a comma. */
-export const nameText = ({ channel, marketId }: Name): string =>
+const nameText = ({ channel, marketId }: Name): string =>
   `,"channel":"${channel}"` + (marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`)
+
+/** A snapshot as it is sent; `data` is JSON. */
+export const snapshotText = (name: Name, sequence: number, data: string): string =>
+  `{"type":"snapshot"${nameText(name)},"sequence":${sequence},"data":${data}}`
 
 /** An update as it is sent. */
 export const updateText = (name: Name, previousSequence: number, { entries, more, sequence }: Update): string =>
@@ -52,6 +56,7 @@ export class Log {
   readonly subscriptions = new Set<Taker>()
   private kept: Array<Kept> = []
   private bytes = 0
+  private whole: { readonly sequence: number; readonly termsSequence: number; readonly frame: Frame } | undefined = undefined
   /** How many updates there were. */
   count = 0
   /** Since when nobody has asked for it, epoch milliseconds. */
@@ -84,6 +89,17 @@ export class Log {
       this.bytes -= gone.bytes
       this.since = gone.update.sequence
     }
+  }
+
+  /**
+   * The whole of it as it is sent, where that depends on nothing but what has changed it, and on the market's own terms as of a
+   * record: made once for all who ask meanwhile.
+   */
+  snapshot(termsSequence: number, make: () => Frame): Frame {
+    const { whole } = this
+    if (whole?.sequence === this.lastSequence && whole.termsSequence === termsSequence) return whole.frame
+    this.whole = { sequence: this.lastSequence, termsSequence, frame: make() }
+    return this.whole.frame
   }
 
   /** An update for whoever was last given `previousSequence`. */

@@ -4,7 +4,7 @@
  */
 import { policies } from "./Channels.js"
 import { Frame } from "./Frame.js"
-import { type Log, nameText, type Update, updateText } from "./Log.js"
+import { type Log, type Update, updateText } from "./Log.js"
 import type { Entry } from "./Payloads.js"
 
 /** Why what a client has of a stream is no good any more. */
@@ -91,8 +91,8 @@ export class Subscription {
     this.sink.send(new Frame(`{"type":"resync","stream":"${channel}"${market},"fromSequence":${fromSequence},"reason":"${reason}"}`))
   }
 
-  /** The whole of it as of a sequence, JSON. */
-  snapshot(sequence: number, data: string): void {
-    this.sink.send(new Frame(`{"type":"snapshot"${nameText(this.log.name)},"sequence":${sequence},"data":${data}}`))
+  /** The whole of it. */
+  snapshot(frame: Frame): void {
+    this.sink.send(frame)
   }
 }

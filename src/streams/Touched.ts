@@ -14,9 +14,10 @@ export class AccountTouched {
   readonly transfers = new Set<number>()
 }
 
-/** What a record changed of one market, beside its book and its snapshot, which know the record that last changed them. */
+/** What a record changed of one market, beside its book. */
 export class MarketTouched {
   trades = 0
+  hasNewStatus = false
   hasNewFigures = false
   hasNewFunding = false
 }
@@ -42,6 +43,7 @@ interface Meaning {
   readonly orders: ReadonlyArray<number>
   readonly transfer: number
   readonly figures: boolean
+  readonly status: boolean
   readonly funding: boolean
   readonly position: boolean
 }
@@ -59,6 +61,16 @@ const ofFigures: ReadonlySet<EventName> = new Set([
   "MarketPut",
   "MarketTookEffect",
   "MarketDelisting"
+])
+
+/** Events that change what a market is, or whether it can be traded: not its last price, which trades tell. */
+const ofStatus: ReadonlySet<EventName> = new Set([
+  "MarketPut",
+  "MarketStatusSet",
+  "MarketAnnounced",
+  "MarketTookEffect",
+  "MarketDelisting",
+  "MarketSessionSet"
 ])
 
 /** Events that change a position of the accounts that they name. */
@@ -91,6 +103,7 @@ const meaningOf = (name: EventName): Meaning | undefined => {
     orders: at(orderFields),
     transfer: fields.indexOf("transfer"),
     figures: ofFigures.has(name),
+    status: ofStatus.has(name),
     funding: name === "FundingSet",
     position: ofPositions.has(name)
   }
@@ -130,6 +143,7 @@ export const touchedBy = (
       const told = entry(markets, market, () => new MarketTouched())
       if (words[at] === tradedCode) told.trades++
       if (meaning.figures) told.hasNewFigures = true
+      if (meaning.status) told.hasNewStatus = true
       if (meaning.funding) told.hasNewFunding = true
     }
     if (!wanted.anyAccount) continue

@@ -129,7 +129,11 @@ describe.each(["power", "kill"] as const)("loss of %s", (kind) => {
   test.each(parts)("at operations %i, %i, %i and so on of the step: the next start ends in the same state", async (...part) => {
     for (const at of part) {
       const troubled = await trouble(generator(at + 1))
-      expect(await startUntil(troubled, at, kind)).toBe("crashed")
+      if (await startUntil(troubled, at, kind) !== "crashed") {
+        // Behind the step the histories read beside the start: it may be done before as much has been read as the other time.
+        expect(at).toBeGreaterThan(journaledAt + 1)
+        troubled.disk.crash(kind)
+      }
       const running = await Effect.runPromise(Kept.start(troubled.disk.mount(), soonAfterMs + 1_000))
       if (at <= journaledAt) expect(running.venue.reads.sequence).toBe(takenOverAt + 1)
       await expectTakenOver(troubled.disk, running)

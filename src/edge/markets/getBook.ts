@@ -21,7 +21,8 @@ import { withMarket } from "./Listed.js"
 
 /** Most levels a side in a book. */
 export const maxDepth = 500
-const checksumDepth = 25
+/** Levels a side that a checksum covers. */
+export const checksumDepth = 25
 
 const Level = Schema.Struct({
   ...Fields.paired("price"),

@@ -11,7 +11,7 @@ import { balance } from "../accounts/getBalance.js"
 import { ownFill } from "../accounts/listFills.js"
 import { position } from "../accounts/listPositions.js"
 import { deposit } from "../funds/TransferRecord.js"
-import { bookChecksum, bookText } from "../markets/getBook.js"
+import { bookChecksum, bookText, checksumDepth } from "../markets/getBook.js"
 import { stats } from "../markets/getStats.js"
 import { interval } from "../markets/listFundings.js"
 import { trade } from "../markets/listTrades.js"
@@ -84,7 +84,7 @@ const ofMarket = (
   reads: Reads,
   channel: MarketChannel,
   market: number,
-  { hasNewFigures, hasNewFunding, trades }: MarketTouched,
+  { hasNewFigures, hasNewFunding, hasNewStatus, trades }: MarketTouched,
   { asks, bids }: Levels
 ): ReadonlyArray<Entry> => {
   const view = reads.market(market)
@@ -102,7 +102,7 @@ const ofMarket = (
       if (!hasNewFunding) return []
       return brought(reads, reads.fundings(market, 0, 1)).map((funding) => entry(String(funding.atEpochMs), interval(view, funding)))
     case "market.status":
-      return view.marketSequence === reads.sequence ? [entry("status", Snapshot.make(reads)(view))] : []
+      return hasNewStatus ? [entry("status", Snapshot.make(reads)(view))] : []
   }
 }
 
@@ -191,5 +191,5 @@ export const payloads: Payloads = {
   snapshot: (reads, channel, subject) =>
     isAccountChannel(channel) ? snapshotOfAccount(reads, channel, subject) : snapshotOfMarket(reads, channel, subject),
   changedAt,
-  proof: (reads, market) => `,"checksum":"${bookChecksum(reads.book(market, everyLevel))}"`
+  proof: (reads, market) => `,"checksum":"${bookChecksum(reads.book(market, checksumDepth))}"`
 }

@@ -1,7 +1,8 @@
 /** One subscription of a conversation: how it begins, goes on after an interruption, and stands still while nobody may see it. */
 import * as Effect from "effect/Effect"
 import { type AccountChannel, isAccountChannel } from "../../streams/Channels.js"
-import type { Log, Update } from "../../streams/Log.js"
+import { Frame } from "../../streams/Frame.js"
+import { type Log, snapshotText, type Update } from "../../streams/Log.js"
 import { mostRecords } from "../../streams/Replay.js"
 import { type ResyncReason, type Sink, Subscription } from "../../streams/Subscription.js"
 import type { Setting } from "./Setting.js"
@@ -106,11 +107,13 @@ export class Place {
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, payloads, reads } = this.setting
     const { lastSequence, name, subject } = this.log
-    const data = payloads.snapshot(reads, name.channel, subject)
+    const make = (): Frame => new Frame(snapshotText(name, lastSequence, payloads.snapshot(reads, name.channel, subject)))
+    // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
+    const frame = name.channel === "market.book" ? this.log.snapshot(reads.market(subject).marketSequence, make) : make()
     barrier.whenDurable(reads.sequence, this.whileIn(() => {
       began("anew")
       if (reason !== undefined) this.subscription.resync(reason, lastSequence)
-      this.subscription.snapshot(lastSequence, data)
+      this.subscription.snapshot(frame)
       this.subscription.begin(lastSequence)
       this.isGiven = true
     }))

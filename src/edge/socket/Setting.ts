@@ -12,7 +12,7 @@ import { mostRecords } from "../../streams/Replay.js"
 import type { Reply, Request } from "../http/Listener.js"
 
 export const bounds = {
-  subscriptions: 256,
+  subscriptions: 128,
   messagesPerSecond: 100,
   /** Frames that are no JSON, until the connection ends. */
   notJson: 3,

@@ -46,7 +46,7 @@ describe("the stream", () => {
         environment: "development",
         serverTimeEpochMs: venue.atEpochMs,
         heartbeatMs: 5_000,
-        limits: { subscriptions: 256, messagesPerSecond: 100, bufferedBytes: 4_194_304 }
+        limits: { subscriptions: 128, messagesPerSecond: 100, bufferedBytes: 4_194_304 }
       })
       expect(hello.connectionId).toMatch(/^con_[0-9a-f]{24}$/)
       expect(Object.keys(hello.retention)).toHaveLength(10)
@@ -207,8 +207,15 @@ describe("the stream", () => {
       const { trades } = await venue.read(undefined, `/v1/markets/${marketId}/trades`)
       expect(last("market.trades").data).toEqual(trades)
       expect(last("market.ticker").data).toEqual([await venue.read(undefined, `/v1/markets/${marketId}/stats`)])
-      expect(last("market.status").data).toEqual([await venue.read(undefined, `/v1/markets/${marketId}`)])
+      expect(last("market.status")).toBeUndefined()
       expect(updates.map(({ sequence }) => sequence)).toEqual(updates.map(({ sequence }) => sequence).toSorted((a, b) => a - b))
+    })
+
+    test("tell what becomes of a market, and not each of its prices", async () => {
+      subscribe({ channel: "market.status", marketId })
+      client.fresh()
+      venue.send({ kind: "SetMarketStatus", idempotencyKey: "s", market: 0, status: "paused" })
+      expect(client.fresh()).toMatchObject([{ channel: "market.status", data: [await venue.read(undefined, `/v1/markets/${marketId}`)] }])
     })
 
     test("give a client that fell behind a resync and a snapshot, once", async () => {
