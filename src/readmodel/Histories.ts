@@ -227,7 +227,8 @@ class Follower {
     return Effect.gen(this, function*() {
       const { clock, parts: { environment } } = this
       const markEpochMs = clock.unsafeCurrentTimeMillis()
-      const { fromEpochMs, toEpochMs } = periodOf(window, markEpochMs)
+      // A clock that was set back is behind the records: what they count for goes by their time, which never goes back.
+      const { fromEpochMs, toEpochMs } = periodOf(window, Math.max(markEpochMs, place.atEpochMs))
       // Bots rank where money is for testing.
       const without = venuesOwn | flagBit("load_harness") | (ranksBots(environment) ? 0 : flagBit("bot"))
       const sums = yield* BoardTables.scoresOf(sql, window, fromEpochMs, without)
