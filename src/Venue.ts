@@ -41,7 +41,6 @@ import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import type { WorkloadIdentity } from "./identity/WorkloadIdentity.js"
-import { codecVersion } from "./journal/Block.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
@@ -299,7 +298,7 @@ const noteStart = (
 /** The histories, which follow the feed from where their database ends. */
 const historiesOf = (
   options: Options,
-  writing: Context.Context<Feed.Feed | Barrier | Journal>
+  writing: Context.Context<Feed.Feed | Barrier | Journal | SnapshotStore.SnapshotStore>
 ): Effect.Effect<Histories.Histories["Type"], never, Scope.Scope | HistoriesDatabase> =>
   Effect.flatMap(HistoriesDatabase, (database) => {
     const { links } = Context.get(writing, Journal)
@@ -312,8 +311,8 @@ const historiesOf = (
           Option.getOrUndefined(
             Option.map(found, ({ digest, lastSequence }) => lastSequence === sequence ? Buffer.from(digest).toString("hex") : "")
           )),
-      firstSequence: Effect.map(Stream.runHead(Stream.filter(links(1), ({ codec }) => codec === codecVersion)),
-        (found) => Option.match(found, { onNone: () => 1, onSome: ({ firstSequence }) => firstSequence })),
+      stepSequence: Effect.map(Context.get(writing, SnapshotStore.SnapshotStore).latestStep,
+        (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1),
       environment: options.environment
     }, { ...Histories.defaultOptions, ...options.histories })
   })

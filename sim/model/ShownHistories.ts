@@ -260,10 +260,11 @@ export const positionHistory = (model: NaiveVenue, account: number, sequence: nu
 const harness = 2
 const bot = 1
 
-/** A board: what it tells of itself that is taken as told, and which of its places are asked for. */
+/** Which board, by what it tells of itself, and which of its places. */
 export interface BoardAsked {
   readonly window: string
-  readonly markEpochMs: number
+  /** When it was made, or the time of its last record if that is later. */
+  readonly atEpochMs: number
   readonly sequence: number
   readonly behindRank: number
   readonly limit: number
@@ -294,8 +295,8 @@ const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, acco
 }
 
 /** `external-leaderboard/v1` of a development venue, but for the names under which accounts are told and where it goes on. */
-export const leaderboard = (model: NaiveVenue, { behindRank, limit, markEpochMs, sequence, window }: BoardAsked): Members => {
-  const from = windowBegan(window, markEpochMs)
+export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, sequence, window }: BoardAsked): Members => {
+  const from = windowBegan(window, atEpochMs)
   const flagsOf = (account: number): number =>
     model.history.flags.findLast((each) => each.account === account && each.sequence <= sequence)?.flags ?? 0
   const ranked = model.accounts

@@ -60,7 +60,7 @@ const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Qu
 }
 
 /** A board is what was at its record, and never another. Names are told that no two accounts have. */
-const boardVerdict = ({ boards }: State, model: NaiveVenue, { query }: Queries.Query, json: Json): Verdict => {
+const boardVerdict = ({ boards, times }: State, model: NaiveVenue, { query }: Queries.Query, json: Json): Verdict => {
   const { boardVersion, entries, nextCursor, periodEndEpochMs, ...board } = json
   const { markEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
   const cursor = Queries.rankOf(query.get("cursor") ?? "")
@@ -75,7 +75,8 @@ const boardVerdict = ({ boards }: State, model: NaiveVenue, { query }: Queries.Q
   boards.set(name, told)
   const behindRank = cursor?.rank ?? 0
   const limit = Number(query.get("limit") ?? 50)
-  const asked = { window: String(windowKind), markEpochMs, sequence: throughJournalSequence, behindRank, limit: limit + 1 }
+  const atEpochMs = Math.max(markEpochMs, times.get(throughJournalSequence) ?? 0)
+  const asked = { window: String(windowKind), atEpochMs, sequence: throughJournalSequence, behindRank, limit: limit + 1 }
   const expected = Shown.leaderboard(model, asked) as Json & { readonly entries: ReadonlyArray<Json> }
   const handles = (entries as ReadonlyArray<Json>).map((entry) => String(entry["displayHandle"]))
   if (new Set(handles).size < handles.length || handles.some((handle) => handle === "" || handle.startsWith("acc_"))) {

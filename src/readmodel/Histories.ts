@@ -19,6 +19,7 @@ import * as Stream from "effect/Stream"
 import type { Committed, Feed, ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
+import { seedOf } from "./Seed.js"
 import { flagBit } from "../operations/accounts/SetAccountFlags.js"
 import { Projection, venuesOwn } from "./Projection.js"
 import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
@@ -123,8 +124,8 @@ export interface Parts {
   readonly durableSequence: () => number
   /** The digest of the durable block that ends with a record, hex; undefined where none does. */
   readonly digestAt: (sequence: number) => Effect.Effect<string | undefined, ReadError>
-  /** The first record that this version can run again: what another version wrote in another format is told by none. */
-  readonly firstSequence: Effect.Effect<number, ReadError>
+  /** The record by which this version of the rules took over; undefined where it has decided all of the journal. */
+  readonly stepSequence: Effect.Effect<number | undefined, ReadError>
   readonly environment: string
 }
 
@@ -164,6 +165,8 @@ class Follower {
   private opened: Opened | undefined
   /** What a read found wrong with the database, for the fiber that has it open. */
   private damage: SqlError | undefined
+  /** Whether another version has decided records that this one is to begin with. */
+  private isOthers = false
   /** Whether the last boards were made. */
   private rolled = false
 
@@ -224,7 +227,8 @@ class Follower {
     return Effect.gen(this, function*() {
       const { clock, parts: { environment } } = this
       const markEpochMs = clock.unsafeCurrentTimeMillis()
-      const { fromEpochMs, toEpochMs } = periodOf(window, markEpochMs)
+      // A clock that was set back is behind the records: what they count for goes by their time, which never goes back.
+      const { fromEpochMs, toEpochMs } = periodOf(window, Math.max(markEpochMs, place.atEpochMs))
       // Bots rank where money is for testing.
       const without = venuesOwn | flagBit("load_harness") | (ranksBots(environment) ? 0 : flagBit("bot"))
       const sums = yield* BoardTables.scoresOf(sql, window, fromEpochMs, without)
@@ -285,6 +289,13 @@ class Follower {
   private failed(failure: Failure): Effect.Effect<void> {
     const { options: { pauseMs, retryMs }, parts: { database } } = this
     const again = Effect.sleep(retryMs)
+    if (!this.isOthers && (failure._tag === "ReplayDiverged" || failure._tag === "JournalOlderFormat")) {
+      this.isOthers = true
+      return Effect.logWarning(`the histories begin where this version took over: ${failure.message}`).pipe(
+        Effect.zipRight(database.setAside),
+        Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
+      )
+    }
     if (!isDamage(failure)) {
       return Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${failure.message}`), again)
     }
@@ -295,11 +306,27 @@ class Follower {
     )
   }
 
+  /** Where the journal begins with records of another version: has a new database begin at the step behind them. */
+  private seed(sql: SqlClient.SqlClient): Effect.Effect<void, Failure> {
+    return Effect.gen(this, function*() {
+      const { parts: { environment, feed, stepSequence } } = this
+      if (!this.isOthers) return
+      const begun = yield* Tables.begin(sql, environment)
+      const step = yield* stepSequence
+      if (typeof begun === "string" || begun.sequence > 0 || step === undefined) return
+      const standing = yield* Stream.runHead(feed.standingFrom(step))
+      if (Option.isNone(standing)) return
+      const { batch, place } = seedOf(standing.value)
+      yield* Tables.write(sql, batch, place)
+    })
+  }
+
   /** Opens the database and takes in what it has not; it never ends by itself. */
   private get follow(): Effect.Effect<never, Failure, Scope.Scope> {
     return Effect.gen(this, function*() {
       const { options: { pauseBehindMs, pauseMs }, parts: { database, environment, feed } } = this
       const sql = yield* database.open
+      yield* this.seed(sql)
       const place = yield* Tables.begin(sql, environment)
       const foreign = typeof place === "string" ? place : yield* this.denied(place)
       if (typeof place === "string" || foreign !== undefined) return yield* new Foreign({ reason: `it is ${foreign}` })
@@ -316,7 +343,7 @@ class Follower {
       this.opened = opened
       this.noteEnd(opened)
       const pull: Pull = Effect.catchAll(
-        yield* Stream.toPull(feed.from(place.sequence === 0 ? yield* this.parts.firstSequence : place.sequence + 1)),
+        yield* Stream.toPull(feed.from(place.sequence + 1)),
         (ended) => Option.isNone(ended) ? Effect.dieMessage("the feed ended") : Effect.fail(ended.value)
       )
       for (;;) {

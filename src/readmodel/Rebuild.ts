@@ -1,11 +1,13 @@
 /** Makes histories anew, from a journal that nobody writes to. */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Context from "effect/Context"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Feed, ReadError } from "../sequencer/Feed.js"
 import { DatabaseUnusable, type HistoriesDatabase } from "./HistoriesDatabase.js"
 import { Projection } from "./Projection.js"
+import { seedOf } from "./Seed.js"
 import * as Tables from "./Tables.js"
 
 /** Records of a batch, but for the last block of it. */
@@ -14,27 +16,49 @@ const batchRecords = 2_048
 /** What is taken in. */
 export interface Rebuilt {
   readonly feed: Feed["Type"]
-  /** The first record that this version can run again, and the last one there is. */
-  readonly first: number
+  /** The last record there is. */
   readonly last: number
+  /** The record by which this version of the rules took over; undefined where it has decided all of the journal. */
+  readonly stepSequence: number | undefined
   readonly environment: string
 }
 
-/** Sets aside what is there, and takes in the journal from its first record to its last; `taken` is told how far it is. */
+type Failure = DatabaseUnusable | SqlError | ReadError
+
+/**
+ * Sets aside what is there, and takes in the journal from its first record to its last, or, where another version has decided the
+ * first ones, from the step behind them; `taken` is told how far it is.
+ */
 export const rebuild = (
   database: Context.Tag.Service<typeof HistoriesDatabase>,
-  { environment, feed, first, last }: Rebuilt,
+  rebuilt: Rebuilt,
   taken: (sequence: number) => void
-): Effect.Effect<void, DatabaseUnusable | SqlError | ReadError> =>
+): Effect.Effect<void, Failure> => {
+  const attempt = (fromStep: boolean): Effect.Effect<void, Failure> =>
+    Effect.zipRight(database.setAside, takeIn(database, rebuilt, fromStep, taken))
+  const again = <E extends Failure>(error: E): Effect.Effect<void, Failure> =>
+    rebuilt.stepSequence === undefined ? Effect.fail(error) : attempt(true)
+  return Effect.catchTags(attempt(false), { ReplayDiverged: again, JournalOlderFormat: again })
+}
+
+const takeIn = (
+  database: Context.Tag.Service<typeof HistoriesDatabase>,
+  { environment, feed, last, stepSequence }: Rebuilt,
+  fromStep: boolean,
+  taken: (sequence: number) => void
+): Effect.Effect<void, Failure> =>
   Effect.scoped(Effect.gen(function*() {
-    yield* database.setAside
     const sql = yield* database.open
     const begun = yield* Tables.begin(sql, environment)
     if (typeof begun === "string") return yield* new DatabaseUnusable({ reason: `what was set aside is there again: it is ${begun}` })
-    if (first > last) return
-    const projection = new Projection({ candles: [], scales: [], episodes: [], born: 0, scores: [] })
-    let written = begun.sequence
-    const blocks = Stream.takeUntil(feed.from(first), ({ block }) => block.lastSequence >= last)
+    const standing = fromStep && stepSequence !== undefined ? yield* Stream.runHead(feed.standingFrom(stepSequence)) : Option.none()
+    const seed = Option.getOrUndefined(Option.map(standing, seedOf))
+    if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place)
+    let written = seed?.place.sequence ?? begun.sequence
+    if (written >= last) return
+    const { born = 0, episodes = [], rescaled: scales = [] } = seed?.batch ?? {}
+    const projection = new Projection({ candles: [], scales, episodes, born, scores: [] })
+    const blocks = Stream.takeUntil(feed.from(written + 1), ({ block }) => block.lastSequence >= last)
     yield* Stream.runForEach(blocks, (committed) =>
       Effect.suspend(() => {
         const { digest, lastSequence, records } = committed.block

@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Effect, Layer, Stream } from "effect"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { type Exchange, unpack, withoutRequestId } from "../../scripts/fixtures/Version.js"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import type { Response } from "../../src/edge/http/Listener.js"
@@ -265,3 +265,34 @@ test("a real disk is taken over like one in memory", async () => {
     fs.rmSync(directory, { recursive: true })
   }
 })
+
+test.each<Kept.Name>(["rules-1", "rules-5"])("positions that were open under %s go on in the histories, under their ids",
+  async (version) => {
+    const kept = Kept.exchangesOf(version)
+    const running = await Effect.runPromise(Kept.start((await Kept.diskOf(version)).mount(), Kept.soonAfterMs(kept)))
+    const get = async ({ accountId, apiKey }: Kept.Trader, rest: string) => {
+      const target = `/v1/accounts/${accountId}/${rest}`
+      const { body, status } = await running.ask({ method: "GET", target, headers: { authorization: `Bearer ${apiKey}` } })
+      expect(status, body).toBe(200)
+      return JSON.parse(body)
+    }
+    const shared = ["positionId", "marketId", "side", "realizedPnl", "feesPaid", "fundingPaid", "openedAtEpochMs", "lastSequence",
+      "avgEntryPrice"]
+    const membersOf = (each: Readonly<Record<string, unknown>>) => Object.fromEntries(shared.map((member) => [member, each[member]]))
+    const traders = Kept.tradersOf(kept)
+    const held = await Promise.all(traders.map((trader) => get(trader, "positions")))
+    expect(held.flatMap(({ positions }) => positions).length).toBeGreaterThan(0)
+    for (const [index, trader] of traders.entries()) {
+      await vi.waitFor(async () => {
+        const { episodes, freshness } = await get(trader, "positions/history?status=open")
+        expect(freshness).toMatchObject({ status: "fresh", backfillStatus: "live" })
+        const ids = ({ positionId }: { readonly positionId: string }): string => positionId
+        const told = [...held[index].positions].map(membersOf).sort((one, other) => ids(one as never) < ids(other as never) ? -1 : 1)
+        expect(episodes.map(membersOf).sort((one: never, other: never) => ids(one) < ids(other) ? -1 : 1)).toEqual(told)
+      })
+    }
+    // What rules 5 decided here this version decides alike: that is told in full.
+    const said = running.logged.filter((line) => line.includes("the histories begin where this version took over"))
+    expect(said).toHaveLength(version === "rules-1" ? 1 : 0)
+    await running.stop()
+  })

@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Capacity } from "../../engine/State.js"
-import { codecVersion } from "../../journal/Block.js"
 import { Disk } from "../../journal/Disk.js"
 import * as Following from "../../journal/Following.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
@@ -41,13 +40,14 @@ export const rebuilt = (capacity: Capacity) =>
     const following = yield* Following.open
     const { journal } = following
     const last = journal.opened.nextSequence - 1
-    const feed = yield* Feed.beside(following, yield* SnapshotStore, capacity, Duration.millis(1))
-    const first = yield* Stream.runHead(Stream.filter(journal.links(1), ({ codec }) => codec === codecVersion))
+    const snapshots = yield* SnapshotStore
+    const feed = yield* Feed.beside(following, snapshots, capacity, Duration.millis(1))
+    const step = yield* snapshots.latestStep
     const standing = last === 0 ? Option.none() : yield* Stream.runHead(feed.standingFrom(last))
     const environment = Option.match(standing, { onNone: () => "", onSome: ({ engine }) => engine.environment })
-    const firstSequence = Option.match(first, { onNone: () => last + 1, onSome: (link) => link.firstSequence })
+    const stepSequence = step === undefined || typeof step === "string" ? undefined : step.sequence + 1
     const database = yield* HistoriesDatabase
-    yield* withBar(last, (taken) => rebuild(database, { feed, first: firstSequence, last, environment }, taken)).pipe(
+    yield* withBar(last, (taken) => rebuild(database, { feed, stepSequence, last, environment }, taken)).pipe(
       Effect.catchTags({ HistoriesDatabaseUnusable: failed, SqlError: failed })
     )
     return [`histories  made anew from ${Format.count(last)} records: ${database.name}`]

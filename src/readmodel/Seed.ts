@@ -1,0 +1,55 @@
+/**
+ * Where histories begin of a journal whose earlier records another version has decided, which this one cannot run again: at the step
+ * by which it took over. Positions that were open then are begun with as they stood; what had ended before is not known any more.
+ */
+import * as Ids from "../domain/Ids.js"
+import type { Standing } from "../sequencer/Feed.js"
+import type { Episode } from "./Episodes.js"
+import { venuesOwn } from "./Projection.js"
+import type { Batch, Place } from "./Tables.js"
+
+/** What there is to begin with, as one batch, and where it is. */
+export const seedOf = ({ block, engine }: Standing): { readonly batch: Batch; readonly place: Place } => {
+  const accounts = Array.from({ length: engine.occupancy.accounts }, (_, account) => account)
+  const scales = Array.from({ length: engine.marketCount }, (_, market) => {
+    const { parameters: { priceScale, quantityScale } } = engine.market(market)
+    return { market, priceScale, quantityScale }
+  })
+  const flagsOf = (account: number): number =>
+    engine.accountId(account) === Ids.insuranceFundId ? venuesOwn : engine.state.standing.flagsOf(account)
+  const episodes = accounts.flatMap((account) =>
+    engine.positions(account).map((position): Episode => {
+      const quantityAtoms = Math.abs(position.quantityAtoms)
+      return {
+        born: position.born,
+        account,
+        market: position.market,
+        isLong: position.quantityAtoms > 0,
+        openedAtEpochMs: position.openedAtEpochMs,
+        close: undefined,
+        maxQuantityAtoms: quantityAtoms,
+        quantityAtoms,
+        heldNotionalAtoms: position.entryNotionalAtoms,
+        entryQuantityAtoms: BigInt(quantityAtoms),
+        entryNotionalAtoms: BigInt(position.entryNotionalAtoms),
+        exitQuantityAtoms: 0n,
+        exitNotionalAtoms: 0n,
+        realizedPnlAtoms: position.realizedPnlAtoms,
+        feesPaidAtoms: position.feesPaidAtoms,
+        fundingPaidAtoms: position.fundingPaidAtoms,
+        lastSequence: position.lastSequence
+      }
+    })
+  )
+  return {
+    batch: {
+      rescaled: scales,
+      candles: [],
+      episodes,
+      born: engine.state.episodes,
+      scores: [],
+      flags: accounts.map((account) => [account, flagsOf(account)] as const).filter(([, flags]) => flags !== 0)
+    },
+    place: { sequence: block.lastSequence, atEpochMs: block.records.at(-1)!.atEpochMs, digest: Buffer.from(block.digest).toString("hex") }
+  }
+}
