@@ -223,7 +223,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       NodeAssets.layer(builtPages),
       NodeWritten.layer(writtenReference),
       NodeWorkloads.layer(settings.workloads),
-      NodeHistories.layer(settings.dataDir),
+      NodeHistories.layerThread(settings.dataDir),
       partySigner(settings, signerSecret),
       ledgerAt(settings, custody),
       indexFeed(settings.index, markets)

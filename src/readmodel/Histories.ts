@@ -14,7 +14,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Committed, Feed, ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
@@ -414,12 +414,20 @@ const pause = (millis: number): Effect.Effect<void> => millis === 0 ? Effect.yie
 
 const hex = (digest: Uint8Array): string => Buffer.from(digest).toString("hex")
 
+/** How long a stop waits for the histories. */
+const endingMs = 500
+
 /** Follows the feed with the scope that this is made in. */
 export const make = (parts: Parts, options: Options = defaultOptions): Effect.Effect<Histories["Type"], never, Scope.Scope> =>
   Effect.gen(function*() {
     const follower = new Follower(parts, options, yield* Effect.clock, yield* Effect.makeSemaphore(1))
-    yield* Effect.forkScoped(follower.run)
-    yield* Effect.forkScoped(follower.rollUps)
+    const following = yield* Scope.make()
+    yield* Effect.forkIn(follower.run, following)
+    yield* Effect.forkIn(follower.rollUps, following)
+    // A disk that does not answer must not keep the writer from its own end.
+    yield* Effect.addFinalizer((exit) =>
+      Effect.interruptible(Effect.timeoutOption(Effect.disconnect(Scope.close(following, exit)), endingMs))
+    )
     const { board, candles, episodes, standing } = follower
     return { board, candles, episodes, standing }
   })

@@ -1,0 +1,41 @@
+/** A database in a thread of its own: statements, transactions, and what is wrong with either. */
+import { Effect, Either } from "effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { expect, onTestFinished, test } from "vitest"
+import * as NodeDatabaseClient from "../../src/readmodel/NodeDatabaseClient.js"
+import * as Sql from "../../src/readmodel/Sql.js"
+
+const newFile = (): string => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "database-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  return path.join(directory, "a.db")
+}
+
+test("statements come to rows, transactions to all of them or none, and the file is there for the next", async () => {
+  const file = newFile()
+  const rows = (database: Parameters<typeof Sql.run>[0]) =>
+    Sql.run<{ readonly a: number; readonly b: string }>(database, "SELECT * FROM t ORDER BY a")
+  await Effect.gen(function*() {
+    const database = yield* NodeDatabaseClient.open(file)
+    yield* Sql.run(database, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+    yield* Sql.inOne(database, Sql.put(database, "t", 2, [[1, "x"], [9_007_199_254_740_991, "y"]]))
+    const torn = yield* Effect.either(
+      Sql.inOne(database, Effect.zipRight(Sql.put(database, "t", 2, [[2, "z"]]), Sql.run(database, "INSERT INTO nowhere VALUES (1)")))
+    )
+    expect(Either.isLeft(torn) && (torn.left.cause as { readonly code: string }).code).toBe("SQLITE_ERROR")
+    expect(yield* rows(database)).toEqual([{ a: 1, b: "x" }, { a: 9_007_199_254_740_991, b: "y" }])
+  }).pipe(Effect.scoped, Effect.runPromise)
+  const again = await Effect.flatMap(NodeDatabaseClient.open(file), rows).pipe(Effect.scoped, Effect.runPromise)
+  expect(again).toHaveLength(2)
+  expect(fs.readdirSync(path.dirname(file))).toEqual(["a.db"])
+})
+
+test("a file that is no database is told of, and one that cannot be opened", async () => {
+  const file = newFile()
+  fs.writeFileSync(file, "x".repeat(5_000))
+  const opened = (name: string) => Effect.runPromise(Effect.either(Effect.scoped(NodeDatabaseClient.open(name))))
+  expect(Either.flip(await opened(file))).toMatchObject({ right: { reason: expect.stringContaining("not a database") } })
+  expect(Either.isLeft(await opened(path.join(path.dirname(file), "missing", "a.db")))).toBe(true)
+})
