@@ -125,6 +125,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
   ...(options.funds === undefined ? {} : { funds: { reconcileMs } }),
+  // Its time may leap: the database is in memory, and closed at once.
+  histories: { endingMs: Number.POSITIVE_INFINITY },
   ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })
 })
 

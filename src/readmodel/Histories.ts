@@ -106,6 +106,8 @@ export interface Options {
   readonly retryMs: number
   /** Between two boards of the leaderboard. */
   readonly rollupMs: number
+  /** How long a stop waits for them: a disk that does not answer must not keep the writer from its own end. */
+  readonly endingMs: number
 }
 
 export const defaultOptions: Options = {
@@ -114,7 +116,8 @@ export const defaultOptions: Options = {
   pauseMs: 250,
   pauseBehindMs: 5,
   retryMs: 5_000,
-  rollupMs: 60_000
+  rollupMs: 60_000,
+  endingMs: 500
 }
 
 /** What histories are made from, and where they are kept. */
@@ -414,9 +417,6 @@ const pause = (millis: number): Effect.Effect<void> => millis === 0 ? Effect.yie
 
 const hex = (digest: Uint8Array): string => Buffer.from(digest).toString("hex")
 
-/** How long a stop waits for the histories. */
-const endingMs = 500
-
 /** Follows the feed with the scope that this is made in. */
 export const make = (parts: Parts, options: Options = defaultOptions): Effect.Effect<Histories["Type"], never, Scope.Scope> =>
   Effect.gen(function*() {
@@ -424,10 +424,11 @@ export const make = (parts: Parts, options: Options = defaultOptions): Effect.Ef
     const following = yield* Scope.make()
     yield* Effect.forkIn(follower.run, following)
     yield* Effect.forkIn(follower.rollUps, following)
-    // A disk that does not answer must not keep the writer from its own end.
-    yield* Effect.addFinalizer((exit) =>
-      Effect.interruptible(Effect.timeoutOption(Effect.disconnect(Scope.close(following, exit)), endingMs))
-    )
+    yield* Effect.addFinalizer((exit) => {
+      const close = Scope.close(following, exit)
+      const { endingMs } = options
+      return endingMs === Number.POSITIVE_INFINITY ? close : Effect.interruptible(Effect.timeoutOption(Effect.disconnect(close), endingMs))
+    })
     const { board, candles, episodes, standing } = follower
     return { board, candles, episodes, standing }
   })
