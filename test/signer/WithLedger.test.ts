@@ -1,4 +1,5 @@
 /** A signer and a ledger that prepares for itself: a first deposit and a withdrawal, step by step, each approved by its owner. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import { expect, test } from "vitest"
@@ -22,6 +23,13 @@ const random = () => {
       return Uint8Array.from({ length: count }, (_, index) => block[index % block.length]!)
     }
   }
+}
+
+/** Each look at it is a millisecond after the one before: what the ledger decides within one is told in the next. */
+const ticking = (): Clock.Clock => {
+  let atEpochMs = 1_767_225_600_000
+  const read = (): number => ++atEpochMs
+  return Object.assign(Clock.make(), { unsafeCurrentTimeMillis: read, currentTimeMillis: Effect.sync(read) })
 }
 
 /** The treasury's party and those of two accounts, made by the ledger with the signer's signatures. */
@@ -100,4 +108,4 @@ test("what a ledger prepares for a plan is signed, and what was signed the ledge
     }
     const held = yield* Effect.forEach([owner, treasury, receiver], (party) => Effect.map(ledger.holdings(party), ({ atoms }) => atoms))
     expect(held).toStrictEqual([6_000_000n, 3_000_000n, 1_000_000n])
-  }).pipe(Effect.provide(SimLedger.make(random()).layer)))))
+  }).pipe(Effect.provide(SimLedger.make(random()).layer), Effect.withClock(ticking())))))
