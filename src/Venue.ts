@@ -311,8 +311,7 @@ const historiesOf = (
           Option.getOrUndefined(
             Option.map(found, ({ digest, lastSequence }) => lastSequence === sequence ? Buffer.from(digest).toString("hex") : "")
           )),
-      stepSequence: Effect.map(Context.get(writing, SnapshotStore.SnapshotStore).latestStep,
-        (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1),
+      stepSequence: SnapshotStore.latestStepSequence(Context.get(writing, SnapshotStore.SnapshotStore)),
       environment: options.environment
     }, { ...Histories.defaultOptions, ...options.histories })
   })

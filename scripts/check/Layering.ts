@@ -45,7 +45,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   sequencer: [...vocabulary, "src/engine/", "src/journal/"],
   readmodel: [...vocabulary, events, feed],
   // It is told of records as they are decided, and reads what they changed.
-  streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", "src/sequencer/EngineReads.ts"],
+  streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts"],
   ledger: [...vocabulary, ...wayIn, feed, holders],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],

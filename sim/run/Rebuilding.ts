@@ -42,13 +42,12 @@ export class Rebuilding {
 
   /** A block of the journal with its events, each in its turn from the first on. */
   take(committed: Committed): void {
-    const { block: { digest, lastSequence, records } } = committed
+    const { block, block: { lastSequence } } = committed
     if (lastSequence > this.sequence) return
     this.projection.apply(committed)
     if (lastSequence < this.sequence) return
-    const place = { sequence: lastSequence, atEpochMs: records.at(-1)!.atEpochMs, digest: Buffer.from(digest).toString("hex") }
     this.rebuilt = rows(":memory:",
-      (sql) => Effect.zipRight(Tables.begin(sql, environment), Tables.write(sql, this.projection.take(), place)))
+      (sql) => Effect.zipRight(Tables.begin(sql, environment), Tables.write(sql, this.projection.take(), Tables.placeBehind(block))))
   }
 
   /** Where the two differ first; undefined where they are the same. */

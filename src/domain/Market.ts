@@ -153,6 +153,16 @@ export const ListedParameters = Schema.transform(
 export const notionalFactor = (market: Pick<Parameters, "priceScale" | "quantityScale">): number =>
   powerOfTen(moneyScale - market.priceScale - market.quantityScale)
 
+/** The price at which so much changed hands for so many money atoms, exactly but for the last atom: half up. */
+export const averagePriceAtoms = (
+  market: Pick<Parameters, "priceScale" | "quantityScale">,
+  notionalAtoms: bigint,
+  sizeAtoms: bigint
+): bigint => {
+  const divisor = sizeAtoms * BigInt(notionalFactor(market))
+  return (2n * notionalAtoms + divisor) / (2n * divisor)
+}
+
 /** `BASE/QUOTE:SETTLE`, the market's name in the compatibility layer. */
 export const symbol = (market: Pick<Parameters, "baseAsset" | "quoteAsset" | "settlementAsset">): string =>
   `${market.baseAsset}/${market.quoteAsset}:${market.settlementAsset}`

@@ -134,6 +134,10 @@ const sequencesOf = (disk: DiskService, pattern: RegExp) =>
 const list = (disk: DiskService) => sequencesOf(disk, namePattern)
 const listSteps = (disk: DiskService) => sequencesOf(disk, stepPattern)
 
+/** The record by which the last step was taken, whose state a store keeps; undefined where none was, or none that can be read. */
+export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, DiskError> =>
+  Effect.map(latestStep, (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1)
+
 const latestStep = (disk: DiskService): Effect.Effect<Stored | string | undefined, DiskError> =>
   Effect.flatMap(listSteps(disk), (steps) => {
     const sequence = steps.at(-1)

@@ -3,7 +3,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { BoardHead, Decile, Entry } from "./Boards.js"
-import type { ScoreRow } from "./Scores.js"
+import type { ScoreRow, Sums } from "./Scores.js"
 import { inOne, put, run } from "./Sql.js"
 import { type WindowKind, windowKinds } from "./Windows.js"
 
@@ -39,24 +39,13 @@ export const write = (
       sql,
       "score",
       8,
-      scores.map((row) => [
-        row.window,
-        row.account,
-        row.periodStartEpochMs,
-        String(row.realizedPnlAtoms),
-        String(row.feesPaidAtoms),
-        String(row.fundingPaidAtoms),
-        String(row.closedNotionalAtoms),
-        row.fillCount
-      ])
+      scores.map((row) => [row.window, row.account, row.periodStartEpochMs, ...sumColumns(row)])
     )
     yield* put(sql, "flag", 2, flags)
   })
 
-interface StoredScore {
-  readonly window: number
-  readonly account: number
-  readonly period_start: number
+/** Sums as they are stored. */
+interface StoredSums {
   readonly realized_pnl: string
   readonly fees_paid: string
   readonly funding_paid: string
@@ -64,15 +53,34 @@ interface StoredScore {
   readonly fill_count: number
 }
 
-const scoreRow = (row: StoredScore): ScoreRow => ({
-  window: row.window,
-  account: row.account,
-  periodStartEpochMs: row.period_start,
+/** Columns of sums, in the order of the tables. */
+const sumColumns = (sums: Sums): ReadonlyArray<string | number> => [
+  String(sums.realizedPnlAtoms),
+  String(sums.feesPaidAtoms),
+  String(sums.fundingPaidAtoms),
+  String(sums.closedNotionalAtoms),
+  sums.fillCount
+]
+
+const sumsOf = (row: StoredSums): Sums => ({
   realizedPnlAtoms: BigInt(row.realized_pnl),
   feesPaidAtoms: BigInt(row.fees_paid),
   fundingPaidAtoms: BigInt(row.funding_paid),
   closedNotionalAtoms: BigInt(row.closed_notional),
   fillCount: row.fill_count
+})
+
+interface StoredScore extends StoredSums {
+  readonly window: number
+  readonly account: number
+  readonly period_start: number
+}
+
+const scoreRow = (row: StoredScore): ScoreRow => ({
+  window: row.window,
+  account: row.account,
+  periodStartEpochMs: row.period_start,
+  ...sumsOf(row)
 })
 
 /** All sums. */
@@ -135,11 +143,7 @@ export const keepBoard = (sql: SqlClient.SqlClient, head: BoardHead, entries: Re
           entry.account,
           entry.isBot ? 1 : 0,
           String(entry.scoreAtoms),
-          String(entry.realizedPnlAtoms),
-          String(entry.feesPaidAtoms),
-          String(entry.fundingPaidAtoms),
-          String(entry.closedNotionalAtoms),
-          entry.fillCount
+          ...sumColumns(entry)
         ])
       )
       const kept = "SELECT version FROM board WHERE window = ? ORDER BY version DESC LIMIT ?"
@@ -187,16 +191,11 @@ export const boardHead = (
     })
 }
 
-interface StoredEntry {
+interface StoredEntry extends StoredSums {
   readonly rank: number
   readonly account: number
   readonly is_bot: number
   readonly score: string
-  readonly realized_pnl: string
-  readonly fees_paid: string
-  readonly funding_paid: string
-  readonly closed_notional: string
-  readonly fill_count: number
 }
 
 /** Places of a board behind a rank. */
@@ -218,10 +217,6 @@ export const entriesBehind = (
         account: row.account,
         isBot: row.is_bot === 1,
         scoreAtoms: BigInt(row.score),
-        realizedPnlAtoms: BigInt(row.realized_pnl),
-        feesPaidAtoms: BigInt(row.fees_paid),
-        fundingPaidAtoms: BigInt(row.funding_paid),
-        closedNotionalAtoms: BigInt(row.closed_notional),
-        fillCount: row.fill_count
+        ...sumsOf(row)
       }))
   )

@@ -19,7 +19,7 @@ import * as Stream from "effect/Stream"
 import type { Committed, Feed, ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
-import { seedOf } from "./Seed.js"
+import { seedAt } from "./Seed.js"
 import { flagBit } from "../operations/accounts/SetAccountFlags.js"
 import { Projection, venuesOwn } from "./Projection.js"
 import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
@@ -317,10 +317,8 @@ class Follower {
       const begun = yield* Tables.begin(sql, environment)
       const step = yield* stepSequence
       if (typeof begun === "string" || begun.sequence > 0 || step === undefined) return
-      const standing = yield* Stream.runHead(feed.standingFrom(step))
-      if (Option.isNone(standing)) return
-      const { batch, place } = seedOf(standing.value)
-      yield* Tables.write(sql, batch, place)
+      const seed = yield* seedAt(feed, step)
+      if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place)
     })
   }
 
@@ -377,11 +375,7 @@ class Follower {
           const { block } = committed
           opened.behindSinceEpochMs ??= block.records[0]!.atEpochMs
           projection.apply(committed)
-          place = {
-            sequence: block.lastSequence,
-            atEpochMs: block.records.at(-1)!.atEpochMs,
-            digest: hex(block.digest)
-          }
+          place = Tables.placeBehind(block)
         }
       } while (place.sequence < parts.durableSequence() && place.sequence - first < batchRecords && projection.waiting < batchRows)
       const noted = Effect.sync(() => {
@@ -414,8 +408,6 @@ const ranksBots = (environment: string): boolean => environment === "development
 
 /** Lets others work; so long at least. */
 const pause = (millis: number): Effect.Effect<void> => millis === 0 ? Effect.yieldNow() : Effect.sleep(millis)
-
-const hex = (digest: Uint8Array): string => Buffer.from(digest).toString("hex")
 
 /** Follows the feed with the scope that this is made in. */
 export const make = (parts: Parts, options: Options = defaultOptions): Effect.Effect<Histories["Type"], never, Scope.Scope> =>

@@ -1,13 +1,12 @@
 /** Makes histories anew, from a journal that nobody writes to. */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Context from "effect/Context"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Feed, ReadError } from "../sequencer/Feed.js"
 import { DatabaseUnusable, type HistoriesDatabase } from "./HistoriesDatabase.js"
 import { Projection } from "./Projection.js"
-import { seedOf } from "./Seed.js"
+import { seedAt } from "./Seed.js"
 import * as Tables from "./Tables.js"
 
 /** Records of a batch, but for the last block of it. */
@@ -51,8 +50,7 @@ const takeIn = (
     const sql = yield* database.open
     const begun = yield* Tables.begin(sql, environment)
     if (typeof begun === "string") return yield* new DatabaseUnusable({ reason: `what was set aside is there again: it is ${begun}` })
-    const standing = fromStep && stepSequence !== undefined ? yield* Stream.runHead(feed.standingFrom(stepSequence)) : Option.none()
-    const seed = Option.getOrUndefined(Option.map(standing, seedOf))
+    const seed = fromStep && stepSequence !== undefined ? yield* seedAt(feed, stepSequence) : undefined
     if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place)
     let written = seed?.place.sequence ?? begun.sequence
     if (written >= last) return
@@ -61,12 +59,11 @@ const takeIn = (
     const blocks = Stream.takeUntil(feed.from(written + 1), ({ block }) => block.lastSequence >= last)
     yield* Stream.runForEach(blocks, (committed) =>
       Effect.suspend(() => {
-        const { digest, lastSequence, records } = committed.block
+        const { lastSequence } = committed.block
         projection.apply(committed)
         if (lastSequence < last && lastSequence - written < batchRecords) return Effect.void
         written = lastSequence
         taken(lastSequence)
-        const place = { sequence: lastSequence, atEpochMs: records.at(-1)!.atEpochMs, digest: Buffer.from(digest).toString("hex") }
-        return Tables.write(sql, projection.take(), place)
+        return Tables.write(sql, projection.take(), Tables.placeBehind(committed.block))
       }))
   }))

@@ -2,14 +2,26 @@
  * Where histories begin of a journal whose earlier records another version has decided, which this one cannot run again: at the step
  * by which it took over. Positions that were open then are begun with as they stood; what had ended before is not known any more.
  */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import * as Ids from "../domain/Ids.js"
-import type { Standing } from "../sequencer/Feed.js"
+import type { Feed, ReadError, Standing } from "../sequencer/Feed.js"
 import type { Episode } from "./Episodes.js"
 import { venuesOwn } from "./Projection.js"
-import type { Batch, Place } from "./Tables.js"
+import { type Batch, type Place, placeBehind } from "./Tables.js"
 
 /** What there is to begin with, as one batch, and where it is. */
-export const seedOf = ({ block, engine }: Standing): { readonly batch: Batch; readonly place: Place } => {
+interface Seed {
+  readonly batch: Batch
+  readonly place: Place
+}
+
+/** What there is to begin with at the step of a journal; undefined where that is not there. */
+export const seedAt = (feed: Feed["Type"], stepSequence: number): Effect.Effect<Seed | undefined, ReadError> =>
+  Effect.map(Stream.runHead(feed.standingFrom(stepSequence)), (standing) => Option.getOrUndefined(Option.map(standing, seedOf)))
+
+const seedOf = ({ block, engine }: Standing): Seed => {
   const accounts = Array.from({ length: engine.occupancy.accounts }, (_, account) => account)
   const scales = Array.from({ length: engine.marketCount }, (_, market) => {
     const { parameters: { priceScale, quantityScale } } = engine.market(market)
@@ -50,6 +62,6 @@ export const seedOf = ({ block, engine }: Standing): { readonly batch: Batch; re
       scores: [],
       flags: accounts.map((account) => [account, flagsOf(account)] as const).filter(([, flags]) => flags !== 0)
     },
-    place: { sequence: block.lastSequence, atEpochMs: block.records.at(-1)!.atEpochMs, digest: Buffer.from(block.digest).toString("hex") }
+    place: placeBehind(block)
   }
 }

@@ -7,11 +7,14 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import type { Committed } from "../sequencer/Feed.js"
 import * as BoardTables from "./BoardTables.js"
 import type { CandleRow } from "./Candles.js"
 import { closeReasons, type Episode } from "./Episodes.js"
 import type { ScoreRow } from "./Scores.js"
 import { inOne, put, run } from "./Sql.js"
+
+type Block = Committed["block"]
 
 /** The version of the tables below: a database of another one is set aside. */
 const schemaVersion = 1
@@ -24,6 +27,13 @@ export interface Place {
   /** The digest of its block, hex; empty for none. */
   readonly digest: string
 }
+
+/** The place behind a block. */
+export const placeBehind = ({ digest, lastSequence, records }: Block): Place => ({
+  sequence: lastSequence,
+  atEpochMs: records.at(-1)!.atEpochMs,
+  digest: Buffer.from(digest).toString("hex")
+})
 
 /** A place with what is counted on from there. */
 export interface Begun extends Place {

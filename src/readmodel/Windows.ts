@@ -1,5 +1,5 @@
 /** The windows of the leaderboard: UTC days, weeks from Monday, calendar months, and all time. */
-import { bucketOf } from "./Timeframes.js"
+import { type Bucket, bucketOf } from "./Timeframes.js"
 
 /** Names of the windows; stored by their place in this list. */
 export const windowKinds = ["daily", "weekly", "monthly", "all_time"] as const
@@ -7,12 +7,6 @@ export type WindowKind = (typeof windowKinds)[number]
 
 const timeframes = { daily: "1d", weekly: "1w", monthly: "1M" } as const
 
-/** From when to when, the end excluded. */
-interface Period {
-  readonly fromEpochMs: number
-  readonly toEpochMs: number
-}
-
 /** The period of a window that a moment is in; all time ends with that moment. */
-export const periodOf = (window: WindowKind, atEpochMs: number): Period =>
+export const periodOf = (window: WindowKind, atEpochMs: number): Bucket =>
   window === "all_time" ? { fromEpochMs: 0, toEpochMs: atEpochMs } : bucketOf(timeframes[window], atEpochMs)

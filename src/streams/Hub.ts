@@ -196,20 +196,3 @@ export class Hub implements Listening {
     for (let at = 0; at < given; at++) this.outside.delays.record(atNanos - pending[at]!.atNanos)
   }
 }
-
-/** What all of an account's channels say of a record; a replay reads it from an engine of its own. */
-export const accountUpdate = (
-  payloads: Payloads,
-  reads: Reads,
-  channel: AccountChannel,
-  account: number,
-  words: Float64Array,
-  from: number,
-  to: number
-): Update | undefined => {
-  const { accounts } = touchedBy(words, from, to, { account: (other) => other === account, market: () => false, anyAccount: true }, reads)
-  const touched = accounts.get(account)
-  if (touched === undefined) return undefined
-  const entries = payloads.ofAccount(reads, channel, account, touched)
-  return entries.length === 0 ? undefined : { sequence: reads.sequence, entries, more: "" }
-}

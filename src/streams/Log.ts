@@ -39,8 +39,15 @@ export interface Name {
 }
 
 /** Members that name a stream, JSON that begins with a comma. */
-const nameText = ({ channel, marketId }: Name): string =>
-  `,"channel":"${channel}"` + (marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`)
+const nameText = ({ channel, marketId }: Name, member: "channel" | "stream" = "channel"): string =>
+  `,"${member}":"${channel}"` + (marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`)
+
+/** Why what a client has of a stream is no good any more. */
+export type ResyncReason = "gap" | "retention" | "slow_consumer"
+
+/** That what the client has is no good any more, and that a snapshot of a sequence follows. */
+export const resyncText = (name: Name, fromSequence: number, reason: ResyncReason): string =>
+  `{"type":"resync"${nameText(name, "stream")},"fromSequence":${fromSequence},"reason":"${reason}"}`
 
 /** A snapshot as it is sent; `data` is JSON. */
 export const snapshotText = (name: Name, sequence: number, data: string): string =>

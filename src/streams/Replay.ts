@@ -4,11 +4,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import type { Reads } from "../engine/Reads.js"
 import type { Feed, ReadError } from "../sequencer/Feed.js"
 import type { AccountChannel } from "./Channels.js"
-import { accountUpdate } from "./Hub.js"
 import type { Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
+import { touchedBy } from "./Touched.js"
 
 /** Records that are run again for one client at most. */
 export const mostRecords = 1_000_000
@@ -16,6 +17,23 @@ export const mostRecords = 1_000_000
 const mostText = 2 << 20
 
 const textOf = ({ entries }: Update): number => entries.reduce((sum, { text }) => sum + text.length, 0)
+
+/** What a channel says of the record at which an engine stands; undefined where it says nothing. */
+const accountUpdate = (
+  payloads: Payloads,
+  reads: Reads,
+  channel: AccountChannel,
+  account: number,
+  words: Float64Array,
+  from: number,
+  to: number
+): Update | undefined => {
+  const { accounts } = touchedBy(words, from, to, { account: (other) => other === account, market: () => false, anyAccount: true }, reads)
+  const touched = accounts.get(account)
+  if (touched === undefined) return undefined
+  const entries = payloads.ofAccount(reads, channel, account, touched)
+  return entries.length === 0 ? undefined : { sequence: reads.sequence, entries, more: "" }
+}
 
 /** Updates behind one sequence up to another; undefined where they are more than a client is given at once. */
 export const missed = (

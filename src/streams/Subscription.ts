@@ -7,9 +7,6 @@ import { Frame } from "./Frame.js"
 import { type Log, type Update, updateText } from "./Log.js"
 import type { Entry } from "./Payloads.js"
 
-/** Why what a client has of a stream is no good any more. */
-export type ResyncReason = "gap" | "retention" | "slow_consumer" | "projector_reset"
-
 /** Where frames go: one connection. */
 export interface Sink {
   readonly send: (frame: Frame) => void
@@ -82,17 +79,5 @@ export class Subscription {
     const update: Update = { sequence: this.mergedSequence, entries: [...merged.values()], more: "" }
     this.sink.send(new Frame(updateText(this.log.name, this.last, update)))
     this.last = this.mergedSequence
-  }
-
-  /** That what the client has is no good any more, and that a snapshot follows. */
-  resync(reason: ResyncReason, fromSequence: number): void {
-    const { channel, marketId } = this.log.name
-    const market = marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`
-    this.sink.send(new Frame(`{"type":"resync","stream":"${channel}"${market},"fromSequence":${fromSequence},"reason":"${reason}"}`))
-  }
-
-  /** The whole of it. */
-  snapshot(frame: Frame): void {
-    this.sink.send(frame)
   }
 }

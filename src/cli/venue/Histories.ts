@@ -8,7 +8,7 @@ import type { Capacity } from "../../engine/State.js"
 import { Disk } from "../../journal/Disk.js"
 import * as Following from "../../journal/Following.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
-import { SnapshotStore } from "../../journal/SnapshotStore.js"
+import { latestStepSequence, SnapshotStore } from "../../journal/SnapshotStore.js"
 import { HistoriesDatabase } from "../../readmodel/HistoriesDatabase.js"
 import { rebuild } from "../../readmodel/Rebuild.js"
 import * as Feed from "../../sequencer/Feed.js"
@@ -42,10 +42,9 @@ export const rebuilt = (capacity: Capacity) =>
     const last = journal.opened.nextSequence - 1
     const snapshots = yield* SnapshotStore
     const feed = yield* Feed.beside(following, snapshots, capacity, Duration.millis(1))
-    const step = yield* snapshots.latestStep
     const standing = last === 0 ? Option.none() : yield* Stream.runHead(feed.standingFrom(last))
     const environment = Option.match(standing, { onNone: () => "", onSome: ({ engine }) => engine.environment })
-    const stepSequence = step === undefined || typeof step === "string" ? undefined : step.sequence + 1
+    const stepSequence = yield* latestStepSequence(snapshots)
     const database = yield* HistoriesDatabase
     yield* withBar(last, (taken) => rebuild(database, { feed, stepSequence, last, environment }, taken)).pipe(
       Effect.catchTags({ HistoriesDatabaseUnusable: failed, SqlError: failed })

@@ -59,17 +59,11 @@ const PositionHistory = Schema.Struct({
   description: "Open episodes first, newest opened first; then newest ended first, of one record newest opened first."
 })
 
-/** An exact quotient in price atoms, rounded half up. */
-const averageAtoms = (notionalAtoms: bigint, quantityAtoms: bigint, market: Market.Parameters): bigint => {
-  const divisor = quantityAtoms * BigInt(Market.notionalFactor(market))
-  return (2n * notionalAtoms + divisor) / (2n * divisor)
-}
-
 const episodeAs = (accountId: string, market: Market.Parameters, episode: Episode): typeof PositionEpisode.Type => {
   const { close } = episode
   const exit = episode.exitQuantityAtoms === 0n
     ? { avgExitPrice: null, avgExitPriceAtoms: null }
-    : inBoth("avgExitPrice", averageAtoms(episode.exitNotionalAtoms, episode.exitQuantityAtoms, market), market.priceScale)
+    : inBoth("avgExitPrice", Market.averagePriceAtoms(market, episode.exitNotionalAtoms, episode.exitQuantityAtoms), market.priceScale)
   return {
     positionId: Ids.positionId(episode.born),
     accountId,
@@ -80,7 +74,7 @@ const episodeAs = (accountId: string, market: Market.Parameters, episode: Episod
     closedAtEpochMs: close?.atEpochMs ?? null,
     ...inBoth("maxQuantity", episode.maxQuantityAtoms, market.quantityScale),
     ...inBoth("currentQuantity", episode.quantityAtoms, market.quantityScale),
-    ...inBoth("avgEntryPrice", averageAtoms(episode.entryNotionalAtoms, episode.entryQuantityAtoms, market), market.priceScale),
+    ...inBoth("avgEntryPrice", Market.averagePriceAtoms(market, episode.entryNotionalAtoms, episode.entryQuantityAtoms), market.priceScale),
     ...exit,
     ...money("realizedPnl", episode.realizedPnlAtoms),
     ...money("feesPaid", episode.feesPaidAtoms),

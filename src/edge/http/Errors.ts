@@ -456,35 +456,6 @@ export const ledgerUnavailable: Failure = {
 /** Candles of a series that the contract names, and that the venue does not make. */
 export const markCandles = operationNotAvailable("There are no candles of the mark: ask for the series index or trade.")
 
-/** The histories are being opened, or made anew from the journal. */
-export const historiesUnavailable: Failure = {
-  description: {
-    ...invalid,
-    name: "HistoriesUnavailable",
-    status: 503,
-    code: "dependency_unavailable",
-    dependency: "read_model",
-    compatName: "ExchangeNotAvailable",
-    retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "The histories are being made from the journal: repeat the same request shortly."
-  }
-}
-
-/** No board of the leaderboard was made yet, or none of late. */
-export const leaderboardUnavailable: Failure = {
-  description: {
-    ...invalid,
-    name: "LeaderboardUnavailable",
-    status: 503,
-    code: "snapshot_unavailable",
-    compatName: "ExchangeNotAvailable",
-    retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "There is no leaderboard of late: repeat the same request shortly."
-  }
-}
-
 /** Nothing that shows solvency was made yet; the request has begun it. */
 export const solvencyUnavailable: Failure = {
   description: {
@@ -496,6 +467,25 @@ export const solvencyUnavailable: Failure = {
     retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
     safeMessage: "The balances of all accounts are being put together: repeat the same request shortly."
+  }
+}
+
+/** The histories are being opened, or made anew from the journal. */
+export const historiesUnavailable: Failure = {
+  description: {
+    ...ledgerUnavailable.description,
+    name: "HistoriesUnavailable",
+    dependency: "read_model",
+    safeMessage: "The histories are being made from the journal: repeat the same request shortly."
+  }
+}
+
+/** No board of the leaderboard was made yet, or none of late. */
+export const leaderboardUnavailable: Failure = {
+  description: {
+    ...solvencyUnavailable.description,
+    name: "LeaderboardUnavailable",
+    safeMessage: "There is no leaderboard of late: repeat the same request shortly."
   }
 }
 

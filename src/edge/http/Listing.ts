@@ -2,7 +2,6 @@
 import type * as Effect from "effect/Effect"
 import type { BalancePlace } from "../../engine/Reads.js"
 import type { Episode } from "../../readmodel/Episodes.js"
-import type { EpisodePlace } from "../../readmodel/Tables.js"
 import * as Cursor from "./Cursor.js"
 import * as Errors from "./Errors.js"
 import { fail } from "./Executor.js"
@@ -28,31 +27,28 @@ export const withCursor = <A>(
   return before === undefined ? fail(Errors.staleCursor) : then(before)
 }
 
-/** The same of an account's ledger: an exclusive place, undefined at the newest entry. */
-export const withPlace = <A>(
+/** The same where a place is more than a number: exclusive, and undefined at the first entry. */
+const withDecoded = <Place>(decode: (text: string) => Place | undefined) =>
+<A>(
   text: string | undefined,
-  then: (before: BalancePlace | undefined) => Effect.Effect<A, Errors.Failure>
+  then: (place: Place | undefined) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> => {
   if (text === undefined) return then(undefined)
-  const before = Cursor.decodePlace(text)
-  return before === undefined ? fail(Errors.staleCursor) : then(before)
+  const place = decode(text)
+  return place === undefined ? fail(Errors.staleCursor) : then(place)
 }
 
-/** The same of episodes of positions. */
-export const withEpisode = <A>(
-  text: string | undefined,
-  then: (after: EpisodePlace | undefined) => Effect.Effect<A, Errors.Failure>
-): Effect.Effect<A, Errors.Failure> => {
-  if (text === undefined) return then(undefined)
-  const after = Cursor.decodeEpisode(text)
-  return after === undefined ? fail(Errors.staleCursor) : then(after)
-}
+/** The place where a page of an account's ledger begins. */
+export const withPlace = withDecoded(Cursor.decodePlace)
+
+/** The place where a page of episodes of positions begins. */
+export const withEpisode = withDecoded(Cursor.decodeEpisode)
 
 /** A page of rows under their name, with where the next one begins. */
 type Page<Name extends string, A> = { readonly [key in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null }
 
 /** At most `limit` of the rows that were read (one more than that, if there are so many), and where the next page begins. */
-const pageBy = <Name extends string, Row, A>(
+export const pageBy = <Name extends string, Row, A>(
   name: Name,
   limit: number,
   rows: ReadonlyArray<Row>,

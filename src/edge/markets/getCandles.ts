@@ -12,6 +12,7 @@ import type { MarketView } from "../../engine/Reads.js"
 import type { Candle } from "../../readmodel/Candles.js"
 import type { Read } from "../../readmodel/Histories.js"
 import { timeframes } from "../../readmodel/Timeframes.js"
+import { inBoth } from "../accounts/Money.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -86,16 +87,11 @@ const withCandles = <A>(
 
 const record = ({ priceScale, quantityScale }: Market.Parameters, candle: Candle): typeof CandleRecord.Type => ({
   openTimeEpochMs: candle.openTimeEpochMs,
-  open: Units.formatDecimal(candle.openAtoms, priceScale),
-  openAtoms: String(candle.openAtoms),
-  high: Units.formatDecimal(candle.highAtoms, priceScale),
-  highAtoms: String(candle.highAtoms),
-  low: Units.formatDecimal(candle.lowAtoms, priceScale),
-  lowAtoms: String(candle.lowAtoms),
-  close: Units.formatDecimal(candle.closeAtoms, priceScale),
-  closeAtoms: String(candle.closeAtoms),
-  volume: Units.formatDecimal(candle.volumeAtoms, quantityScale),
-  volumeAtoms: String(candle.volumeAtoms)
+  ...inBoth("open", candle.openAtoms, priceScale),
+  ...inBoth("high", candle.highAtoms, priceScale),
+  ...inBoth("low", candle.lowAtoms, priceScale),
+  ...inBoth("close", candle.closeAtoms, priceScale),
+  ...inBoth("volume", candle.volumeAtoms, quantityScale)
 })
 
 const tuple = ({ priceScale, quantityScale }: Market.Parameters, candle: Candle): typeof CompatCandle.Type => [

@@ -13,7 +13,7 @@ import * as Errors from "../http/Errors.js"
 import { fail, json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
-import { pageLimit } from "../http/Listing.js"
+import { pageBy, pageLimit } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 
 const WindowName = Schema.Literal(...windowKinds)
@@ -89,25 +89,19 @@ const entry = (services: Services, from: Entry): typeof LeaderboardEntry.Type =>
 })
 
 /** A page of at most `limit` of the entries that were read, one more than that if there are so many. */
-const page = (services: Services, { entries, head }: BoardPage, limit: number): typeof Leaderboard.Type => {
-  const shown = entries.slice(0, limit)
-  return {
-    version: "external-leaderboard/v1",
-    windowKind: head.window,
-    metricKind: "projected_realized_pnl",
-    provenance: "off_chain_position_projection",
-    boardVersion: String(head.version),
-    markEpochMs: head.markEpochMs,
-    throughJournalSequence: head.throughSequence,
-    periodStartEpochMs: head.periodStartEpochMs,
-    periodEndEpochMs: head.periodEndEpochMs,
-    scoreHistogram: head.histogram.map(decile),
-    entries: shown.map((each) => entry(services, each)),
-    nextCursor: entries.length > limit
-      ? Cursor.encodeRank({ window: head.window, version: head.version, rank: shown.at(-1)!.rank })
-      : null
-  }
-}
+const page = (services: Services, { entries, head }: BoardPage, limit: number): typeof Leaderboard.Type => ({
+  version: "external-leaderboard/v1",
+  windowKind: head.window,
+  metricKind: "projected_realized_pnl",
+  provenance: "off_chain_position_projection",
+  boardVersion: String(head.version),
+  markEpochMs: head.markEpochMs,
+  throughJournalSequence: head.throughSequence,
+  periodStartEpochMs: head.periodStartEpochMs,
+  periodEndEpochMs: head.periodEndEpochMs,
+  scoreHistogram: head.histogram.map(decile),
+  ...pageBy("entries", limit, entries, (each) => entry(services, each), ({ rank }) => Cursor.encodeRank({ ...head, rank }))
+})
 
 /** The board that is asked for: a first page is of the latest, which must be of late; any other of the one that it began with. */
 const boardOf = (
@@ -142,6 +136,8 @@ export const getLeaderboard = Route.effect({
     .addError(Failures.native(Failures.publicRead))
     .annotate(OpenApi.Summary, "Who did best"),
   example: { target: "/v1/leaderboard?window=weekly&limit=10" },
-  handler: (services) => ({ urlParams: { cursor, limit, window = "daily" } }) =>
-    Effect.flatMap(boardOf(services, window, cursor, pageLimit(limit)), (found) => json(page(services, found, pageLimit(limit))))
+  handler: (services) => ({ urlParams: { cursor, limit, window = "daily" } }) => {
+    const most = pageLimit(limit)
+    return Effect.flatMap(boardOf(services, window, cursor, most), (found) => json(page(services, found, most)))
+  }
 })

@@ -219,10 +219,8 @@ const compatStats = (view: MarketView, figures: StatsView, atEpochMs: number): C
 }
 
 /** Volume-weighted price of the day in price atoms, half up; so it lies between low and high. `volumeBaseAtoms` is positive. */
-const vwapAtoms = (market: Market.Parameters, figures: StatsView): number => {
-  const divisor = BigInt(figures.volumeBaseAtoms) * BigInt(Market.notionalFactor(market))
-  return Number((2n * figures.volumeQuoteAtoms + divisor) / (2n * divisor))
-}
+const vwapAtoms = (market: Market.Parameters, { volumeBaseAtoms, volumeQuoteAtoms }: StatsView): number =>
+  Number(Market.averagePriceAtoms(market, volumeQuoteAtoms, BigInt(volumeBaseAtoms)))
 
 /** A ticker in the unified shape. `book` needs its best level only. */
 const compatTicker = (view: MarketView, figures: StatsView, book: BookView, atEpochMs: number): CompatTicker => {

@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import { type AccountChannel, isAccountChannel } from "../../streams/Channels.js"
 import { Frame } from "../../streams/Frame.js"
-import { type Log, snapshotText, type Update } from "../../streams/Log.js"
+import { type Log, type ResyncReason, resyncText, snapshotText, type Update } from "../../streams/Log.js"
 import { mostRecords } from "../../streams/Replay.js"
-import { type ResyncReason, type Sink, Subscription } from "../../streams/Subscription.js"
+import { type Sink, Subscription } from "../../streams/Subscription.js"
 import type { Setting } from "./Setting.js"
 
 /** How a subscription came about: from where the client was, or with a snapshot. */
@@ -106,14 +106,15 @@ export class Place {
   /** Gives a snapshot of now, once it is durable. */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, payloads, reads } = this.setting
+    const { sink } = this.around
     const { lastSequence, name, subject } = this.log
     const make = (): Frame => new Frame(snapshotText(name, lastSequence, payloads.snapshot(reads, name.channel, subject)))
     // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
     const frame = name.channel === "market.book" ? this.log.snapshot(reads.market(subject).marketSequence, make) : make()
     barrier.whenDurable(reads.sequence, this.whileIn(() => {
       began("anew")
-      if (reason !== undefined) this.subscription.resync(reason, lastSequence)
-      this.subscription.snapshot(frame)
+      if (reason !== undefined) sink.send(new Frame(resyncText(name, lastSequence, reason)))
+      sink.send(frame)
       this.subscription.begin(lastSequence)
       this.isGiven = true
     }))

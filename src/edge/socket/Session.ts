@@ -23,7 +23,7 @@ import { Place, type Resumption } from "./Place.js"
 const abuse = 1008
 const defect = 1011
 const silent = 4000
-const later = 1013
+const tryLater = 1013
 const slow = 4008
 
 const orderTooMany = Errors.rateLimited(1)
@@ -186,20 +186,11 @@ export class Session implements Conversation {
   private authenticate(id: string, ticket: string): void {
     const { now, reads, tickets } = this.setting
     const found = authorityOf(tickets, reads, ticket, now())
-    const refused = typeof found === "number"
-      ? Errors.refused(found)
-      : this.authority !== undefined && this.authority.account !== found.account
-      ? otherAccount
-      : undefined
-    if (typeof found === "number" || refused !== undefined) {
-      return this.later(() => this.say({ type: "auth_error", id, error: this.envelope(refused!) }))
-    }
+    const refuse = (failure: Errors.Failure): void => this.say({ type: "auth_error", id, error: this.envelope(failure) })
     this.later(() => {
-      if (endOf(found, reads, now()) !== undefined) {
-        return this.say({ type: "auth_error", id, error: this.envelope(Errors.refused(Refusal.ticketExpired)) })
-      }
-      const isOther = this.authority !== undefined && this.authority.account !== found.account
-      if (isOther) return this.say({ type: "auth_error", id, error: this.envelope(otherAccount) })
+      if (typeof found === "number") return refuse(Errors.refused(found))
+      if (this.authority !== undefined && this.authority.account !== found.account) return refuse(otherAccount)
+      if (endOf(found, reads, now()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
       this.authority = found
       this.isWarned = false
       this.say({ type: "auth_ok", id, accountId: found.accountId, expiresAt: found.expiresAtEpochMs })
@@ -242,17 +233,11 @@ export class Session implements Conversation {
       sink: this.sinkOf(channel),
       flush: () => this.flush(),
       isClosed: () => this.isClosed,
-      crowded: () => this.end(later, "there is no room for the stream now")
+      crowded: () => this.end(tryLater, "there is no room for the stream now")
     })
     this.places.set(name, place)
-    place.begin(fromSequence, (resumption: Resumption) =>
-      this.say({
-        type: "subscribed",
-        id,
-        channel,
-        ...(marketId === undefined ? undefined : { marketId }),
-        resumed: resumption === "resumed"
-      }))
+    place.begin(fromSequence,
+      (resumption: Resumption) => this.say({ type: "subscribed", id, channel, marketId, resumed: resumption === "resumed" }))
   }
 
   private unsubscribe({ channel, id, marketId }: Extract<Frames.ClientFrame, { readonly op: "unsubscribe" }>): void {
@@ -261,7 +246,7 @@ export class Session implements Conversation {
     if (place === undefined) return this.refuse(id, notSubscribed)
     place.end()
     this.places.delete(name)
-    this.say({ type: "unsubscribed", id, channel, ...(marketId === undefined ? undefined : { marketId }) })
+    this.say({ type: "unsubscribed", id, channel, marketId })
   }
 
   /** Sends an order's frame the way of its route: the same checks, the same limits, the same answer. */
@@ -334,6 +319,7 @@ export class Session implements Conversation {
     this.setting.touched(this)
   }
 
+  /** Sends a message; what is undefined of it is left out. */
   private say(message: object): void {
     this.send(new Frame(JSON.stringify(message)))
   }
@@ -344,7 +330,7 @@ export class Session implements Conversation {
   }
 
   private refuse(id: string | undefined, failure: Errors.Failure): void {
-    this.say({ type: "error", ...(id === undefined ? undefined : { id }), error: this.envelope(failure) })
+    this.say({ type: "error", id, error: this.envelope(failure) })
   }
 
   /** Hands what waits to the connection, in one write; and what was held back, once the client takes things again. */
@@ -363,6 +349,7 @@ export class Session implements Conversation {
     this.out = []
     this.outLength = 0
     this.peer.send(out)
+    if (this.authority === undefined) return
     for (const place of this.places.values()) if (place.isOfAccount) place.flushed()
   }
 }
