@@ -14,6 +14,8 @@ import { MarketTouched, touchedBy } from "./Touched.js"
 
 /** A stream that nobody asks for is kept up so long, for those who come back. */
 const quietMs = 10 * 60 * 1000
+/** How often it is looked for such streams. */
+const sweptEveryMs = 60_000
 /** Most streams that are kept up, whoever asks for them. */
 const mostStreams = 20_000
 /** A book's checksum comes with every so many of its updates. */
@@ -55,6 +57,7 @@ export class Hub implements Listening {
   /** Decided and not yet durable, in order. */
   private pending: Array<{ readonly log: Log; readonly update: Update; readonly atNanos: number }> = []
   private streams = 0
+  private sweptAtEpochMs = 0
   private failure: unknown = undefined
 
   constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly outside: Outside) {}
@@ -111,9 +114,10 @@ export class Hub implements Listening {
   }
 
   /** Lets go of streams that nobody has asked for so long, milliseconds. */
-  sweep(longerMs: number = quietMs): void {
-    const before = this.outside.now() - longerMs
-    const isGone = ({ quietSinceEpochMs, subscriptions }: Log): boolean => subscriptions.size === 0 && quietSinceEpochMs <= before
+  private sweep(longerMs: number): void {
+    this.sweptAtEpochMs = this.outside.now()
+    const before = this.sweptAtEpochMs - longerMs
+    const isGone = ({ askers, quietSinceEpochMs }: Log): boolean => askers.size === 0 && quietSinceEpochMs <= before
     for (const all of [this.markets, this.accounts] as ReadonlyArray<Map<number, Kept<Channel>>>) {
       for (const [subject, kept] of all) {
         for (const [channel, log] of kept) {
@@ -127,13 +131,16 @@ export class Hub implements Listening {
     }
   }
 
-  /** Nobody asks for a stream any more, unless somebody else does. */
-  quieted(log: Log): void {
+  /** Somebody does not ask for a stream any more. */
+  quieted(log: Log, asker: object): void {
+    log.askers.delete(asker)
     log.quietSinceEpochMs = this.outside.now()
   }
 
   decided(sequence: number, words: Float64Array, from: number, to: number): void {
     if (this.streams === 0 || this.failure !== undefined) return
+    // Whoever was the last to listen may be gone, and nobody else is there to look: what is told to nobody costs each record.
+    if (Math.abs(this.outside.now() - this.sweptAtEpochMs) >= sweptEveryMs) this.sweep(quietMs)
     try {
       this.note(sequence, words, from, to)
     } catch (cause) {

@@ -61,6 +61,8 @@ export const updateText = (name: Name, previousSequence: number, { entries, more
 export class Log {
   /** Who is told of updates. */
   readonly subscriptions = new Set<Taker>()
+  /** Who asks for it, whether or not they are told already. */
+  readonly askers = new Set<object>()
   private kept: Array<Kept> = []
   private bytes = 0
   private whole: { readonly sequence: number; readonly termsSequence: number; readonly frame: Frame } | undefined = undefined

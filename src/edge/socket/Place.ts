@@ -36,6 +36,7 @@ export class Place {
   constructor(private readonly setting: Setting, private log: Log, private readonly around: Around) {
     this.subscription = new Subscription(log, around.sink)
     this.isOfAccount = isAccountChannel(log.name.channel)
+    log.askers.add(this)
   }
 
   /** The last sequence that the client was given. */
@@ -56,6 +57,7 @@ export class Place {
     const { last } = this
     // It may have been let go of in the meantime, and be another one that is kept up now.
     this.log = log
+    log.askers.add(this)
     this.subscription = new Subscription(log, this.around.sink)
     this.subscription.last = last
     this.isPaused = false
@@ -70,7 +72,7 @@ export class Place {
     this.subscription.end()
     this.isGiven = this.left !== undefined
     this.subscription.last = this.left ?? 0
-    this.setting.hub.quieted(this.log)
+    this.setting.hub.quieted(this.log, this)
   }
 
   /** All that it was given has left for the client. */
@@ -82,7 +84,7 @@ export class Place {
     this.turn++
     this.isEnded = true
     this.subscription.end()
-    this.setting.hub.quieted(this.log)
+    this.setting.hub.quieted(this.log, this)
   }
 
   /** The client takes things again. */

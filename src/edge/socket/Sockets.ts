@@ -49,7 +49,6 @@ class Sessions {
   constructor(
     private readonly room: Room,
     private readonly now: () => number,
-    private readonly hub: () => Hub,
     private readonly runtime: Runtime.Runtime<never>
   ) {}
 
@@ -99,7 +98,6 @@ class Sessions {
       for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
       this.buffered = 0
       for (const session of this.open) this.buffered += session.bufferedBytes
-      this.hub().sweep()
       return this.ticking(count + 1)
     })
   }
@@ -109,12 +107,12 @@ class Sessions {
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { feed, handle, live, random, room, runtime, services, stage } = parts
   const { barrier, environment, metrics, now, state } = services
-  const sessions = new Sessions(room, now, () => hub, runtime)
+  const sessions = new Sessions(room, now, runtime)
   const failed = (cause: unknown): void => {
     Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
     for (const session of sessions.open) session.fail()
   }
-  const hub: Hub = new Hub(state, payloads, {
+  const hub = new Hub(state, payloads, {
     keptUpdates: room.keptUpdates,
     now,
     monotonicNanos: services.monotonicNanos,

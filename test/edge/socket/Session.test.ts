@@ -159,6 +159,19 @@ describe("the stream", () => {
       expect(updates.at(-1).checksum).toBe(checksum)
     })
 
+    test("is let go of ten minutes after the last who asked for it has gone, also where nobody is connected", async () => {
+      subscribe(book)
+      client.leave()
+      const kept = async (): Promise<string | undefined> =>
+        /^venue_streams (\d+)$/m.exec((await venue.ask({ target: "/metrics" })).body)?.[1]
+      venue.atEpochMs += 9 * 60_000
+      await venue.place(alice, { price: "99.0" })
+      expect(await kept()).toBe("1")
+      venue.atEpochMs += 2 * 60_000
+      await venue.place(alice, { price: "98.0" })
+      expect(await kept()).toBe("0")
+    })
+
     test("goes on where the client was", async () => {
       subscribe(book)
       await venue.place(alice, { price: "99.0" })
