@@ -251,8 +251,8 @@ export interface Bounds {
 
 /** Bounds that no run comes to, but for those of blocks and segments. */
 export const roomy: Bounds = {
-  orders: 20_000,
-  idempotencyKeys: 40_000,
+  orders: 12_000,
+  idempotencyKeys: 16_000,
   inbox: { capacity: 8_192, reserved: 2_048 },
   fullBytes: 24 * 1024,
   maxBlockBytes: 64 * 1024,

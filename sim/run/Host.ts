@@ -133,6 +133,9 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
 /** An account that a workload is bound to, and that nobody ever opened. */
 const neverOpened = "acc_zzzzzz"
 
+/** How often the supervisor doubles its wait at most. */
+const mostDoublings = 5
+
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
 const hungMs = 1_500
 
@@ -159,6 +162,8 @@ export class Host {
   #rules = versions.rules
   /** Those of the process that was started last. */
   #running = versions.rules
+  /** Processes that ended one after the other before they were ready. */
+  #vain = 0
   /** The last process ended in good order. */
   #stopped = false
   /** Another version was refused: the one before is started next. */
@@ -220,6 +225,7 @@ export class Host {
         this.reads = reads
         this.histories = standing
         this.#rules = rules
+        this.#vain = 0
         follower.drain()
         witness.see({ _tag: "Ready", incarnation, sequence: reads.sequence, atEpochMs: time.nowEpochMs() })
         follower.inspect(true)
@@ -406,7 +412,10 @@ export class Host {
   #restartLater(): void {
     const { options, root, time } = this.world
     const restarts = root.split(`restart/${this.#incarnation}`)
-    time.after(restarts.next() * options.process.maxRestartMs, () => {
+    // As supervisors do, it waits twice as long after each start that came to nothing.
+    const waits = options.process.maxRestartMs * 2 ** Math.min(this.#vain, mostDoublings)
+    this.#vain++
+    time.after(restarts.next() * waits, () => {
       if (this.process === undefined) this.start()
     })
   }

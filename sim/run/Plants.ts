@@ -11,6 +11,7 @@ import * as Block from "../../src/journal/Block.js"
 import type { Disk, DiskError } from "../../src/journal/Disk.js"
 import { SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
 import type * as Venue from "../../src/Venue.js"
+import { roomy } from "../faults/Options.js"
 import * as Forgery from "../world/Forgery.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -81,7 +82,7 @@ const anotherDigest: Plant = {
 
 /** The newest snapshot's state with something in it that never was, under a sequence and the digest of a block. */
 const saveOther = ({ newest, onSnapshots }: Ground, sequence: number, blockDigest: Uint8Array): void => {
-  const state = EngineSnapshot.unsafeDecode(newest.sections, { orders: 1 << 20, idempotencyKeys: 1 << 20 })
+  const state = EngineSnapshot.unsafeDecode(newest.sections, { orders: roomy.orders, idempotencyKeys: roomy.idempotencyKeys })
   state.halted = !state.halted
   state.sequence = sequence
   const sections = EngineSnapshot.encode(state)

@@ -459,6 +459,10 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
+  /** The last record that changed anything of an account: its orders, fills, positions, balance or transfers. */
+  readonly accountSequence: (account: number) => number
+  /** The last record that changed any of its positions; a later one of the account where that is not known so exactly. */
+  readonly positionsSequence: (account: number) => number
   /** Of all accounts, in one go; undefined while funding is being settled. */
   readonly equities: () => EquitiesView | undefined
   /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than a place if one is given. */
@@ -517,6 +521,8 @@ export interface Reads {
   readonly securityEvents: (account: number, before: number, limit: number) => ReadonlyArray<SecurityEventView>
   /** A transfer by its number; undefined where there is none, or none that is kept. */
   readonly transfer: (number: number) => TransferView | undefined
+  /** The last record that changed any of an account's deposits; a later one of the account where that is not known so exactly. */
+  readonly depositsSequence: (account: number) => number
   /** Kept transfers of an account and a kind, newest first, at most `limit`, older than a number (`Infinity`: from the newest). */
   readonly transfersOf: (account: number, kind: TransferKind, before: number, limit: number) => ReadonlyArray<TransferView>
   /** Transfers of all accounts that are not over, deposits whose offer is to be withdrawn among them, oldest first. */

@@ -23,7 +23,7 @@ import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState, Payment } from "./Markets.js"
 import type { OpenList } from "./OpenList.js"
-import { type HashKey, initialSlots, Orders } from "./Orders.js"
+import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
 import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
@@ -39,6 +39,9 @@ export interface Parts {
   readonly firstAtEpochMs: number
   readonly lastSecond: number
 }
+
+/** Orders that there is room for from the start where not all of the capacity is. */
+const initialOrders = 256
 
 /** Counts of one record: looks at accounts, orders of the venue's own, positions that were ranked, and closed by deleveraging. */
 class Liquidating {
@@ -278,7 +281,7 @@ export class State extends Values {
     super()
     this.ended = new Int32Array(initialLength(capacity.orders, 256))
     this.endedAtEpochMs = new Float64Array(this.ended.length)
-    this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
+    this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialOrders))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts, capacity.forgottenAtOnce)
     this.fills = new Fills(capacity.fills)
     this.liquidationLog = LiquidationLog.make(capacity.rows)

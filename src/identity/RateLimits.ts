@@ -46,6 +46,8 @@ export interface View {
 /** Windows of a class, and those that newcomers share while all of them run. */
 const windowsOfClass = 65_536
 const sharedWindows = 1_024
+/** Windows of their own that a class has memory for from the start; it doubles with use. */
+const initialWindows = 256
 
 /** A number of 32 bits for a subject, the same in every process. FNV-1a. */
 const hashOf = (subject: Subject): number => {
@@ -69,10 +71,11 @@ export class Windows {
   private readonly placeOf = new Map<Subject, number>()
   private readonly left: Array<number> = []
   private untouched = 0
-  private readonly beganAtEpochMs: Float64Array
-  private readonly used: Uint32Array
+  // By place: those that are shared, then those of one subject each.
+  private beganAtEpochMs: Float64Array
+  private used: Uint32Array
   /** Used beyond the limit, of what is set aside. */
-  private readonly usedBeyond: Uint32Array
+  private usedBeyond: Uint32Array
 
   constructor(
     readonly limit: number,
@@ -80,9 +83,10 @@ export class Windows {
     private readonly size = windowsOfClass,
     private readonly sharedSize = sharedWindows
   ) {
-    this.beganAtEpochMs = new Float64Array(size + sharedSize)
-    this.used = new Uint32Array(size + sharedSize)
-    this.usedBeyond = new Uint32Array(size + sharedSize)
+    const places = sharedSize + Math.min(size, initialWindows)
+    this.beganAtEpochMs = new Float64Array(places)
+    this.used = new Uint32Array(places)
+    this.usedBeyond = new Uint32Array(places)
   }
 
   /** Windows that are kept now. */
@@ -133,23 +137,37 @@ export class Windows {
     this.used[place] = 0
     this.usedBeyond[place] = 0
     // Behind all others: those in front are over first.
-    if (place < this.size && this.placeOf.delete(subject)) this.placeOf.set(subject, place)
+    if (place >= this.sharedSize && this.placeOf.delete(subject)) this.placeOf.set(subject, place)
   }
 
   private sharedPlace(subject: Subject): number {
-    return this.size + hashOf(subject) % this.sharedSize
+    return hashOf(subject) % this.sharedSize
+  }
+
+  private grow(): void {
+    const places = this.sharedSize + Math.min(this.size, (this.used.length - this.sharedSize) * 2)
+    const beganAtEpochMs = new Float64Array(places)
+    const used = new Uint32Array(places)
+    const usedBeyond = new Uint32Array(places)
+    beganAtEpochMs.set(this.beganAtEpochMs)
+    used.set(this.used)
+    usedBeyond.set(this.usedBeyond)
+    this.beganAtEpochMs = beganAtEpochMs
+    this.used = used
+    this.usedBeyond = usedBeyond
   }
 
   /** A place for a subject that has none: of its own while there is one, otherwise the one that it shares. */
   private enter(subject: Subject, atEpochMs: number): number {
     const shared = this.sharedPlace(subject)
     this.forgetOldest(atEpochMs)
-    const place = this.left.pop() ?? (this.untouched < this.size ? this.untouched++ : undefined)
+    const place = this.left.pop() ?? (this.untouched < this.size ? this.sharedSize + this.untouched++ : undefined)
     if (place === undefined) {
       this.shared++
       return shared
     }
     this.placeOf.set(subject, place)
+    if (place >= this.used.length) this.grow()
     // It may have been counted where it shared: its own window goes on from there, or it would have two limits in one.
     const goesOn = !this.isOver(shared, atEpochMs)
     this.beganAtEpochMs[place] = goesOn ? this.beganAtEpochMs[shared]! : atEpochMs

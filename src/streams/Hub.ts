@@ -3,6 +3,7 @@
  * update in the writer's own turn, while the engine stands at it; it is given to clients once it is durable. What nobody
  * asks for costs a look at a map.
  */
+import { assert } from "../domain/Assert.js"
 import type { Histogram } from "../domain/Histogram.js"
 import * as Order from "../domain/Order.js"
 import type { Reads } from "../engine/Reads.js"
@@ -182,6 +183,9 @@ export class Hub implements Listening {
 
   private add(log: Log, update: Update): void {
     if (update.entries.length === 0) return
+    const { name: { channel }, subject } = log
+    // Whoever comes back with a sequence that is no earlier than this is told to have missed nothing.
+    assert(this.payloads.changedAt(this.reads, channel, subject) >= update.sequence, `what changes ${channel} is known to have`)
     log.append(update)
     // Whoever asks for it before it is durable is given it then.
     this.pending.push({ log, update, atNanos: this.outside.monotonicNanos() })

@@ -1,64 +1,187 @@
 /**
- * What a client missed of one of its account's streams, from the journal: its records are run again on an engine of their own,
- * beside the writer, and each says what it said then.
+ * What clients missed of their accounts' streams, from the journal: its records are run again on an engine of their own, beside
+ * the writer, and each says what it said then. Whoever asks while the journal is being read is served by the next reading,
+ * together with all others who wait by then: after a restart a thousand clients come back, and one reading serves them.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Reads } from "../engine/Reads.js"
-import type { Feed, ReadError } from "../sequencer/Feed.js"
-import type { AccountChannel } from "./Channels.js"
+import type { EachRecord, Feed, ReadError } from "../sequencer/Feed.js"
+import { type AccountChannel, accountChannels } from "./Channels.js"
 import type { Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
-import { touchedBy } from "./Touched.js"
+import { type AccountTouched, touchedBy } from "./Touched.js"
 
 /** Records that are run again for one client at most. */
 export const mostRecords = 1_000_000
 /** Characters of what it missed, at most. */
 const mostText = 2 << 20
+/** Characters of what all who wait missed, at most. */
+const mostTextOfAll = 64 << 20
+/** Most who wait for the journal to be read for them. */
+const mostWaiting = 32_768
+/** Blocks after which it is looked whether anybody still wants the rest. */
+const lookedEvery = 64
+
+/** What one record changed of one of an account's channels. */
+export interface Told {
+  readonly channel: AccountChannel
+  readonly update: Update
+}
 
 const textOf = ({ entries }: Update): number => entries.reduce((sum, { text }) => sum + text.length, 0)
 
-/** What a channel says of the record at which an engine stands; undefined where it says nothing. */
-const accountUpdate = (
-  payloads: Payloads,
-  reads: Reads,
-  channel: AccountChannel,
-  account: number,
-  words: Float64Array,
-  from: number,
-  to: number
-): Update | undefined => {
-  const { accounts } = touchedBy(words, from, to, { account: (other) => other === account, market: () => false, anyAccount: true }, reads)
-  const touched = accounts.get(account)
-  if (touched === undefined) return undefined
-  const entries = payloads.ofAccount(reads, channel, account, touched)
-  return entries.length === 0 ? undefined : { sequence: reads.sequence, entries, more: "" }
+/** Somebody who waits for a part of the journal. */
+interface Asked {
+  readonly channels: ReadonlyArray<AccountChannel>
+  readonly account: number
+  /** The last record that was looked at. */
+  after: number
+  /** The last record that is wanted, which is durable. */
+  readonly upTo: number
+  /** Is given what each record changed, in the journal's order. */
+  readonly take: (told: ReadonlyArray<Told>) => void
+  /** Whether no more is wanted. */
+  readonly isEnough: () => boolean
 }
 
-/** Updates behind one sequence up to another; undefined where they are more than a client is given at once. */
-export const missed = (
-  feed: Feed["Type"],
-  payloads: Payloads,
-  channel: AccountChannel,
-  account: number,
-  after: number,
-  upTo: number
-): Effect.Effect<ReadonlyArray<Update> | undefined, ReadError> =>
-  Effect.suspend(() => {
-    const updates: Array<Update> = []
-    let text = 0
-    const look = feed.standingFrom(after + 1, (engine, from) => {
-      if (engine.sequence > upTo || text > mostText) return
-      const { events } = engine.state
-      const update = accountUpdate(payloads, engine, channel, account, events.words, from, events.length)
-      if (update === undefined) return
-      updates.push(update)
-      text += textOf(update)
+const isDone = (asked: Asked): boolean => asked.after >= asked.upTo || asked.isEnough()
+
+/** What one record told of one account, made once for all who ask for it. */
+class Telling {
+  private readonly made = new Map<AccountChannel, Told | undefined>()
+
+  constructor(
+    private readonly payloads: Payloads,
+    private readonly reads: Reads,
+    private readonly account: number,
+    private readonly touched: AccountTouched
+  ) {}
+
+  of(channels: ReadonlyArray<AccountChannel>): ReadonlyArray<Told> {
+    return channels.flatMap((channel) => {
+      if (!this.made.has(channel)) this.made.set(channel, this.make(channel))
+      return this.made.get(channel) ?? []
     })
-    return look.pipe(
-      Stream.takeUntil(({ block }) => block.lastSequence >= upTo || text > mostText),
-      Stream.runDrain,
-      Effect.as(updates),
-      Effect.map((found) => text > mostText ? undefined : found)
+  }
+
+  private make(channel: AccountChannel): Told | undefined {
+    const entries = this.payloads.ofAccount(this.reads, channel, this.account, this.touched)
+    return entries.length === 0 ? undefined : { channel, update: { sequence: this.reads.sequence, entries, more: "" } }
+  }
+}
+
+/** Reads the journal for clients, once for all who wait. Whoever goes away leaves the others where they are. */
+export class Replays {
+  private readonly oneByOne = Effect.unsafeMakeSemaphore(1)
+  private readonly waiting = new Set<Asked>()
+  /** Characters that those who wait have been given. */
+  private text = 0
+
+  constructor(private readonly feed: Feed["Type"], private readonly payloads: Payloads) {}
+
+  /**
+   * Updates of a channel behind one sequence up to another; undefined where they are more than a client is given at once, or
+   * too many wait.
+   */
+  missed(
+    channel: AccountChannel,
+    account: number,
+    after: number,
+    upTo: number
+  ): Effect.Effect<ReadonlyArray<Update> | undefined, ReadError> {
+    return Effect.suspend(() => {
+      const updates: Array<Update> = []
+      let text = 0
+      let isTooMuch = false
+      const take = (told: ReadonlyArray<Told>): void => {
+        for (const { update } of told) {
+          const more = textOf(update)
+          text += more
+          this.text += more
+          updates.push(update)
+        }
+        isTooMuch = text > mostText || this.text > mostTextOfAll
+      }
+      const asked: Asked = { channels: [channel], account, after, upTo, take, isEnough: () => isTooMuch }
+      return this.inTurn(asked).pipe(
+        Effect.map((wasRead) => wasRead && !isTooMuch ? updates : undefined),
+        Effect.ensuring(Effect.sync(() => {
+          this.text -= text
+        }))
+      )
+    })
+  }
+
+  /** Gives what each record behind one sequence up to another changed of an account, until that is enough; false where too many wait. */
+  each(
+    account: number,
+    after: number,
+    upTo: number,
+    take: (told: ReadonlyArray<Told>) => void,
+    isEnough: () => boolean
+  ): Effect.Effect<boolean, ReadError> {
+    return Effect.suspend(() => this.inTurn({ channels: accountChannels, account, after, upTo, take, isEnough }))
+  }
+
+  /** Waits for the reading under way, if there is one. Then this one reads for all who wait, unless another did so meanwhile. */
+  private inTurn(asked: Asked): Effect.Effect<boolean, ReadError> {
+    if (this.waiting.size >= mostWaiting) return Effect.succeed(false)
+    this.waiting.add(asked)
+    return this.oneByOne.withPermits(1)(Effect.suspend(() => isDone(asked) ? Effect.void : this.read([...this.waiting]))).pipe(
+      Effect.as(true),
+      Effect.ensuring(Effect.sync(() => {
+        this.waiting.delete(asked)
+      }))
     )
-  })
+  }
+
+  /** Reads from the earliest record that anybody wants to the last. Where it is cut short, each goes on from where it was. */
+  private read(all: ReadonlyArray<Asked>): Effect.Effect<void, ReadError> {
+    return Effect.suspend(() => {
+      const undone = all.filter((asked) => !isDone(asked))
+      const first = undone.reduce((least, { after }) => Math.min(least, after), Infinity)
+      const last = undone.reduce((most, { upTo }) => Math.max(most, upTo), 0)
+      const byAccount = new Map<number, Array<Asked>>()
+      for (const asked of undone) {
+        const beside = byAccount.get(asked.account)
+        if (beside === undefined) byAccount.set(asked.account, [asked])
+        else beside.push(asked)
+      }
+      let position = first
+      let blocks = 0
+      const each: EachRecord = (engine, from) => {
+        give(this.payloads, engine, engine.state.events, from, byAccount)
+        position = engine.sequence
+      }
+      const isOver = (): boolean =>
+        position >= last || ++blocks % lookedEvery === 0 && undone.every((asked) => !this.waiting.has(asked) || isDone(asked))
+      return this.feed.standingFrom(first + 1, each).pipe(
+        Stream.takeUntil(isOver),
+        Stream.runDrain,
+        Effect.ensuring(Effect.sync(() => {
+          for (const asked of undone) asked.after = Math.max(asked.after, Math.min(asked.upTo, position))
+        }))
+      )
+    })
+  }
+}
+
+/** Gives what the record changed at which an engine stands, to whoever wants it. */
+const give = (
+  payloads: Payloads,
+  reads: Reads,
+  events: { readonly words: Float64Array; readonly length: number },
+  from: number,
+  byAccount: ReadonlyMap<number, ReadonlyArray<Asked>>
+): void => {
+  const wanted = { account: (account: number) => byAccount.has(account), market: () => false, anyAccount: true }
+  for (const [account, touched] of touchedBy(events.words, from, events.length, wanted, reads).accounts) {
+    const telling = new Telling(payloads, reads, account, touched)
+    for (const asked of byAccount.get(account)!) {
+      if (reads.sequence <= asked.after || reads.sequence > asked.upTo || asked.isEnough()) continue
+      const told = telling.of(asked.channels)
+      if (told.length > 0) asked.take(told)
+    }
+  }
+}

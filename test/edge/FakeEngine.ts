@@ -405,6 +405,10 @@ export class FakeEngine implements Reads {
     return [{ ...position, account }]
   }
 
+  readonly positionsSequence = () => balance.lastSequence
+  readonly depositsSequence = () => balance.lastSequence
+  readonly accountSequence = () => balance.lastSequence
+
   balance(account: number): BalanceView {
     return { ...balance, account, accountId: this.accountId(account) }
   }

@@ -179,6 +179,13 @@ const changedAt = (reads: Reads, channel: Channel, subject: number): number => {
       return reads.fundings(subject, 0, 1)[0]?.sequence ?? 0
     case "account.fills":
       return reads.fills(subject, anyMarket, fromNewest, 1)[0]?.sequence ?? 0
+    case "account.positions":
+      return reads.positionsSequence(subject)
+    case "account.deposits":
+      return reads.depositsSequence(subject)
+    case "account.orders":
+    case "account.balance":
+      return reads.accountSequence(subject)
     default:
       return reads.sequence
   }

@@ -9,7 +9,7 @@ import type { Feed } from "../../sequencer/Feed.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Live } from "../../sequencer/Live.js"
 import { Hub } from "../../streams/Hub.js"
-import { missed } from "../../streams/Replay.js"
+import { Replays } from "../../streams/Replay.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
@@ -24,8 +24,6 @@ const path = "/streams/v1/ws"
 const tickMs = 1_000
 /** Bytes of a connection's id. */
 const idBytes = 12
-/** Most clients that wait for what they missed to be read from the journal. */
-const mostReplays = 64
 
 export interface Parts {
   readonly services: Services
@@ -122,8 +120,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   })
   live.listen(hub)
 
-  const oneByOne = Effect.unsafeMakeSemaphore(1)
-  let replays = 0
+  const replays = new Replays(feed, payloads)
   const setting: Setting = {
     environment,
     room,
@@ -137,18 +134,8 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     refused: (name) => metrics.refused(name),
     handle,
     missed: (channel, account, after, upTo) =>
-      Effect.suspend(() => {
-        if (replays >= mostReplays) return Effect.succeed(undefined)
-        replays++
-        return oneByOne.withPermits(1)(missed(feed, payloads, channel, account, after, upTo)).pipe(
-          Effect.catchAll((error) =>
-            Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)
-          ),
-          Effect.ensuring(Effect.sync(() => {
-            replays--
-          }))
-        )
-      }),
+      Effect.catchAll(replays.missed(channel, account, after, upTo), (error) =>
+        Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)),
     fork: (effect) => void Runtime.runFork(runtime)(effect),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)

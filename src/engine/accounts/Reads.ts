@@ -112,6 +112,21 @@ export class AccountReads extends IdentityReads {
     return slot === none ? 0 : positions.leverage(slot)
   }
 
+  accountSequence(account: number): number {
+    return this.state.accounts.lastSequence(account)
+  }
+
+  positionsSequence(account: number): number {
+    const { accounts, positions } = this.state
+    let last = 0
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      // Nothing says when leverage was set.
+      if (positions.leverage(slot) !== 0) return accounts.lastSequence(account)
+      last = Math.max(last, positions.lastSequence(slot))
+    }
+    return last
+  }
+
   balance(account: number): BalanceView {
     const { accounts } = this.state
     Margin.refreshAccount(this.state, account)

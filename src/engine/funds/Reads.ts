@@ -26,6 +26,12 @@ export class FundsReads extends AccountReads {
     return this.state.funds.transfers.of(account, kind, before, limit).map(view)
   }
 
+  depositsSequence(account: number): number {
+    const { accounts, funds: { transfers } } = this.state
+    if (transfers.mayHaveForgottenOf(account)) return accounts.lastSequence(account)
+    return transfers.of(account, "deposit", Infinity, Infinity).reduce((last, { lastSequence }) => Math.max(last, lastSequence), 0)
+  }
+
   openTransfers(): ReadonlyArray<TransferView> {
     return this.state.funds.transfers.allOpen().map(view)
   }

@@ -86,6 +86,12 @@ export class Transfers {
     return found
   }
 
+  /** Whether one of an account may have been there that is not known any more. */
+  mayHaveForgottenOf(account: number): boolean {
+    const { endedInAll, endedOfAccount } = this.bounds
+    return this.ended.size >= endedInAll || (this.endedByAccount.get(account)?.size ?? 0) >= endedOfAccount
+  }
+
   /** All that are not over, by number. */
   allOpen(): ReadonlyArray<Transfer> {
     return this.inOrder(this.needed)
