@@ -363,7 +363,8 @@ export class NaiveLiquidations {
       .flatMap((account) => {
         const position = account.positions.get(market.index)
         if (position === undefined || position.quantity > 0 === isLong) return []
-        const { equity } = this.#margin(account)
+        // A ranking holds equity as a number: beyond 2^53 atoms the nearest one.
+        const equity = BigInt(Number(this.#margin(account).equity))
         const { entryNotional: entry } = position
         return [{ account, profit: profitOf(market, position), entry, notional: valueOf(market, position), equity, closed: [] }]
       })

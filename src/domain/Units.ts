@@ -104,5 +104,11 @@ export const plainText = (value: number): string => {
   return negative ? `-${body}` : body
 }
 
+/** A sum of atoms, each of them exact: a bigint where a number does not hold it. */
+export const exactSum = (left: number, right: number): number | bigint => {
+  const sum = left + right
+  return Number.isSafeInteger(sum) ? sum : BigInt(left) + BigInt(right)
+}
+
 /** The number nearest to atoms at a scale: what `/v2` shows. It prints as the exact decimal for any amount below 10^15 atoms. */
 export const toNumber = (atoms: number, scale: number): number => atoms / powerOfTen(scale)

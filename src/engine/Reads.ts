@@ -189,8 +189,8 @@ export interface BalanceView {
   readonly account: number
   readonly accountId: string
   readonly collateralAtoms: number
-  /** Collateral plus unrealised PnL at mark. */
-  readonly equityAtoms: number
+  /** Collateral plus unrealised PnL at mark: a bigint where a number does not hold it. */
+  readonly equityAtoms: number | bigint
   /** Collateral plus unrealised losses only: what backs new risk. */
   readonly marginEquityAtoms: number
   readonly unrealizedPnlAtoms: number
@@ -218,7 +218,8 @@ export interface EquitiesView {
 
 /** An account's margin with one of its positions, money in money atoms. */
 export interface MarginView {
-  readonly equityAtoms: number
+  /** A bigint where a number does not hold it. */
+  readonly equityAtoms: number | bigint
   readonly marginEquityAtoms: number
   readonly initialMarginAtoms: number
   readonly maintenanceMarginAtoms: number

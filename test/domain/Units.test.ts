@@ -14,6 +14,18 @@ const mulDiv = fc.tuple(safe, safe, safe.map((value) => Math.max(1, value))).fil
   (2n * BigInt(a) * BigInt(b) + BigInt(c)) / (2n * BigInt(c)) < BigInt(Number.MAX_SAFE_INTEGER)
 )
 
+describe("exactSum", () => {
+  test("is a number where a number holds the sum, and otherwise the bigint that a number would have rounded", () => {
+    const whole = fc.integer({ min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER })
+    fc.assert(fc.property(whole, whole, (left, right) => {
+      const sum = Units.exactSum(left, right)
+      expect(BigInt(sum)).toBe(BigInt(left) + BigInt(right))
+      expect(typeof sum).toBe(Number.isSafeInteger(left + right) ? "number" : "bigint")
+    }))
+    expect(Units.exactSum(Number.MAX_SAFE_INTEGER, 2)).toBe(9_007_199_254_740_993n)
+  })
+})
+
 describe("mulDiv", () => {
   test("rounds down, up and half up as its name says, exactly", () => {
     fc.assert(

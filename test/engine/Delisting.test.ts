@@ -58,7 +58,7 @@ const heldBy = ({ engine }: Driver, account: number): ReadonlyArray<number> =>
 /** All collateral and what is unrealised: nothing is invented. */
 const wealth = ({ engine }: Driver): number => {
   let sum = 0
-  for (let account = 0; account < engine.state.accounts.count; account++) sum += engine.balance(account).equityAtoms
+  for (let account = 0; account < engine.state.accounts.count; account++) sum += Number(engine.balance(account).equityAtoms)
   return sum
 }
 

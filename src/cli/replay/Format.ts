@@ -6,7 +6,7 @@ import { formatDecimal, moneyScale } from "../../domain/Units.js"
 type Scales = Pick<Parameters, "priceScale" | "quantityScale">
 
 /** USDC, from money atoms. */
-export const money = (atoms: number): string => formatDecimal(atoms, moneyScale)
+export const money = (atoms: number | bigint): string => formatDecimal(atoms, moneyScale)
 /** A price, from price atoms. */
 export const price = (market: Scales, atoms: number): string => formatDecimal(atoms, market.priceScale)
 /** A size, from size atoms. */

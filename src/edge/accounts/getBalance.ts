@@ -70,9 +70,10 @@ export const balance = (state: Reads, account: number): Balance => {
 /** An account's money in the unified shape. Total is the equity, free what may back new orders. */
 const compatBalance = (state: Reads, account: number): CompatBalance => {
   const view = state.balance(account)
+  const equityAtoms = Number(view.equityAtoms)
   const free = Units.toNumber(view.availableAtoms, Units.moneyScale)
-  const total = Units.toNumber(view.equityAtoms, Units.moneyScale)
-  const used = Units.toNumber(view.equityAtoms - view.availableAtoms, Units.moneyScale)
+  const total = Units.toNumber(equityAtoms, Units.moneyScale)
+  const used = Units.toNumber(equityAtoms - view.availableAtoms, Units.moneyScale)
   return {
     timestamp: state.atEpochMs,
     datetime: Errors.isoTime(state.atEpochMs),

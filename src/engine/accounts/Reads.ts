@@ -1,6 +1,7 @@
 /** What is read of accounts: their money, positions, fills and keys. */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
+import * as Units from "../../domain/Units.js"
 import type { AccountView } from "../Accounts.js"
 import { type CauseName, causes, type Place } from "../BalanceLog.js"
 import { anyMarket, none } from "../../domain/None.js"
@@ -139,7 +140,7 @@ export class AccountReads extends IdentityReads {
       account,
       accountId: this.accountId(account),
       collateralAtoms: collateral,
-      equityAtoms: collateral + pnl,
+      equityAtoms: Units.exactSum(collateral, pnl),
       marginEquityAtoms: marginEquity,
       unrealizedPnlAtoms: pnl,
       initialMarginAtoms: initialMargin,

@@ -5,6 +5,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { ordinal } from "../../domain/Ids.js"
+import * as Units from "../../domain/Units.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -88,7 +89,7 @@ const marginOf = (state: State, account: number, slot: number, collateralAtoms: 
   const orderLoss = accounts.sumOrderLoss(account)
   const quantityAtoms = slot === none ? 0 : positions.quantity(slot)
   return {
-    equityAtoms: collateralAtoms + accounts.sumUnrealizedPnl(account),
+    equityAtoms: Units.exactSum(collateralAtoms, accounts.sumUnrealizedPnl(account)),
     marginEquityAtoms: marginEquity,
     initialMarginAtoms: initialMargin,
     maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
