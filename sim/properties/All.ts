@@ -69,6 +69,7 @@ import { streams } from "./streams.js"
 import { tables } from "./tables.js"
 import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
+import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
 import { zeroSum } from "./zeroSum.js"
 
 /** Fresh watchers for one run, in the order in which they are asked. */
@@ -136,6 +137,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(challengesAnsweredOnce),
   watch(grantsGiveOneKey),
   watch(botKeys),
+  watch(wrongCodesAreCounted),
   watch(oneCurrentTicketAFamily),
   watch(noCredentialKept),
   watch(failures),

@@ -67,7 +67,7 @@ const weights = {
   "let an agent": 16,
   "turn an agent down": 3,
   "approve more": 3,
-  "guess codes": 1.5,
+  "guess codes": 3,
   "use a key": 12,
   "revoke a key": 8,
   "act by what has ended": 6,
@@ -448,8 +448,10 @@ class Owner implements Calls.KeyHolder {
 
   #guessCodes(): void {
     const session = this.#session
-    const guess = Calls.denyAgentConnect(session, wrongCode)
-    const guesses = Array.from({ length: 10 }, () => guess)
+    // As one who has several of the account's sessions would.
+    const latest = this.sessions.slice(-2)
+    const guess = (): Draft => Calls.denyAgentConnect(Calls.holder(this.client, this.random.pick(latest)), wrongCode)
+    const guesses = Array.from({ length: latest.length * 8 + 2 }, guess)
     this.#sayAll([...guesses.slice(0, 5), Calls.showAgentConnect(session, wrongCode), ...guesses.slice(5)],
       () =>
         this.#connect((waiting) => this.#say(Calls.approveAgentConnect(session, of(waiting.call, "userCode"), waiting.scopes), this.#next)))
