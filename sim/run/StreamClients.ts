@@ -1,7 +1,7 @@
 /**
  * Clients of the stream: each keeps books, and the orders, positions and money of an account whose ticket it came by, from
- * snapshots and updates alone, and comes back with what it has whenever its connection is gone. They draw from generators of
- * their own, and send nothing but what the stream takes: no call of a run comes from them.
+ * snapshots and updates alone, and comes back with what it has whenever its connection is gone; and reads the same by REST now
+ * and then. They draw from generators of their own: what they do is in no script.
  */
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -10,6 +10,8 @@ import { type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import type { Call } from "../properties/Observation.js"
+import type { Clients, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
@@ -21,6 +23,8 @@ const accountChannels = ["account.orders", "account.fills", "account.positions",
 const againMs = 200
 /** How long it takes a client at most to notice that nothing comes any more. */
 const patienceMs = 20_000
+/** Between two reads of what has changed, on average. */
+const meanReadMs = 300
 
 /** What the venue's end knew as a frame left it. */
 interface Note {
@@ -149,6 +153,9 @@ class Client {
   #ticket: string | undefined
   #accountId: string | undefined
   #isOver = false
+  /** The key that its ticket came by, and how far it has read by it. */
+  #key: Pick<Call, "credential" | "token"> | undefined
+  #through: number | undefined
   #ids = 0
   #connections = 0
   /** Whether the venue takes it for whom it says it is. */
@@ -161,7 +168,14 @@ class Client {
   /** Whether nothing comes on its connection any more, which it has not noticed yet. */
   #isDead = false
 
-  constructor(readonly name: string, readonly all: StreamClients, readonly random: SimRandom, readonly options: Options) {}
+  /** `reading`: the generator of what it reads beside the stream. */
+  constructor(
+    readonly name: string,
+    readonly all: StreamClients,
+    readonly random: SimRandom,
+    readonly reading: SimRandom,
+    readonly options: Options
+  ) {}
 
   /** The account whose ticket it came by; -1 before. */
   get account(): number {
@@ -175,12 +189,50 @@ class Client {
   }
 
   /** Comes by a ticket. It stays with its first account. */
-  told(ticket: string, accountId: string): void {
+  told(ticket: string, accountId: string, { credential, token }: Call): void {
     if (this.#isOver || this.#accountId !== undefined && this.#accountId !== accountId) return
+    // Whose first ticket is rotated knows no key.
+    if (token !== "") this.#key = { credential, token }
     if (this.#accountId === undefined && !this.random.chance(0.3)) return
     this.#accountId = accountId
     this.#ticket = ticket
     this.#authenticate()
+    if (this.#through === undefined) {
+      this.#through = this.random.pick([0, this.all.model.sequence])
+      this.#readLater()
+    }
+  }
+
+  #readLater(): void {
+    this.all.world.time.after(2 * this.reading.next() * meanReadMs, () => this.#read())
+  }
+
+  /** Asks for what has changed, by the key that its ticket came by. */
+  #read(): void {
+    if (this.#isOver || !this.all.busy()) return
+    const { reading } = this
+    if (this.#key === undefined) return this.#readLater()
+    const accountId = this.#accountId!
+    const limit = reading.pick([1, 1, 2, 5, 50, 500])
+    const waitMs = reading.pick([0, 0, 300, 2_000])
+    this.all.issue({
+      client: this.name,
+      endpoint: "listChanges",
+      method: "GET",
+      target: `/v1/accounts/${accountId}/changes?fromSequence=${this.#through}&limit=${limit}&waitMs=${waitMs}`,
+      body: "",
+      ...this.#key,
+      account: this.account,
+      accountId,
+      idempotencyKey: undefined,
+      scope: undefined,
+      intent: "read changes",
+      persistent: false
+    }, (answer) => {
+      if (answer?.status === 200) this.#through = (answer.json as { readonly throughSequence: number }).throughSequence
+      this.all.witness.count(`changes ${answer?.status ?? "unanswered"}`)
+      this.#readLater()
+    })
   }
 
   end(): void {
@@ -303,6 +355,7 @@ class Client {
       account: this.account,
       isForeign: owners.some((owner) => owner !== this.#accountId),
       isSnapshot: frame.type === "snapshot",
+      data: frame.type === "update" && key.startsWith("account.") ? JSON.stringify(frame.data) : "",
       before,
       previousSequence: frame.previousSequence ?? 0,
       sequence: frame.sequence!,
@@ -353,6 +406,8 @@ export class StreamClients {
     readonly world: World,
     readonly witness: Witness,
     readonly follower: Follower,
+    /** Begins a read. */
+    readonly issue: Clients["issue"],
     /** Whether clients are about. */
     readonly busy: () => boolean,
     /** What the process's clock reads. */
@@ -360,7 +415,7 @@ export class StreamClients {
   ) {
     const { options: { streams }, root } = world
     this.#clients = Array.from({ length: streams?.clients ?? 0 },
-      (_, index) => new Client(`streamer-${index}`, this, root.split(`streamer-${index}`), streams!))
+      (_, index) => new Client(`streamer-${index}`, this, root.split(`streamer-${index}`), root.split(`reader-${index}`), streams!))
   }
 
   get model(): NaiveVenue {
@@ -376,8 +431,8 @@ export class StreamClients {
   }
 
   /** Somebody was told a ticket. */
-  told(ticket: string, accountId: string): void {
-    for (const client of this.#clients) client.told(ticket, accountId)
+  readonly told: Ticketed = (ticket, accountId, call) => {
+    for (const client of this.#clients) client.told(ticket, accountId, call)
   }
 
   /** Nothing is sent any more: everybody must have what there is. */
