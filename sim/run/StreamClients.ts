@@ -8,6 +8,7 @@ import * as Order from "../../src/domain/Order.js"
 import type { Streams as Options } from "../faults/Options.js"
 import { type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/ShownHistories.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Call } from "../properties/Observation.js"
@@ -49,6 +50,7 @@ interface Thing {
   readonly quantityAtoms?: string
   readonly closed?: boolean
   readonly collateralAtoms?: string
+  readonly openTimeEpochMs?: number
 }
 
 /** A book as a whole. */
@@ -68,13 +70,11 @@ const listOf = (data: Data): ReadonlyArray<Thing> =>
     ? data
     : [data as Thing]
 
-interface Frame {
+interface Frame extends Partial<Names> {
   readonly type: string
   readonly reason?: string
   readonly error?: { readonly code: string }
-  readonly channel?: string
   readonly stream?: string
-  readonly marketId?: string
   readonly previousSequence?: number
   readonly sequence?: number
   readonly accountId?: string
@@ -91,7 +91,30 @@ interface Held {
   readonly things: Map<string, string>
 }
 
-const keyOf = (channel: string, marketId: string | undefined): string => marketId === undefined ? channel : `${channel}:${marketId}`
+/** What a stream is called by those who ask for it. */
+interface Names {
+  readonly channel: string
+  readonly marketId?: string
+  readonly timeframe?: string
+  readonly series?: string
+}
+
+const keyOf = ({ channel, marketId, series, timeframe }: Names): string =>
+  [channel, marketId, timeframe, series].filter((part) => part !== undefined).join(":")
+
+const namesOf = (key: string): Names => {
+  const [channel, marketId, timeframe, series] = key.split(":")
+  return {
+    channel: channel!,
+    ...(marketId === undefined ? {} : { marketId }),
+    ...(timeframe === undefined ? {} : { timeframe }),
+    ...(series === undefined ? {} : { series })
+  }
+}
+
+/** Candles that a snapshot has at most, and a client keeps. */
+const candlesKept = 100
+const timeframes = ["1m", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 
 /** Things as a text, whatever order they came in. */
 const textOf = (things: Iterable<readonly [string, string]>): string =>
@@ -100,8 +123,14 @@ const textOf = (things: Iterable<readonly [string, string]>): string =>
 const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
 
 /** What the model says of a stream now; undefined where it is not kept by clients. */
-const modelled = (model: NaiveVenue, channel: string, marketId: string | undefined, account: number): string | undefined => {
+const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {
   switch (channel) {
+    case "market.candles": {
+      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+      const asked = { timeframe: timeframe!, series: series!, since: null, limit: candlesKept }
+      const { candles } = Shown.candles(model, market, model.sequence, asked) as { readonly candles: ReadonlyArray<Thing> }
+      return textOf(candles.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)] as const))
+    }
     case "market.book": {
       const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
       return textOf(
@@ -140,6 +169,8 @@ const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, 
         marketId!,
         closed === true ? "" : `${side === "short" ? "-" : ""}${quantityAtoms}`
       ])
+    case "market.candles":
+      return list.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)])
     case "account.balance":
       return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms!])
     default:
@@ -164,6 +195,8 @@ class Client {
   #expiresAtEpochMs = Number.POSITIVE_INFINITY
   /** Whether it has asked for its account's channels on this connection. */
   #hasAsked = false
+  /** What it is subscribed to on this connection. */
+  readonly #begun = new Set<string>()
   #isSlow = false
   /** Whether nothing comes on its connection any more, which it has not noticed yet. */
   #isDead = false
@@ -253,6 +286,7 @@ class Client {
     this.#isTrusted = false
     this.#isDead = false
     this.#hasAsked = false
+    this.#begun.clear()
     this.#isSlow = this.all.busy() && this.random.chance(this.options.slowShare)
     const slowMs = this.#isSlow ? 200 * this.random.next() : 0
     network.connect<Note>("/streams/v1/ws", this.random, () => slowMs, {
@@ -273,8 +307,8 @@ class Client {
   #opened(line: Line, again: () => void): void {
     const { time } = this.all.world
     for (const [key, { last }] of this.held) {
-      const [channel, marketId] = key.split(":")
-      if (marketId !== undefined) this.#say({ op: "subscribe", channel, marketId, ...(last === undefined ? {} : { fromSequence: last }) })
+      const names = namesOf(key)
+      if (names.marketId !== undefined) this.#say({ op: "subscribe", ...names, ...(last === undefined ? {} : { fromSequence: last }) })
     }
     this.#authenticate()
     if (!this.random.chance(this.options.cutShare)) return
@@ -321,7 +355,7 @@ class Client {
     return {
       durable: model.sequence,
       isLate,
-      expected: stands ? modelled(model, frame.channel!, frame.marketId, this.account) : undefined
+      expected: stands ? modelled(model, frame as Names, this.account) : undefined
     }
   }
 
@@ -331,14 +365,17 @@ class Client {
       const { code } = frame.error!
       this.all.witness.count(`the stream refused: ${code}`)
       if (code === "realtime_ticket_rejected") this.#isTrusted = false
+      // The histories are being opened, or made anew: there are no candles until they are.
+      if (code === "dependency_unavailable") this.#askForCandlesLater()
     }
     if (frame.type === "resync") {
-      this.held.get(keyOf(frame.stream!, frame.marketId))!.last = undefined
+      this.held.get(keyOf({ ...frame, channel: frame.stream! }))!.last = undefined
       this.all.witness.count(`resync for ${frame.reason}`)
     }
+    if (frame.type === "subscribed") this.#begun.add(keyOf(frame as Names))
     if (frame.type === "subscribed" && frame.resumed === true) this.all.witness.count("resumed")
     if (frame.type !== "snapshot" && frame.type !== "update") return
-    const key = keyOf(frame.channel!, frame.marketId)
+    const key = keyOf(frame as Names)
     const held = this.held.get(key)!
     const before = held.last
     if (frame.type === "snapshot") held.things.clear()
@@ -346,6 +383,7 @@ class Client {
       if (value === "") held.things.delete(name)
       else held.things.set(name, value)
     }
+    if (frame.channel === "market.candles" && held.things.size > candlesKept) held.things.delete([...held.things.keys()].sort()[0]!)
     held.last = frame.sequence!
     const owners = listOf(frame.data!).flatMap(({ accountId }) => accountId ?? [])
     this.all.witness.see({
@@ -382,18 +420,37 @@ class Client {
   follow(marketId: string): void {
     for (const channel of marketChannels) {
       if (channel !== "market.book" && !this.random.chance(0.4)) continue
-      const key = keyOf(channel, marketId)
-      if (this.held.has(key)) continue
-      this.held.set(key, { last: undefined, things: new Map() })
-      this.#say({ op: "subscribe", channel, marketId })
+      this.#begin({ channel, marketId })
     }
+    const { reading } = this
+    for (const series of ["trade", "index"]) {
+      if (reading.chance(0.6)) this.#begin({ channel: "market.candles", marketId, timeframe: reading.pick(timeframes), series })
+    }
+  }
+
+  #begin(names: Names): void {
+    const key = keyOf(names)
+    if (this.held.has(key)) return
+    this.held.set(key, { last: undefined, things: new Map() })
+    this.#say({ op: "subscribe", ...names })
+  }
+
+  /** Asks once more for candles that it was refused. */
+  #askForCandlesLater(): void {
+    const connection = this.#connections
+    this.all.world.time.after(againMs * (1 + this.reading.next()), () => {
+      if (connection !== this.#connections || this.#isOver) return
+      for (const [key, { last }] of this.held) {
+        if (!key.startsWith("market.candles") || this.#begun.has(key)) continue
+        this.#say({ op: "subscribe", ...namesOf(key), ...(last === undefined ? {} : { fromSequence: last }) })
+      }
+    })
   }
 
   /** What it has, beside what the model says of the same. */
   compared(): ReadonlyArray<{ readonly stream: string; readonly held: string; readonly expected: string }> {
     return this.live.flatMap(([key, { things }]) => {
-      const [channel, marketId] = key.split(":")
-      const expected = modelled(this.all.model, channel!, marketId, this.account)
+      const expected = modelled(this.all.model, namesOf(key), this.account)
       return expected === undefined ? [] : [{ stream: key, held: textOf(things), expected }]
     })
   }

@@ -217,7 +217,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const room: Room = { ...usualRoom, ...settings.stream }
   const monotonicNanos = Stages.nanosOf(clock)
   const [feed, live] = [yield* Feed, yield* Live]
-  const streams = Sockets.begin({ state, barrier, feed, live, metrics, room, runtime, now, monotonicNanos })
+  const streams = Sockets.begin({ state, barrier, feed, live, histories, metrics, room, runtime, now, monotonicNanos })
   const services: Services = {
     state,
     submit,

@@ -5,7 +5,7 @@ import type { Response } from "../../src/edge/http/Listener.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import { Changes, type Wait } from "../../src/streams/Changes.js"
 import { accountChannels } from "../../src/streams/Channels.js"
-import { Hub } from "../../src/streams/Hub.js"
+import { Hub, type Outside } from "../../src/streams/Hub.js"
 import { Histogram } from "../../src/domain/Histogram.js"
 import { Replays } from "../../src/streams/Replay.js"
 import * as Fake from "./FakeVenue.js"
@@ -146,12 +146,14 @@ describe("whoever asks for changes", () => {
   const at = (sequence: number, clock: Clock.Clock = Clock.make()): Changes => {
     const reads = { sequence } as Reads
     const payloads = { changedAt: () => sequence } as never
-    const outside = {
+    const outside: Outside = {
       keptUpdates: 1,
       now: () => 0,
       monotonicNanos: () => 0,
       delays: new Histogram(),
       delivered: () => {},
+      past: () => Effect.never,
+      fork: () => {},
       failed: () => {}
     }
     return new Changes({

@@ -4,7 +4,7 @@ import type * as Effect from "effect/Effect"
 import type { Reads } from "../../engine/Reads.js"
 import type { Tickets } from "../../identity/Tickets.js"
 import type { Barrier } from "../../sequencer/Submit.js"
-import { accountChannels, marketChannels } from "../../streams/Channels.js"
+import { accountChannels, candleChannel, marketChannels } from "../../streams/Channels.js"
 import type { Hub } from "../../streams/Hub.js"
 import type { Update } from "../../streams/Log.js"
 import type { Payloads } from "../../streams/Payloads.js"
@@ -44,7 +44,7 @@ export const usualRoom: Room = { behindBytes: 64 * 1024, bufferedBytes: 4 * 1024
 export const retentionOf = ({ keptUpdates }: Room): Readonly<Record<string, object>> =>
   Object.fromEntries([
     ...accountChannels.map((channel) => [channel, { records: mostRecords }]),
-    ...marketChannels.map((channel) => [channel, { updates: keptUpdates }])
+    ...[...marketChannels, candleChannel].map((channel) => [channel, { updates: keptUpdates }])
   ])
 
 /** A conversation with something to send. */

@@ -10,6 +10,8 @@ import type { Barrier } from "../../sequencer/Submit.js"
 import type { Feed } from "../../sequencer/Feed.js"
 import type { Live } from "../../sequencer/Live.js"
 import type { Reads } from "../../engine/Reads.js"
+import type { Histories } from "../../readmodel/Histories.js"
+import type { Past, PastCandles } from "../../streams/CandleStreams.js"
 import { Changes } from "../../streams/Changes.js"
 import { Hub } from "../../streams/Hub.js"
 import { Replays } from "../../streams/Replay.js"
@@ -24,6 +26,9 @@ import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
 
 const path = "/streams/v1/ws"
 
+/** How long a stream of candles waits for the histories to come to where it begins, and how often it looks. */
+const longestBehindMs = 10_000
+const lookedAgainMs = 100
 /** How often sessions are looked at. */
 const tickMs = 1_000
 /** Bytes of a connection's id. */
@@ -34,6 +39,7 @@ export interface Source {
   readonly barrier: Context.Tag.Service<typeof Barrier>
   readonly feed: Context.Tag.Service<typeof Feed>
   readonly live: Context.Tag.Service<typeof Live>
+  readonly histories: Histories["Type"]
   readonly metrics: Context.Tag.Service<typeof Metrics>
   readonly room: Room
   readonly runtime: Runtime.Runtime<never>
@@ -124,8 +130,23 @@ class Sessions {
   }
 }
 
+/** Candles from the histories, once these have come to a record; undefined where they are made anew, or are too long about it. */
+const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit, fromSequence) => {
+  const look = (waitedMs: number): Effect.Effect<PastCandles | undefined> =>
+    Effect.suspend(() => {
+      const now = standing()
+      if (now === undefined || now.isRebuilding || waitedMs > longestBehindMs) return Effect.succeed(undefined)
+      if (now.sequence < fromSequence) return Effect.zipRight(Effect.sleep(lookedAgainMs), look(waitedMs + lookedAgainMs))
+      return candles({ ...which, limit, sinceEpochMs: undefined }).pipe(
+        Effect.map(({ found, standing: { sequence } }) => sequence < fromSequence ? undefined : { candles: found, sequence }),
+        Effect.orElseSucceed(() => undefined)
+      )
+    })
+  return look(0)
+}
+
 /** The streams, which are told of records from now on. */
-export const begin = ({ barrier, feed, live, metrics, monotonicNanos, now, room, runtime, state }: Source): Streams => {
+export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos, now, room, runtime, state }: Source): Streams => {
   const sessions = new Sessions(room, now, runtime)
   const failed = (cause: unknown): void => {
     Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
@@ -137,6 +158,9 @@ export const begin = ({ barrier, feed, live, metrics, monotonicNanos, now, room,
     monotonicNanos,
     delays: metrics.stages.stream,
     delivered: () => sessions.flush(),
+    past: pastOf(histories),
+    fork: (effect) =>
+      void Runtime.runFork(runtime)(Effect.tapErrorCause(effect, (cause) => Effect.logError("A stream of candles did not begin", cause))),
     failed
   })
   const replays = new Replays(feed, payloads)
