@@ -35,7 +35,7 @@ import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
-import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
+import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfStandings, firstOfStreams, firstOfTickets } from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
@@ -151,9 +151,9 @@ class Run {
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
     this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock.unsafeCurrentTimeMillis())
     this.faults = new Faults(world, this.host)
-    this.streams = new StreamClients(world, this.witness, this.follower, () => this.clients.open,
+    this.streams = new StreamClients(world, this.witness, this.follower, this.clients.issueFrom(firstOfStreams), () => this.clients.open,
       () => this.host.process?.clock.unsafeCurrentTimeMillis() ?? 0)
-    this.clients.whenTicket((ticket, accountId) => this.streams.told(ticket, accountId))
+    this.clients.whenTicket((...told) => this.streams.told(...told))
     this.proofs = new Proofs(world, this.witness, this.follower, this.host, this.clients, this.until)
   }
 

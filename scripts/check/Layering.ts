@@ -23,6 +23,9 @@ const feed = "src/sequencer/Feed.ts"
 /** The words of which events are made. */
 const events = "src/engine/EventLog.ts"
 
+/** What candles are, and how they are folded. */
+const candles: ReadonlyArray<string> = ["src/readmodel/Candles.ts", "src/readmodel/Timeframes.ts"]
+
 /** What everybody speaks: the domain's words, and the operations as they are declared. */
 const vocabulary: ReadonlyArray<string> = ["src/domain/", "src/operations/"]
 
@@ -44,8 +47,8 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   journal: [...vocabulary, holders],
   sequencer: [...vocabulary, "src/engine/", "src/journal/"],
   readmodel: [...vocabulary, events, feed],
-  // It is told of records as they are decided, and reads what they changed.
-  streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts"],
+  // It is told of records as they are decided, and reads what they changed; candles it folds as the histories do.
+  streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
   ledger: [...vocabulary, ...wayIn, feed, holders],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],

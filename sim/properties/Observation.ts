@@ -201,6 +201,8 @@ export type Observation =
     /** Whether it names an account that is not that one. */
     readonly isForeign: boolean
     readonly isSnapshot: boolean
+    /** What an update of an account's channel says, JSON; empty of others. */
+    readonly data: string
     /** The last sequence that the client had of the stream; undefined before any. */
     readonly before: number | undefined
     readonly previousSequence: number

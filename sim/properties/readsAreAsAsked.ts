@@ -47,6 +47,8 @@ interface Expected {
 const good: Expected = { status: 200 }
 const invalid: Expected = { status: 400, code: "invalid_request", action: "fix_request" }
 const stale: Expected = { status: 400, code: "invalid_request", action: "restart_from_first_page" }
+const elsewhere: Expected = { status: 400, code: "invalid_request", action: "refresh_state" }
+const crowded: Expected = { status: 429, code: "rate_limited" }
 const notAvailable: Expected = { status: 400, code: "operation_not_available", action: "none" }
 const unauthorized: Expected = { status: 401, code: "unauthorized" }
 const noAccount: Expected = { status: 404, code: "account_not_found" }
@@ -104,6 +106,8 @@ const mayBe = (
   if (query.account !== undefined && query.account !== call.accountId)
     return [isAffiliates || query.kind === "episodes" ? invalid : noAccount]
   if (query.query.get("series") === "mark") return [notAvailable]
+  // Records that another version has decided are not run again.
+  if (query.endpoint === "listChanges") return [good, elsewhere, crowded]
   if (query.order !== undefined) return ofOrder(call, query, model)
   if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
   // An operator knows markets that have yet to be listed.

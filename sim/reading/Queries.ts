@@ -33,12 +33,15 @@ interface Route {
   /** Segments of the path; a name behind a colon stands for any. */
   readonly path: ReadonlyArray<string>
   readonly query: Readonly<Record<string, (value: string) => boolean>>
+  /** Parameters that there must be. */
+  readonly needed: ReadonlyArray<string>
   /** What its cursors are of. */
   readonly kind?: Listed
 }
 
 const wholeUpTo = (most: number) => (value: string): boolean => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= most
 const since = (value: string): boolean => /^(0|[1-9]\d{0,14})$/.test(value)
+const waitMs = (value: string): boolean => /^(0|[1-9]\d{0,4})$/.test(value) && Number(value) <= 30_000
 const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 const windows = ["daily", "weekly", "monthly", "all_time"]
 const window = (value: string): boolean => windows.includes(value)
@@ -55,11 +58,19 @@ const sinceAndLimit = { since, limit: wholeUpTo(500) }
 
 const candles = { timeframe, since, limit: wholeUpTo(100), series }
 
-const route = (endpoint: string, access: Access, path: string, query: Route["query"] = {}, kind?: Listed): Route => ({
+const route = (
+  endpoint: string,
+  access: Access,
+  path: string,
+  query: Route["query"] = {},
+  kind?: Listed,
+  needed: ReadonlyArray<string> = []
+): Route => ({
   endpoint,
   access,
   path: path.split("/"),
   query,
+  needed,
   ...(kind === undefined ? {} : { kind })
 })
 
@@ -71,6 +82,9 @@ const routes: ReadonlyArray<Route> = [
     "episodes"),
   route("listOrders", "key", "/v1/accounts/:account/orders", { marketId: name, status, ...page }, "orders"),
   route("listFills", "key", "/v1/accounts/:account/fills", { marketId: name, ...page }, "fills"),
+  route("listChanges", "key", "/v1/accounts/:account/changes", { fromSequence: since, limit: wholeUpTo(500), waitMs }, undefined, [
+    "fromSequence"
+  ]),
   route("listLedger", "key", "/v1/accounts/:account/ledger", { marketId: name, ...page }, "entries"),
   route("getProfile", "key", "/v1/accounts/:account/profile"),
   route("getLeverage", "key", "/v1/accounts/:account/markets/:market/leverage"),
@@ -181,6 +195,7 @@ export const read = (target: string): Reading => {
     const query = parameters(rest.join("?"))
     const isGood = query !== undefined && Object.values(names).every(name)
       && [...query].every(([key, value]) => Object.hasOwn(each.query, key) && each.query[key]!(value))
+      && each.needed.every((key) => query.has(key))
     if (!isGood) return { _tag: "malformed", access, endpoint }
     const family = path.startsWith("/v2/") ? "compat" : "native"
     return {

@@ -8,10 +8,13 @@ import { type Answer, type Call, isLimited } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
-import { firstApart, firstOfTickets, Wallet } from "../workload/Wallet.js"
+import { firstApart, firstOfStreams, firstOfTickets, Wallet } from "../workload/Wallet.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
+
+/** Told a ticket, the account that it is for, and the call that it came by. */
+export type Ticketed = (ticket: string, accountId: string, call: Call) => void
 
 /** Told a call's last answer, or undefined if it was given up. */
 export type Settled = (answer: Answer | undefined) => void
@@ -49,10 +52,10 @@ export class Clients {
   }
 
   /** Who is told of tickets that clients were told. */
-  #ticketed: (ticket: string, accountId: string) => void = () => {}
+  #ticketed: Ticketed = () => {}
 
   /** Has somebody told of every ticket that a client is told. */
-  whenTicket(told: (ticket: string, accountId: string) => void): void {
+  whenTicket(told: Ticketed): void {
     this.#ticketed = told
   }
 
@@ -98,7 +101,7 @@ export class Clients {
   begin(draft: Draft, id: number, settled: Settled): Call {
     const { request, elapsedMs, record } = this.world
     if (id < firstApart) this.calls = Math.max(this.calls, id + 1)
-    if (request.record === true && this.identities.length > 0 && !this.#restoring) {
+    if (request.record === true && this.identities.length > 0 && !this.#restoring && id < firstOfStreams) {
       record(Script.record(draft, id, elapsedMs(), this.#settling, this.follower.model, this.identities))
     }
     const call = callOf(this.wallet.resolved(draft), id)
@@ -161,7 +164,7 @@ export class Clients {
     if (answer.status === 200) this.wallet.note(call.id, answer.json)
     if (answer.status === 200 && call.target === ticketTarget) {
       const { accountId, ticket } = answer.json as { readonly accountId: string; readonly ticket: string }
-      this.#ticketed(ticket, accountId)
+      this.#ticketed(ticket, accountId, call)
     }
     witness.count(`answered ${answer.status}`)
     follower.drain()

@@ -1,15 +1,18 @@
 /**
  * Clients of the stream: each keeps books, and the orders, positions and money of an account whose ticket it came by, from
- * snapshots and updates alone, and comes back with what it has whenever its connection is gone. They draw from generators of
- * their own, and send nothing but what the stream takes: no call of a run comes from them.
+ * snapshots and updates alone, and comes back with what it has whenever its connection is gone; and reads the same by REST now
+ * and then. They draw from generators of their own: what they do is in no script.
  */
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import type { Streams as Options } from "../faults/Options.js"
 import { type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/ShownHistories.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import type { Call } from "../properties/Observation.js"
+import type { Clients, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
@@ -21,6 +24,8 @@ const accountChannels = ["account.orders", "account.fills", "account.positions",
 const againMs = 200
 /** How long it takes a client at most to notice that nothing comes any more. */
 const patienceMs = 20_000
+/** Between two reads of what has changed, on average. */
+const meanReadMs = 300
 
 /** What the venue's end knew as a frame left it. */
 interface Note {
@@ -45,6 +50,7 @@ interface Thing {
   readonly quantityAtoms?: string
   readonly closed?: boolean
   readonly collateralAtoms?: string
+  readonly openTimeEpochMs?: number
 }
 
 /** A book as a whole. */
@@ -64,13 +70,11 @@ const listOf = (data: Data): ReadonlyArray<Thing> =>
     ? data
     : [data as Thing]
 
-interface Frame {
+interface Frame extends Partial<Names> {
   readonly type: string
   readonly reason?: string
   readonly error?: { readonly code: string }
-  readonly channel?: string
   readonly stream?: string
-  readonly marketId?: string
   readonly previousSequence?: number
   readonly sequence?: number
   readonly accountId?: string
@@ -87,7 +91,30 @@ interface Held {
   readonly things: Map<string, string>
 }
 
-const keyOf = (channel: string, marketId: string | undefined): string => marketId === undefined ? channel : `${channel}:${marketId}`
+/** What a stream is called by those who ask for it. */
+interface Names {
+  readonly channel: string
+  readonly marketId?: string
+  readonly timeframe?: string
+  readonly series?: string
+}
+
+const keyOf = ({ channel, marketId, series, timeframe }: Names): string =>
+  [channel, marketId, timeframe, series].filter((part) => part !== undefined).join(":")
+
+const namesOf = (key: string): Names => {
+  const [channel, marketId, timeframe, series] = key.split(":")
+  return {
+    channel: channel!,
+    ...(marketId === undefined ? {} : { marketId }),
+    ...(timeframe === undefined ? {} : { timeframe }),
+    ...(series === undefined ? {} : { series })
+  }
+}
+
+/** Candles that a snapshot has at most, and a client keeps. */
+const candlesKept = 100
+const timeframes = ["1m", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 
 /** Things as a text, whatever order they came in. */
 const textOf = (things: Iterable<readonly [string, string]>): string =>
@@ -96,8 +123,14 @@ const textOf = (things: Iterable<readonly [string, string]>): string =>
 const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
 
 /** What the model says of a stream now; undefined where it is not kept by clients. */
-const modelled = (model: NaiveVenue, channel: string, marketId: string | undefined, account: number): string | undefined => {
+const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {
   switch (channel) {
+    case "market.candles": {
+      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+      const asked = { timeframe: timeframe!, series: series!, since: null, limit: candlesKept }
+      const { candles } = Shown.candles(model, market, model.sequence, asked) as { readonly candles: ReadonlyArray<Thing> }
+      return textOf(candles.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)] as const))
+    }
     case "market.book": {
       const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
       return textOf(
@@ -136,6 +169,8 @@ const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, 
         marketId!,
         closed === true ? "" : `${side === "short" ? "-" : ""}${quantityAtoms}`
       ])
+    case "market.candles":
+      return list.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)])
     case "account.balance":
       return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms!])
     default:
@@ -149,6 +184,9 @@ class Client {
   #ticket: string | undefined
   #accountId: string | undefined
   #isOver = false
+  /** The key that its ticket came by, and how far it has read by it. */
+  #key: Pick<Call, "credential" | "token"> | undefined
+  #through: number | undefined
   #ids = 0
   #connections = 0
   /** Whether the venue takes it for whom it says it is. */
@@ -157,11 +195,20 @@ class Client {
   #expiresAtEpochMs = Number.POSITIVE_INFINITY
   /** Whether it has asked for its account's channels on this connection. */
   #hasAsked = false
+  /** What it is subscribed to on this connection. */
+  readonly #begun = new Set<string>()
   #isSlow = false
   /** Whether nothing comes on its connection any more, which it has not noticed yet. */
   #isDead = false
 
-  constructor(readonly name: string, readonly all: StreamClients, readonly random: SimRandom, readonly options: Options) {}
+  /** `reading`: the generator of what it reads beside the stream. */
+  constructor(
+    readonly name: string,
+    readonly all: StreamClients,
+    readonly random: SimRandom,
+    readonly reading: SimRandom,
+    readonly options: Options
+  ) {}
 
   /** The account whose ticket it came by; -1 before. */
   get account(): number {
@@ -175,12 +222,50 @@ class Client {
   }
 
   /** Comes by a ticket. It stays with its first account. */
-  told(ticket: string, accountId: string): void {
+  told(ticket: string, accountId: string, { credential, token }: Call): void {
     if (this.#isOver || this.#accountId !== undefined && this.#accountId !== accountId) return
+    // Whose first ticket is rotated knows no key.
+    if (token !== "") this.#key = { credential, token }
     if (this.#accountId === undefined && !this.random.chance(0.3)) return
     this.#accountId = accountId
     this.#ticket = ticket
     this.#authenticate()
+    if (this.#through === undefined) {
+      this.#through = this.random.pick([0, this.all.model.sequence])
+      this.#readLater()
+    }
+  }
+
+  #readLater(): void {
+    this.all.world.time.after(2 * this.reading.next() * meanReadMs, () => this.#read())
+  }
+
+  /** Asks for what has changed, by the key that its ticket came by. */
+  #read(): void {
+    if (this.#isOver || !this.all.busy()) return
+    const { reading } = this
+    if (this.#key === undefined) return this.#readLater()
+    const accountId = this.#accountId!
+    const limit = reading.pick([1, 1, 2, 5, 50, 500])
+    const waitMs = reading.pick([0, 0, 300, 2_000])
+    this.all.issue({
+      client: this.name,
+      endpoint: "listChanges",
+      method: "GET",
+      target: `/v1/accounts/${accountId}/changes?fromSequence=${this.#through}&limit=${limit}&waitMs=${waitMs}`,
+      body: "",
+      ...this.#key,
+      account: this.account,
+      accountId,
+      idempotencyKey: undefined,
+      scope: undefined,
+      intent: "read changes",
+      persistent: false
+    }, (answer) => {
+      if (answer?.status === 200) this.#through = (answer.json as { readonly throughSequence: number }).throughSequence
+      this.all.witness.count(`changes ${answer?.status ?? "unanswered"}`)
+      this.#readLater()
+    })
   }
 
   end(): void {
@@ -201,6 +286,7 @@ class Client {
     this.#isTrusted = false
     this.#isDead = false
     this.#hasAsked = false
+    this.#begun.clear()
     this.#isSlow = this.all.busy() && this.random.chance(this.options.slowShare)
     const slowMs = this.#isSlow ? 200 * this.random.next() : 0
     network.connect<Note>("/streams/v1/ws", this.random, () => slowMs, {
@@ -221,8 +307,8 @@ class Client {
   #opened(line: Line, again: () => void): void {
     const { time } = this.all.world
     for (const [key, { last }] of this.held) {
-      const [channel, marketId] = key.split(":")
-      if (marketId !== undefined) this.#say({ op: "subscribe", channel, marketId, ...(last === undefined ? {} : { fromSequence: last }) })
+      const names = namesOf(key)
+      if (names.marketId !== undefined) this.#say({ op: "subscribe", ...names, ...(last === undefined ? {} : { fromSequence: last }) })
     }
     this.#authenticate()
     if (!this.random.chance(this.options.cutShare)) return
@@ -269,7 +355,7 @@ class Client {
     return {
       durable: model.sequence,
       isLate,
-      expected: stands ? modelled(model, frame.channel!, frame.marketId, this.account) : undefined
+      expected: stands ? modelled(model, frame as Names, this.account) : undefined
     }
   }
 
@@ -279,14 +365,17 @@ class Client {
       const { code } = frame.error!
       this.all.witness.count(`the stream refused: ${code}`)
       if (code === "realtime_ticket_rejected") this.#isTrusted = false
+      // The histories are being opened, or made anew: there are no candles until they are.
+      if (code === "dependency_unavailable") this.#askForCandlesLater()
     }
     if (frame.type === "resync") {
-      this.held.get(keyOf(frame.stream!, frame.marketId))!.last = undefined
+      this.held.get(keyOf({ ...frame, channel: frame.stream! }))!.last = undefined
       this.all.witness.count(`resync for ${frame.reason}`)
     }
+    if (frame.type === "subscribed") this.#begun.add(keyOf(frame as Names))
     if (frame.type === "subscribed" && frame.resumed === true) this.all.witness.count("resumed")
     if (frame.type !== "snapshot" && frame.type !== "update") return
-    const key = keyOf(frame.channel!, frame.marketId)
+    const key = keyOf(frame as Names)
     const held = this.held.get(key)!
     const before = held.last
     if (frame.type === "snapshot") held.things.clear()
@@ -294,6 +383,7 @@ class Client {
       if (value === "") held.things.delete(name)
       else held.things.set(name, value)
     }
+    if (frame.channel === "market.candles" && held.things.size > candlesKept) held.things.delete([...held.things.keys()].sort()[0]!)
     held.last = frame.sequence!
     const owners = listOf(frame.data!).flatMap(({ accountId }) => accountId ?? [])
     this.all.witness.see({
@@ -303,6 +393,7 @@ class Client {
       account: this.account,
       isForeign: owners.some((owner) => owner !== this.#accountId),
       isSnapshot: frame.type === "snapshot",
+      data: frame.type === "update" && key.startsWith("account.") ? JSON.stringify(frame.data) : "",
       before,
       previousSequence: frame.previousSequence ?? 0,
       sequence: frame.sequence!,
@@ -329,18 +420,37 @@ class Client {
   follow(marketId: string): void {
     for (const channel of marketChannels) {
       if (channel !== "market.book" && !this.random.chance(0.4)) continue
-      const key = keyOf(channel, marketId)
-      if (this.held.has(key)) continue
-      this.held.set(key, { last: undefined, things: new Map() })
-      this.#say({ op: "subscribe", channel, marketId })
+      this.#begin({ channel, marketId })
     }
+    const { reading } = this
+    for (const series of ["trade", "index"]) {
+      if (reading.chance(0.6)) this.#begin({ channel: "market.candles", marketId, timeframe: reading.pick(timeframes), series })
+    }
+  }
+
+  #begin(names: Names): void {
+    const key = keyOf(names)
+    if (this.held.has(key)) return
+    this.held.set(key, { last: undefined, things: new Map() })
+    this.#say({ op: "subscribe", ...names })
+  }
+
+  /** Asks once more for candles that it was refused. */
+  #askForCandlesLater(): void {
+    const connection = this.#connections
+    this.all.world.time.after(againMs * (1 + this.reading.next()), () => {
+      if (connection !== this.#connections || this.#isOver) return
+      for (const [key, { last }] of this.held) {
+        if (!key.startsWith("market.candles") || this.#begun.has(key)) continue
+        this.#say({ op: "subscribe", ...namesOf(key), ...(last === undefined ? {} : { fromSequence: last }) })
+      }
+    })
   }
 
   /** What it has, beside what the model says of the same. */
   compared(): ReadonlyArray<{ readonly stream: string; readonly held: string; readonly expected: string }> {
     return this.live.flatMap(([key, { things }]) => {
-      const [channel, marketId] = key.split(":")
-      const expected = modelled(this.all.model, channel!, marketId, this.account)
+      const expected = modelled(this.all.model, namesOf(key), this.account)
       return expected === undefined ? [] : [{ stream: key, held: textOf(things), expected }]
     })
   }
@@ -353,6 +463,8 @@ export class StreamClients {
     readonly world: World,
     readonly witness: Witness,
     readonly follower: Follower,
+    /** Begins a read. */
+    readonly issue: Clients["issue"],
     /** Whether clients are about. */
     readonly busy: () => boolean,
     /** What the process's clock reads. */
@@ -360,7 +472,7 @@ export class StreamClients {
   ) {
     const { options: { streams }, root } = world
     this.#clients = Array.from({ length: streams?.clients ?? 0 },
-      (_, index) => new Client(`streamer-${index}`, this, root.split(`streamer-${index}`), streams!))
+      (_, index) => new Client(`streamer-${index}`, this, root.split(`streamer-${index}`), root.split(`reader-${index}`), streams!))
   }
 
   get model(): NaiveVenue {
@@ -376,8 +488,8 @@ export class StreamClients {
   }
 
   /** Somebody was told a ticket. */
-  told(ticket: string, accountId: string): void {
-    for (const client of this.#clients) client.told(ticket, accountId)
+  readonly told: Ticketed = (ticket, accountId, call) => {
+    for (const client of this.#clients) client.told(ticket, accountId, call)
   }
 
   /** Nothing is sent any more: everybody must have what there is. */

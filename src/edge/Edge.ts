@@ -214,6 +214,10 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const funds = yield* Funds
   const histories = yield* Histories
   const nextSlice = Slices.make((yield* Turns).schedule)
+  const room: Room = { ...usualRoom, ...settings.stream }
+  const monotonicNanos = Stages.nanosOf(clock)
+  const [feed, live] = [yield* Feed, yield* Live]
+  const streams = Sockets.begin({ state, barrier, feed, live, histories, metrics, room, runtime, now, monotonicNanos })
   const services: Services = {
     state,
     submit,
@@ -234,9 +238,10 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
       secret: settings.signerSecret,
       fork: (effect) => void Runtime.runFork(runtime)(effect)
     }),
+    changes: streams.changes,
     keyUses: yield* KeyUses,
     now,
-    monotonicNanos: Stages.nanosOf(clock),
+    monotonicNanos,
     nextRequestId: requestIds(random),
     nextSlice,
     environment: settings.environment,
@@ -264,9 +269,8 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const router = Router.make(RouteTable.endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
   const stream = Sockets.make({
     services,
-    room: { ...usualRoom, ...settings.stream },
-    live: yield* Live,
-    feed: yield* Feed,
+    streams,
+    room,
     handle: router.handle,
     stage: readiness.state,
     runtime,

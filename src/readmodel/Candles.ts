@@ -29,11 +29,28 @@ interface Key {
 /** A candle to be stored. */
 export type CandleRow = Key & Candle
 
-type Latest =
-  & {
-    -readonly [member in keyof Candle]: Candle[member]
-  }
-  & { readonly key: Key; readonly bucket: Bucket; isStored: boolean }
+/** A candle that is not over. */
+export type Growing = { -readonly [member in keyof Candle]: Candle[member] }
+
+type Latest = Growing & { readonly key: Key; readonly bucket: Bucket; isStored: boolean }
+
+/** The candle of a bucket with the first price in it. */
+export const beginCandle = (openTimeEpochMs: number, priceAtoms: number, sizeAtoms: number): Growing => ({
+  openTimeEpochMs,
+  openAtoms: priceAtoms,
+  highAtoms: priceAtoms,
+  lowAtoms: priceAtoms,
+  closeAtoms: priceAtoms,
+  volumeAtoms: BigInt(sizeAtoms)
+})
+
+/** Takes the next price of a candle's bucket. */
+export const grow = (candle: Growing, priceAtoms: number, sizeAtoms: number): void => {
+  if (priceAtoms > candle.highAtoms) candle.highAtoms = priceAtoms
+  if (priceAtoms < candle.lowAtoms) candle.lowAtoms = priceAtoms
+  candle.closeAtoms = priceAtoms
+  candle.volumeAtoms += BigInt(sizeAtoms)
+}
 
 export class Candles {
   /** The latest candles by series and market, and in these by timeframe. */
@@ -62,10 +79,7 @@ export class Candles {
         continue
       }
       assert(atEpochMs >= candle.bucket.fromEpochMs, "the time of records never goes back")
-      if (priceAtoms > candle.highAtoms) candle.highAtoms = priceAtoms
-      if (priceAtoms < candle.lowAtoms) candle.lowAtoms = priceAtoms
-      candle.closeAtoms = priceAtoms
-      candle.volumeAtoms += BigInt(sizeAtoms)
+      grow(candle, priceAtoms, sizeAtoms)
       candle.isStored = false
     }
   }
@@ -110,17 +124,7 @@ const placeOf = (series: number, market: number): string => `${series}/${market}
 
 const begun = (key: Key, priceAtoms: number, sizeAtoms: number, atEpochMs: number): Latest => {
   const bucket = bucketOf(timeframes[key.timeframe]!, atEpochMs)
-  return {
-    key,
-    bucket,
-    openTimeEpochMs: bucket.fromEpochMs,
-    openAtoms: priceAtoms,
-    highAtoms: priceAtoms,
-    lowAtoms: priceAtoms,
-    closeAtoms: priceAtoms,
-    volumeAtoms: BigInt(sizeAtoms),
-    isStored: false
-  }
+  return { ...beginCandle(bucket.fromEpochMs, priceAtoms, sizeAtoms), key, bucket, isStored: false }
 }
 
 const rowOf = ({ key, openTimeEpochMs, openAtoms, highAtoms, lowAtoms, closeAtoms, volumeAtoms }: Latest): CandleRow => ({

@@ -14,9 +14,13 @@ export const accountChannels = [
 ] as const
 export type AccountChannel = (typeof accountChannels)[number]
 
-export type Channel = MarketChannel | AccountChannel
+/** About a market, for anybody: the candles of one length and series. */
+export const candleChannel = "market.candles"
+export type CandleChannel = typeof candleChannel
 
-export const channels: ReadonlyArray<Channel> = [...marketChannels, ...accountChannels]
+export type Channel = MarketChannel | CandleChannel | AccountChannel
+
+export const channels: ReadonlyArray<Channel> = [...marketChannels, candleChannel, ...accountChannels]
 
 /**
  * `lossless`: every update, or the connection is closed. `by_key`: a slow client gets several updates as one, each thing in it
@@ -30,6 +34,7 @@ export const policies: Readonly<Record<Channel, Policy>> = {
   "market.ticker": "by_key",
   "market.funding": "replaced",
   "market.status": "replaced",
+  "market.candles": "by_key",
   "account.orders": "lossless",
   "account.fills": "lossless",
   "account.positions": "lossless",

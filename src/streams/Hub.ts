@@ -4,11 +4,13 @@
  * asks for costs a look at a map.
  */
 import { assert } from "../domain/Assert.js"
+import type * as Effect from "effect/Effect"
 import type { Histogram } from "../domain/Histogram.js"
 import * as Order from "../domain/Order.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Listening } from "../sequencer/Live.js"
-import { type AccountChannel, accountChannels, type Channel, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
+import { CandleStreams, type Past } from "./CandleStreams.js"
+import { type AccountChannel, accountChannels, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
 import { Log, type Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { MarketTouched, touchedBy } from "./Touched.js"
@@ -21,6 +23,9 @@ const sweptEveryMs = 60_000
 const mostStreams = 20_000
 /** A book's checksum comes with every so many of its updates. */
 const provedEvery = 100
+
+/** What is read from the engine alone. */
+type Channel = MarketChannel | AccountChannel
 
 /** Streams that are kept up of one market or account. */
 type Kept<C extends Channel> = Map<C, Log>
@@ -43,6 +48,9 @@ export interface Outside {
   readonly delays: Histogram
   /** Called when a turn's updates have been given out. */
   readonly delivered: () => void
+  /** Candles as the histories have them. */
+  readonly past: Past
+  readonly fork: (effect: Effect.Effect<void>) => void
   /** Called once, when what is said of a record could not be made: no stream goes on. */
   readonly failed: (cause: unknown) => void
 }
@@ -61,11 +69,16 @@ export class Hub implements Listening {
   private sweptAtEpochMs = 0
   private failure: unknown = undefined
 
-  constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly outside: Outside) {}
+  /** Candles, which are no part of the engine's state. */
+  readonly candles: CandleStreams
+
+  constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly outside: Outside) {
+    this.candles = new CandleStreams(reads, payloads, { ...outside, add: (log, update) => this.add(log, update) })
+  }
 
   /** How many streams are kept up. */
   get size(): number {
-    return this.streams
+    return this.streams + this.candles.size
   }
 
   /** Whether streams have stopped for good. */
@@ -118,11 +131,11 @@ export class Hub implements Listening {
   private sweep(longerMs: number): void {
     this.sweptAtEpochMs = this.outside.now()
     const before = this.sweptAtEpochMs - longerMs
-    const isGone = ({ askers, quietSinceEpochMs }: Log): boolean => askers.size === 0 && quietSinceEpochMs <= before
+    this.candles.sweep(before)
     for (const all of [this.markets, this.accounts] as ReadonlyArray<Map<number, Kept<Channel>>>) {
       for (const [subject, kept] of all) {
         for (const [channel, log] of kept) {
-          if (!isGone(log)) continue
+          if (!log.isQuietSince(before)) continue
           kept.delete(channel)
           this.streams--
           if (channel === "market.book") this.reads.watchLevels(subject, undefined)
@@ -139,7 +152,7 @@ export class Hub implements Listening {
   }
 
   decided(sequence: number, words: Float64Array, from: number, to: number): void {
-    if (this.streams === 0 || this.failure !== undefined) return
+    if (this.size === 0 || this.failure !== undefined) return
     // Whoever was the last to listen may be gone, and nobody else is there to look: what is told to nobody costs each record.
     if (Math.abs(this.outside.now() - this.sweptAtEpochMs) >= sweptEveryMs) this.sweep(quietMs)
     try {
@@ -154,6 +167,7 @@ export class Hub implements Listening {
 
   private note(sequence: number, words: Float64Array, from: number, to: number): void {
     const { accounts, changed, markets, payloads, reads } = this
+    this.candles.note(words, from, to)
     const touched = touchedBy(words, from, to, {
       account: (account) => accounts.has(account),
       market: (market) => markets.has(market),
@@ -185,10 +199,19 @@ export class Hub implements Listening {
     if (update.entries.length === 0) return
     const { name: { channel }, subject } = log
     // Whoever comes back with a sequence that is no earlier than this is told to have missed nothing.
-    assert(this.payloads.changedAt(this.reads, channel, subject) >= update.sequence, `what changes ${channel} is known to have`)
+    assert(
+      channel === "market.candles" || this.payloads.changedAt(this.reads, channel, subject) >= update.sequence,
+      `what changes ${channel} is known to have`
+    )
     log.append(update)
     // Whoever asks for it before it is durable is given it then.
     this.pending.push({ log, update, atNanos: this.outside.monotonicNanos() })
+    // What is told late of earlier records goes before what waits already of later ones.
+    for (let at = this.pending.length - 1; at > 0 && this.pending[at - 1]!.update.sequence > update.sequence; at--) {
+      const later = this.pending[at - 1]!
+      this.pending[at - 1] = this.pending[at]!
+      this.pending[at] = later
+    }
   }
 
   committed(lastSequence: number): void {

@@ -2,6 +2,8 @@
  * One stream: what one channel tells of one market or account, record by record, since somebody first asked for it. The
  * latest updates are kept, within a bound, for clients that come back.
  */
+import type { Series } from "../readmodel/Candles.js"
+import type { Timeframe } from "../readmodel/Timeframes.js"
 import type { Channel } from "./Channels.js"
 import { Frame } from "./Frame.js"
 import type { Entry } from "./Payloads.js"
@@ -36,11 +38,14 @@ export interface Name {
   readonly channel: Channel
   /** Undefined where it is about an account. */
   readonly marketId: string | undefined
+  /** Of candles: which. */
+  readonly candles?: { readonly timeframe: Timeframe; readonly series: Series }
 }
 
 /** Members that name a stream, JSON that begins with a comma. */
-const nameText = ({ channel, marketId }: Name, member: "channel" | "stream" = "channel"): string =>
+const nameText = ({ candles, channel, marketId }: Name, member: "channel" | "stream" = "channel"): string =>
   `,"${member}":"${channel}"` + (marketId === undefined ? "" : `,"marketId":${JSON.stringify(marketId)}`)
+  + (candles === undefined ? "" : `,"timeframe":"${candles.timeframe}","series":"${candles.series}"`)
 
 /** Why what a client has of a stream is no good any more. */
 export type ResyncReason = "gap" | "retention" | "slow_consumer"
@@ -80,10 +85,17 @@ export class Log {
     readonly subject: number,
     public lastSequence: number,
     nowEpochMs: number,
-    private readonly mostUpdates: number
+    private readonly mostUpdates: number,
+    /** All of it, JSON; undefined where that is read from the engine. */
+    readonly contents?: () => string
   ) {
     this.since = lastSequence
     this.quietSinceEpochMs = nowEpochMs
+  }
+
+  /** Whether nobody has asked for it since before a time. */
+  isQuietSince(epochMs: number): boolean {
+    return this.askers.size === 0 && this.quietSinceEpochMs <= epochMs
   }
 
   /** Takes what a record changed. */

@@ -1,6 +1,7 @@
 /** What is said of things that are streamed: whoever knows how the venue speaks to clients gives it. */
 import type { Reads } from "../engine/Reads.js"
-import type { AccountChannel, Channel, MarketChannel } from "./Channels.js"
+import type { Candle } from "../readmodel/Candles.js"
+import type { AccountChannel, MarketChannel } from "./Channels.js"
 import type { AccountTouched, MarketTouched } from "./Touched.js"
 
 /** One thing as it is after a record. Of several with one key the last is what holds. */
@@ -21,9 +22,10 @@ export interface Payloads {
   readonly ofMarket: (reads: Reads, channel: MarketChannel, market: number, touched: MarketTouched, levels: Levels) => ReadonlyArray<Entry>
   readonly ofAccount: (reads: Reads, channel: AccountChannel, account: number, touched: AccountTouched) => ReadonlyArray<Entry>
   /** All of it, JSON. `subject` is a market or an account. */
-  readonly snapshot: (reads: Reads, channel: Channel, subject: number) => string
+  readonly snapshot: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number) => string
   /** The last record that changed it, or a later one up to which it is known not to have changed. */
-  readonly changedAt: (reads: Reads, channel: Channel, subject: number) => number
+  readonly changedAt: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number) => number
+  readonly candle: (reads: Reads, market: number, candle: Candle) => Entry
   /** Members that an update of a book has now and then, JSON that begins with a comma. */
   readonly proof: (reads: Reads, market: number) => string
 }

@@ -29,7 +29,7 @@ export interface Told {
   readonly update: Update
 }
 
-const textOf = ({ entries }: Update): number => entries.reduce((sum, { text }) => sum + text.length, 0)
+export const textOf = ({ entries }: Update): number => entries.reduce((sum, { text }) => sum + text.length, 0)
 
 /** Somebody who waits for a part of the journal. */
 interface Asked {

@@ -45,6 +45,7 @@ interface LiveOptions {
   readonly affiliateEnabled?: boolean
   readonly environment?: Environment
   readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
+  readonly histories?: Histories.Histories["Type"]
 }
 
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
@@ -82,7 +83,7 @@ export class LiveVenue {
 
   /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
   private started(): Edge.Streaming {
-    const { affiliateEnabled = false, environment = "development", workloads = unbound } = this.options
+    const { affiliateEnabled = false, environment = "development", histories = Histories.none, workloads = unbound } = this.options
     const readiness = Readiness.make()
     readiness.set("ready")
     this.listeners = new Listeners()
@@ -108,7 +109,7 @@ export class LiveVenue {
       Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
       Layer.succeed(SecureRandom, random),
-      Layer.succeed(Histories.Histories, Histories.none),
+      Layer.succeed(Histories.Histories, histories),
       Layer.succeed(Funds.Funds, Funds.none(random)),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,

@@ -8,6 +8,7 @@ import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getLeverage, setLeverage } from "./leverage.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
 import { listLedger } from "./listLedger.js"
+import { listChanges } from "./listChanges.js"
 import { listFundingPayments } from "./listFundingPayments.js"
 import { listCompatPositions, listPositions } from "./listPositions.js"
 import { listPositionHistory } from "./listPositionHistory.js"
@@ -21,6 +22,7 @@ export const routes = [
   listPositionHistory,
   listOrders,
   listFills,
+  listChanges,
   listAccountLiquidations,
   listFundingPayments,
   listLedger,

@@ -15,7 +15,7 @@ import { money } from "./Money.js"
 import { withAccount } from "./Own.js"
 
 /** All money in USDC: decimal strings and 10^-6 atoms. */
-const Balance = Schema.Struct({
+export const Balance = Schema.Struct({
   version: Schema.Literal("external-account-balance/v1"),
   accountId: Fields.Text,
   asset: Schema.Literal("USDC"),

@@ -18,7 +18,7 @@ import * as Trade from "../markets/Trade.js"
 import { withAccount } from "./Own.js"
 
 /** One of the account's own fills. `side` and `liquidity` are the account's; the fee is paid in the settlement asset. */
-const AccountFill = Schema.Struct({
+export const AccountFill = Schema.Struct({
   tradeId: Fields.Text,
   orderId: Fields.Text,
   accountId: Fields.Text,

@@ -24,7 +24,7 @@ import { withAccount } from "./Own.js"
  * A position that is not flat. `quantity` is unsigned: `side` says the direction. Margins are those of the position alone, at
  * mark; the account's margin is crossed.
  */
-const Position = Schema.Struct({
+export const Position = Schema.Struct({
   positionId: Fields.Text,
   marketId: Fields.Text,
   side: Schema.Literal("long", "short"),

@@ -33,17 +33,28 @@ const identify = (call: Call): Trader | Credentials.Rejection => {
   return trader
 }
 
+/** What is said of a credential that may not act. */
+const rejected = (call: Call, rejection: Credentials.Rejection): Errors.Failure =>
+  rejection === "session_ended"
+    ? Errors.refused(Refusal.sessionEnded)
+    : rejection === "malformed" && ApiKeys.bearerToken(call.request.headers["authorization"] ?? "") === undefined
+    ? Errors.bearerMissing
+    : Errors.keyRejected(rejection)
+
+/** Why a call that was let in would not be let in any more: for answers that come a while after. */
+export const outBy = (call: Call): Errors.Failure | undefined => {
+  const { now, state, tokens } = call.services
+  const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, now())
+  return typeof trader === "string" ? rejected(call, trader) : undefined
+}
+
 /** Whoever the credential is of; undefined when the call was answered. */
 const identified = (call: Call): Trader | undefined => {
   const trader = identify(call)
   if (typeof trader !== "string") return Limiting.ofTrader(call, trader) ? trader : undefined
   // Whoever guesses at credentials is held up like anybody without one.
   if (!Limiting.ofAddress(call)) return undefined
-  const failure = trader === "session_ended"
-    ? Errors.refused(Refusal.sessionEnded)
-    : trader === "malformed" && ApiKeys.bearerToken(call.request.headers["authorization"] ?? "") === undefined
-    ? Errors.bearerMissing
-    : Errors.keyRejected(trader)
+  const failure = rejected(call, trader)
   // What was not looked up in the state is no later than it.
   if (trader === "missing" || trader === "malformed") call.fail(failure)
   else call.failDurably(failure)

@@ -8,6 +8,7 @@ import type { Funds } from "../../funds/Funds.js"
 import type { Histories } from "../../readmodel/Histories.js"
 import type { Solvency } from "../../funds/solvency/Solvency.js"
 import type { Identity } from "../../identity/Identity.js"
+import type { Changes } from "../../streams/Changes.js"
 import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { RateLimits } from "../../identity/RateLimits.js"
@@ -39,6 +40,8 @@ export interface Services {
   readonly funds: Context.Tag.Service<Funds>
   readonly histories: Context.Tag.Service<Histories>
   readonly solvency: Solvency
+  /** What the account channels tell, for who asks. */
+  readonly changes: Changes
   readonly keyUses: Context.Tag.Service<KeyUses>
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */

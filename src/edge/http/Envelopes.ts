@@ -77,6 +77,9 @@ const guards = [
   "passkey_too_new",
   "passkey_not_pinned",
   "ledger_declines",
+  "sequence_ahead",
+  "sequence_not_retained",
+  "waits_per_account",
   "fact_known",
   "fact_conflict",
   "fact_out_of_bounds"

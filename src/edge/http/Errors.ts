@@ -489,6 +489,55 @@ export const leaderboardUnavailable: Failure = {
   }
 }
 
+const behind = (name: string, guard: string, safeMessage: string) => (comparison: Comparison): Failure => ({
+  description: { ...invalid, name, guard, compares: "count", recoveryActions: ["refresh_state"], safeMessage },
+  comparison
+})
+
+/** Changes behind a sequence that no record has yet: `limit` is the last one that has one. */
+export const sequenceAhead = behind(
+  "SequenceAhead",
+  "sequence_ahead",
+  "fromSequence: lies ahead of the venue's last record. Nothing was read."
+)
+
+/** Changes that are told no more: `limit` is the oldest sequence behind which they are, `nearest` the venue's last. */
+export const sequenceNotRetained = behind(
+  "SequenceNotRetained",
+  "sequence_not_retained",
+  "fromSequence: what lies behind it is told no more. Read the account anew, and go on from the sequence that nearest names."
+)
+
+/** As many requests of the account wait as may. */
+export const waitsOfAccount: Failure = {
+  description: {
+    ...userCodesLocked.description,
+    name: "WaitsOfAccount",
+    guard: "waits_per_account",
+    safeMessage: "As many requests of the account wait for changes as may. Ask without waitMs, or once one of them was answered."
+  },
+  retryAfterSeconds: 1
+}
+
+/** As many requests wait as the venue has room for. */
+export const changesBusy: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.inboxFull),
+    name: "ChangesBusy",
+    safeMessage: "More ask for changes than the venue has room for now. Repeat the same request shortly, or ask without waitMs."
+  }
+}
+
+/** The journal cannot be read just now. */
+export const changesUnavailable: Failure = {
+  description: {
+    ...ledgerUnavailable.description,
+    name: "ChangesUnavailable",
+    dependency: "journal",
+    safeMessage: "The journal cannot be read now: repeat the same request shortly."
+  }
+}
+
 /** Of a sequence at which nothing was published, or that has gone. */
 export const solvencyNotKept: Failure = {
   description: {
@@ -591,6 +640,11 @@ export const all: ReadonlyArray<Failure> = [
   ledgerStopped,
   solvencyUnavailable,
   solvencyNotKept,
+  sequenceAhead({ limit: "41", actual: "42" }),
+  sequenceNotRetained({ limit: "41", actual: "17", nearest: "1000041" }),
+  waitsOfAccount,
+  changesBusy,
+  changesUnavailable,
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
   passkeyNotPinned,

@@ -114,8 +114,14 @@ export const moment = { timestamp: EpochMs, datetime: Text }
 /** The query of a listing of the compatibility layer: since when, and how many entries. */
 export const sinceAndLimit = { since: optional(SinceText), limit: optional(CompatLimitText) }
 
+/** How many entries, in a query of a native listing without pages. */
+export const limit = optional(LimitText)
+
+/** A journal sequence in a query. */
+export const SequenceText = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]{0,14})$/)).annotations({ identifier: "SequenceText" })
+
 /** The same of a native listing without pages. */
-export const latestSince = { since: optional(SinceText), limit: optional(LimitText) }
+export const latestSince = { since: optional(SinceText), limit }
 
 /** Paths by what they name. */
 export const AccountPath = Schema.Struct({ accountId: Name })

@@ -34,6 +34,11 @@ export interface Request {
   readonly remoteAddress: string
   /** The number of the API key whose ticket was shown on the socket that it came over. No listener sets it. */
   readonly ticketOf?: number
+  /**
+   * Calls back once the client has gone, so that no answer can reach it; gives how to have it no longer called. Absent where that
+   * cannot be told.
+   */
+  readonly whenGone?: (then: () => void) => () => void
 }
 
 /**

@@ -141,7 +141,13 @@ const dispatch = (application: Application, { body, head, request }: Exchange, r
       "x-forwarded-for": head.forwardedFor
     },
     body: body ?? empty,
-    remoteAddress: request.socket.remoteAddress ?? ""
+    remoteAddress: request.socket.remoteAddress ?? "",
+    whenGone: (then) => {
+      const { socket } = request
+      const closed = (): void => then()
+      socket.once("close", closed)
+      return () => void socket.off("close", closed)
+    }
   }, reply)
 
 /** An offer to go on as HTTP/2, which several clients make with their first request. */

@@ -85,7 +85,8 @@ const withCandles = <A>(
     ))
 }
 
-const record = ({ priceScale, quantityScale }: Market.Parameters, candle: Candle): typeof CandleRecord.Type => ({
+/** A candle as it is told. */
+export const candleRecord = ({ priceScale, quantityScale }: Market.Parameters, candle: Candle): typeof CandleRecord.Type => ({
   openTimeEpochMs: candle.openTimeEpochMs,
   ...inBoth("open", candle.openAtoms, priceScale),
   ...inBoth("high", candle.highAtoms, priceScale),
@@ -121,7 +122,7 @@ export const getCandles = Route.effect({
         marketId,
         timeframe: urlParams.timeframe ?? "1m",
         series: urlParams.series ?? "index",
-        candles: found.map((candle) => record(parameters, candle)),
+        candles: found.map((candle) => candleRecord(parameters, candle)),
         freshness: freshness(standing)
       }))
 })

@@ -14,6 +14,7 @@ export const trading: Said = {
   idempotencyKey: "The `Idempotency-Key` that the request was sent with.",
   lastSequence: "The last journal record that changed it.",
   sequence: "The journal record that did it.",
+  channel: "The channel of the stream that tells it.",
   journalSequence: "The journal record up to which the answer holds.",
   side: "`buy` or `sell`; of a position `long` or `short`.",
   orderType: "`limit`, or `market`: immediate, at the best prices inside the band.",

@@ -2,6 +2,8 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { ticketPattern } from "../../identity/Tickets.js"
+import { seriesNames } from "../../readmodel/Candles.js"
+import { timeframes } from "../../readmodel/Timeframes.js"
 import { channels } from "../../streams/Channels.js"
 import * as Errors from "../http/Errors.js"
 import { decode } from "../http/Executor.js"
@@ -18,10 +20,15 @@ const Auth = Schema.Struct({
   ticket: Schema.String.pipe(Schema.pattern(ticketPattern))
 })
 
+const Timeframe = Schema.Literal(...timeframes)
+const Series = Schema.Literal(...seriesNames)
+
 const streamMembers = {
   id: Id,
   channel: Schema.Literal(...channels),
-  marketId: Fields.optional(Fields.Name).annotations({ description: "On market channels, and on no other." })
+  marketId: Fields.optional(Fields.Name).annotations({ description: "On market channels, and on no other." }),
+  timeframe: Fields.optional(Timeframe).annotations({ description: "Of candles, and of nothing else." }),
+  series: Fields.optional(Series).annotations({ description: "Of candles, and of nothing else: `trade` when absent." })
 }
 
 const Subscribe = Schema.Struct({

@@ -4,7 +4,7 @@ import { anyMarket } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import * as Units from "../../domain/Units.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
-import { type AccountChannel, type Channel, isAccountChannel, type MarketChannel } from "../../streams/Channels.js"
+import { type AccountChannel, isAccountChannel, type MarketChannel } from "../../streams/Channels.js"
 import type { Entry, Levels, Payloads } from "../../streams/Payloads.js"
 import type { AccountTouched, MarketTouched } from "../../streams/Touched.js"
 import { balance } from "../accounts/getBalance.js"
@@ -12,6 +12,7 @@ import { ownFill } from "../accounts/listFills.js"
 import { position } from "../accounts/listPositions.js"
 import { deposit } from "../funds/TransferRecord.js"
 import { bookChecksum, bookText, checksumDepth } from "../markets/getBook.js"
+import { candleRecord } from "../markets/getCandles.js"
 import { stats } from "../markets/getStats.js"
 import { interval } from "../markets/listFundings.js"
 import { trade } from "../markets/listTrades.js"
@@ -167,7 +168,7 @@ const snapshotOfAccount = (reads: Reads, channel: AccountChannel, account: numbe
   }
 }
 
-const changedAt = (reads: Reads, channel: Channel, subject: number): number => {
+const changedAt = (reads: Reads, channel: MarketChannel | AccountChannel, subject: number): number => {
   switch (channel) {
     case "market.book":
       return reads.market(subject).bookSequence
@@ -198,5 +199,6 @@ export const payloads: Payloads = {
   snapshot: (reads, channel, subject) =>
     isAccountChannel(channel) ? snapshotOfAccount(reads, channel, subject) : snapshotOfMarket(reads, channel, subject),
   changedAt,
+  candle: (reads, market, candle) => entry(String(candle.openTimeEpochMs), candleRecord(reads.market(market).parameters, candle)),
   proof: (reads, market) => `,"checksum":"${bookChecksum(reads.book(market, checksumDepth))}"`
 }

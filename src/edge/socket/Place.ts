@@ -1,6 +1,7 @@
 /** One subscription of a conversation: how it begins, goes on after an interruption, and stands still while nobody may see it. */
 import * as Effect from "effect/Effect"
-import { type AccountChannel, isAccountChannel } from "../../streams/Channels.js"
+import { assert } from "../../domain/Assert.js"
+import { type AccountChannel, candleChannel, isAccountChannel } from "../../streams/Channels.js"
 import { Frame } from "../../streams/Frame.js"
 import { type Log, type ResyncReason, resyncText, snapshotText, type Update } from "../../streams/Log.js"
 import { mostRecords } from "../../streams/Replay.js"
@@ -52,7 +53,9 @@ export class Place {
 
   /** Goes on where it stood when nobody might see it any more. */
   resume(): void {
-    const log = this.setting.hub.open(this.log.name.channel, this.log.subject)
+    const { name: { channel }, subject } = this.log
+    assert(isAccountChannel(channel), "only what a ticket is needed for stands still")
+    const log = this.setting.hub.open(channel, subject)
     if (log === undefined) return this.around.crowded()
     const { last } = this
     // It may have been let go of in the meantime, and be another one that is kept up now.
@@ -109,10 +112,12 @@ export class Place {
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, payloads, reads } = this.setting
     const { sink } = this.around
-    const { lastSequence, name, subject } = this.log
-    const make = (): Frame => new Frame(snapshotText(name, lastSequence, payloads.snapshot(reads, name.channel, subject)))
+    const { log } = this
+    const { lastSequence, name, name: { channel }, subject } = log
+    const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject)
+    const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
     // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
-    const frame = name.channel === "market.book" ? this.log.snapshot(reads.market(subject).marketSequence, make) : make()
+    const frame = channel === "market.book" ? this.log.snapshot(reads.market(subject).marketSequence, make) : make()
     barrier.whenDurable(reads.sequence, this.whileIn(() => {
       began("anew")
       if (reason !== undefined) sink.send(new Frame(resyncText(name, lastSequence, reason)))

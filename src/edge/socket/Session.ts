@@ -7,7 +7,8 @@ import * as Either from "effect/Either"
 import * as Market from "../../domain/Market.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { scopeTrade } from "../../operations/identity/KeyGrant.js"
-import { type Channel, isAccountChannel } from "../../streams/Channels.js"
+import { candleChannel, type Channel, isAccountChannel } from "../../streams/Channels.js"
+import type { Log } from "../../streams/Log.js"
 import { Frame } from "../../streams/Frame.js"
 import type { Sink } from "../../streams/Subscription.js"
 import * as Errors from "../http/Errors.js"
@@ -31,6 +32,8 @@ const noTicket = Errors.ticketMissing
 const wrongScope = Errors.refused(Refusal.keyScopeMissing)
 const notOnThis = Errors.invalidRequest("marketId: an account's channels are about all of its markets.")
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
+const timeframeNeeded = Errors.invalidRequest("timeframe: candles are of one length.")
+const onlyOfCandles = Errors.invalidRequest("timeframe, series: are of candles, and of no other channel.")
 const tooMany = Errors.invalidRequest(`A connection has at most ${bounds.subscriptions} subscriptions.`)
 const subscribedAlready = Errors.invalidRequest("The channel is subscribed to already on this connection.")
 const notSubscribed = Errors.invalidRequest("The channel is not subscribed to on this connection.")
@@ -38,8 +41,10 @@ const otherAccount = Errors.invalidRequest("ticket: the connection speaks for an
 const notText = Errors.invalidRequest("A frame is one JSON object in UTF-8, as text.")
 
 export class Session implements Conversation {
-  /** By channel and market. */
+  /** By channel and market, and of candles by length and series. */
   private readonly places = new Map<string, Place>()
+  /** Those that have yet to begin. */
+  private readonly opening = new Map<string, Subscribing>()
   private authority: Authority | undefined = undefined
   private isWarned = false
   /** Whether anything is held back because the client was slow. */
@@ -86,7 +91,7 @@ export class Session implements Conversation {
 
   /** How many streams it asks for. */
   get subscriptions(): number {
-    return this.places.size
+    return this.places.size + this.opening.size
   }
 
   text(text: string): void {
@@ -117,6 +122,7 @@ export class Session implements Conversation {
     this.out = []
     for (const place of this.places.values()) place.end()
     this.places.clear()
+    this.opening.clear()
     this.left(this)
   }
 
@@ -220,33 +226,58 @@ export class Session implements Conversation {
     return market >= 0 && Market.isListed(reads.market(market).status) ? market : marketNotFound(marketId, "native")
   }
 
-  private subscribe({ channel, fromSequence, id, marketId }: Extract<Frames.ClientFrame, { readonly op: "subscribe" }>): void {
+  private subscribe(frame: Subscribing): void {
     this.judge(this.setting.now())
+    const { channel, id, marketId, series, timeframe } = frame
+    if ((timeframe === undefined && channel === candleChannel) || ((timeframe ?? series) !== undefined && channel !== candleChannel)) {
+      return this.refuse(id, channel === candleChannel ? timeframeNeeded : onlyOfCandles)
+    }
     const subject = this.subjectOf(channel, marketId)
     if (typeof subject !== "number") return this.later(() => this.refuse(id, subject))
-    const name = nameOf(channel, marketId)
-    if (this.places.has(name)) return this.refuse(id, subscribedAlready)
-    if (this.places.size >= bounds.subscriptions) return this.refuse(id, tooMany)
+    const name = nameOf(frame)
+    if (this.places.has(name) || this.opening.has(name)) return this.refuse(id, subscribedAlready)
+    if (this.subscriptions >= bounds.subscriptions) return this.refuse(id, tooMany)
+    if (channel === candleChannel) return this.beginCandles(frame, name, subject)
     const log = this.setting.hub.open(channel, subject)
     if (log === undefined) return this.refuse(id, Errors.refused(Refusal.inboxFull))
+    this.begin(frame, name, log)
+  }
+
+  /** Begins a stream of candles, once what was before has been read. */
+  private beginCandles(frame: Subscribing, name: string, market: number): void {
+    const { series = "trade", timeframe } = frame
+    this.opening.set(name, frame)
+    const hasRoom = this.setting.hub.candles.open({ market, series, timeframe: timeframe! }, (log) => {
+      if (this.isClosed || this.opening.get(name) !== frame) return
+      this.opening.delete(name)
+      if (log === undefined) this.refuse(frame.id, Errors.historiesUnavailable)
+      else this.begin(frame, name, log)
+      this.flush()
+    })
+    if (hasRoom) return
+    this.opening.delete(name)
+    this.refuse(frame.id, Errors.refused(Refusal.inboxFull))
+  }
+
+  private begin(frame: Subscribing, name: string, log: Log): void {
     const place = new Place(this.setting, log, {
-      sink: this.sinkOf(channel),
+      sink: this.sinkOf(frame.channel),
       flush: () => this.flush(),
       isClosed: () => this.isClosed,
       crowded: () => this.end(tryLater, "there is no room for the stream now")
     })
     this.places.set(name, place)
-    place.begin(fromSequence,
-      (resumption: Resumption) => this.say({ type: "subscribed", id, channel, marketId, resumed: resumption === "resumed" }))
+    place.begin(frame.fromSequence,
+      (resumption: Resumption) => this.say({ type: "subscribed", id: frame.id, ...namesOf(frame), resumed: resumption === "resumed" }))
   }
 
-  private unsubscribe({ channel, id, marketId }: Extract<Frames.ClientFrame, { readonly op: "unsubscribe" }>): void {
-    const name = nameOf(channel, marketId)
+  private unsubscribe(frame: Extract<Frames.ClientFrame, { readonly op: "unsubscribe" }>): void {
+    const name = nameOf(frame)
     const place = this.places.get(name)
-    if (place === undefined) return this.refuse(id, notSubscribed)
-    place.end()
+    if (place === undefined && !this.opening.delete(name)) return this.refuse(frame.id, notSubscribed)
+    place?.end()
     this.places.delete(name)
-    this.say({ type: "unsubscribed", id, channel, marketId })
+    this.say({ type: "unsubscribed", id: frame.id, ...namesOf(frame) })
   }
 
   /** Sends an order's frame the way of its route: the same checks, the same limits, the same answer. */
@@ -354,5 +385,14 @@ export class Session implements Conversation {
   }
 }
 
+type Subscribing = Extract<Frames.ClientFrame, { readonly op: "subscribe" }>
+/** By what a client names a stream. */
+type Named = Pick<Subscribing, "channel" | "marketId" | "timeframe" | "series">
+
+/** The same as answers name it. */
+const namesOf = ({ channel, marketId, series = "trade", timeframe }: Named): Named =>
+  channel === candleChannel ? { channel, marketId, timeframe, series } as Named : { channel, marketId } as Named
+
 /** What a stream is called in heartbeats. */
-const nameOf = (channel: Channel, marketId: string | undefined): string => marketId === undefined ? channel : `${channel}:${marketId}`
+const nameOf = ({ channel, marketId, series = "trade", timeframe = "1m" }: Named): string =>
+  marketId === undefined ? channel : channel === candleChannel ? `${channel}:${marketId}:${timeframe}:${series}` : `${channel}:${marketId}`

@@ -4,11 +4,11 @@ import type * as Effect from "effect/Effect"
 import type { Reads } from "../../engine/Reads.js"
 import type { Tickets } from "../../identity/Tickets.js"
 import type { Barrier } from "../../sequencer/Submit.js"
-import { accountChannels, type AccountChannel, marketChannels } from "../../streams/Channels.js"
+import { accountChannels, candleChannel, marketChannels } from "../../streams/Channels.js"
 import type { Hub } from "../../streams/Hub.js"
 import type { Update } from "../../streams/Log.js"
 import type { Payloads } from "../../streams/Payloads.js"
-import { mostRecords } from "../../streams/Replay.js"
+import { mostRecords, type Replays } from "../../streams/Replay.js"
 import type { Reply, Request } from "../http/Listener.js"
 
 export const bounds = {
@@ -44,7 +44,7 @@ export const usualRoom: Room = { behindBytes: 64 * 1024, bufferedBytes: 4 * 1024
 export const retentionOf = ({ keptUpdates }: Room): Readonly<Record<string, object>> =>
   Object.fromEntries([
     ...accountChannels.map((channel) => [channel, { records: mostRecords }]),
-    ...marketChannels.map((channel) => [channel, { updates: keptUpdates }])
+    ...[...marketChannels, candleChannel].map((channel) => [channel, { updates: keptUpdates }])
   ])
 
 /** A conversation with something to send. */
@@ -68,12 +68,7 @@ export interface Setting {
   /** Serves a request as if it had come by HTTP. */
   readonly handle: (request: Request, reply: Reply) => void
   /** What an account missed of one of its streams; undefined where it is too much, or the journal cannot be read. */
-  readonly missed: (
-    channel: AccountChannel,
-    account: number,
-    after: number,
-    upTo: number
-  ) => Effect.Effect<ReadonlyArray<Update> | undefined>
+  readonly missed: (...asked: Parameters<Replays["missed"]>) => Effect.Effect<ReadonlyArray<Update> | undefined>
   readonly fork: (effect: Effect.Effect<void>) => void
   /** Bytes that one connection may hold now. */
   readonly mostBuffered: () => number

@@ -5,14 +5,20 @@
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
-import type { Feed } from "../../sequencer/Feed.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
+import type { Barrier } from "../../sequencer/Submit.js"
+import type { Feed } from "../../sequencer/Feed.js"
 import type { Live } from "../../sequencer/Live.js"
+import type { Reads } from "../../engine/Reads.js"
+import type { Histories } from "../../readmodel/Histories.js"
+import type { Past, PastCandles } from "../../streams/CandleStreams.js"
+import { Changes } from "../../streams/Changes.js"
 import { Hub } from "../../streams/Hub.js"
 import { Replays } from "../../streams/Replay.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
+import type { Metrics } from "../http/Metrics.js"
 import type { Stage } from "../http/Readiness.js"
 import { payloads } from "./Payloads.js"
 import { Session } from "./Session.js"
@@ -20,20 +26,43 @@ import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
 
 const path = "/streams/v1/ws"
 
+/** How long a stream of candles waits for the histories to come to where it begins, and how often it looks. */
+const longestBehindMs = 10_000
+const lookedAgainMs = 100
 /** How often sessions are looked at. */
 const tickMs = 1_000
 /** Bytes of a connection's id. */
 const idBytes = 12
+/** What streams are made of. */
+export interface Source {
+  readonly state: Reads
+  readonly barrier: Context.Tag.Service<typeof Barrier>
+  readonly feed: Context.Tag.Service<typeof Feed>
+  readonly live: Context.Tag.Service<typeof Live>
+  readonly histories: Histories["Type"]
+  readonly metrics: Context.Tag.Service<typeof Metrics>
+  readonly room: Room
+  readonly runtime: Runtime.Runtime<never>
+  readonly now: () => number
+  readonly monotonicNanos: () => number
+}
+
+/** The streams of one venue, before anybody is served. */
+export interface Streams {
+  readonly hub: Hub
+  readonly replays: Replays
+  readonly changes: Changes
+  readonly sessions: Sessions
+}
 
 export interface Parts {
   readonly services: Services
+  readonly streams: Streams
   readonly room: Room
-  readonly live: Context.Tag.Service<typeof Live>
-  readonly feed: Context.Tag.Service<typeof Feed>
   readonly handle: Application["handle"]
   readonly stage: () => Stage
   readonly runtime: Runtime.Runtime<never>
-  readonly random: Context.Tag.Service<typeof SecureRandom>
+  readonly random: Context.Tag.Service<SecureRandom>
 }
 
 /** Sessions that are open, and the time that passes for them. */
@@ -101,10 +130,23 @@ class Sessions {
   }
 }
 
-/** The stream, as an application has it. */
-export const make = (parts: Parts): Required<Pick<Application, "open">> => {
-  const { feed, handle, live, random, room, runtime, services, stage } = parts
-  const { barrier, environment, metrics, now, state } = services
+/** Candles from the histories, once these have come to a record; undefined where they are made anew, or are too long about it. */
+const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit, fromSequence) => {
+  const look = (waitedMs: number): Effect.Effect<PastCandles | undefined> =>
+    Effect.suspend(() => {
+      const now = standing()
+      if (now === undefined || now.isRebuilding || waitedMs > longestBehindMs) return Effect.succeed(undefined)
+      if (now.sequence < fromSequence) return Effect.zipRight(Effect.sleep(lookedAgainMs), look(waitedMs + lookedAgainMs))
+      return candles({ ...which, limit, sinceEpochMs: undefined }).pipe(
+        Effect.map(({ found, standing: { sequence } }) => sequence < fromSequence ? undefined : { candles: found, sequence }),
+        Effect.orElseSucceed(() => undefined)
+      )
+    })
+  return look(0)
+}
+
+/** The streams, which are told of records from now on. */
+export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos, now, room, runtime, state }: Source): Streams => {
   const sessions = new Sessions(room, now, runtime)
   const failed = (cause: unknown): void => {
     Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
@@ -113,14 +155,30 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const hub = new Hub(state, payloads, {
     keptUpdates: room.keptUpdates,
     now,
-    monotonicNanos: services.monotonicNanos,
+    monotonicNanos,
     delays: metrics.stages.stream,
     delivered: () => sessions.flush(),
+    past: pastOf(histories),
+    fork: (effect) =>
+      void Runtime.runFork(runtime)(Effect.tapErrorCause(effect, (cause) => Effect.logError("A stream of candles did not begin", cause))),
     failed
   })
-  live.listen(hub)
-
   const replays = new Replays(feed, payloads)
+  const { durableSequence } = barrier
+  const changes = new Changes({ reads: state, hub, replays, durableSequence, now, monotonicNanos })
+  live.listen(hub)
+  live.listen(changes)
+  metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
+  metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
+  metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
+  metrics.gauge("venue_change_waits", "Requests that wait for changes of an account.", () => changes.waiting)
+  return { hub, replays, changes, sessions }
+}
+
+/** The stream, as an application has it. */
+export const make = (parts: Parts): Required<Pick<Application, "open">> => {
+  const { handle, random, room, runtime, services, stage, streams: { hub, replays, sessions } } = parts
+  const { barrier, environment, metrics, now, state } = services
   const setting: Setting = {
     environment,
     room,
@@ -133,16 +191,13 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     nextRequestId: services.nextRequestId,
     refused: (name) => metrics.refused(name),
     handle,
-    missed: (channel, account, after, upTo) =>
-      Effect.catchAll(replays.missed(channel, account, after, upTo), (error) =>
+    missed: (...asked) =>
+      Effect.catchAll(replays.missed(...asked), (error) =>
         Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)),
     fork: (effect) => void Runtime.runFork(runtime)(effect),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
-  metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
-  metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
-  metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
 
   const accept = (peer: Peer, from: UpgradeRequest): Session => {
     const session = new Session(setting, peer, from, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,

@@ -68,6 +68,17 @@ test("who asks is read from every header in which the venue's own proxy tells it
   expect([statusOf(answer), /content-length: 0\r\n/.test(answer)]).toEqual([200, true])
 })
 
+test("whoever answers later hears that the client has gone", async () => {
+  const heard = new Promise<void>((resolve) => {
+    void serve({ ...Fake.make().application, handle: ({ whenGone }) => void whenGone!(resolve) })
+      .then(({ port }) => {
+        const socket = Net.connect(port, "127.0.0.1", () => socket.end("GET /v2/time HTTP/1.1\r\nhost: x\r\n\r\n"))
+        socket.on("error", () => {})
+      })
+  })
+  await expect(heard).resolves.toBeUndefined()
+})
+
 test("an old version needs no host", async () => {
   const { port } = await serve(Fake.make().application)
   expect(statusOf((await exchange(port, "GET /healthz HTTP/1.0\r\n\r\n")).text)).toBe(200)

@@ -15,7 +15,7 @@ const access: Readonly<Record<Described["access"], ReadonlyArray<Contract.Name>>
   trade: ["placeOrder", "placeOrderBatch", "cancelOrderBatch", "cancelOrder", "amendOrder", "cancelAllOrders", "setCancelAllAfter",
     "fenceOutcome", "setProfile", "setLeverage", "setAutoClose", "cancelAutoClose", "cancelTriggers", "createOrders", "createOrder",
     "cancelCompatOrder", "cancelAllCompatOrders", "addFavorite", "removeFavorite", "registerAffiliate"],
-  read: ["getOrder", "getCancelAllAfter", "lookUpOutcome", "getBalance", "listPositions", "listOrders", "listFills",
+  read: ["getOrder", "getCancelAllAfter", "lookUpOutcome", "getBalance", "listPositions", "listOrders", "listFills", "listChanges",
     "listAccountLiquidations", "listFundingPayments", "listLedger", "getProfile", "getLeverage", "previewMargin", "getAutoClose",
     "listTriggers", "listPositionHistory", "getCompatOrder", "listCompatOrders", "listCompatOwnTrades", "listCompatPositions",
     "getCompatBalance", "getAffiliate", "getSolvencyProof"],

@@ -49,7 +49,7 @@ describe("the stream", () => {
         limits: { subscriptions: 128, messagesPerSecond: 100, bufferedBytes: 4_194_304 }
       })
       expect(hello.connectionId).toMatch(/^con_[0-9a-f]{24}$/)
-      expect(Object.keys(hello.retention)).toHaveLength(10)
+      expect(Object.keys(hello.retention)).toHaveLength(11)
     })
 
     test.each([

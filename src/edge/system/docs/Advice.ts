@@ -80,6 +80,11 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   passkey_limit: "Remove a passkey first.",
   key_limit: "Revoke a key first.",
   user_codes_locked: "Wait a minute: too many wrong codes.",
+  sequence_ahead: "Take a sequence that the venue told you: `limit` is its last. Where it did tell you this one, read the account anew.",
+  sequence_not_retained:
+    "Read the account's orders, fills, positions, balance and deposits anew, then go on from `nearest`: what the reads show already "
+    + "may come once more. `limit` is the oldest sequence from which changes are told.",
+  waits_per_account: "End one of the requests of the account that wait, or ask without `waitMs`.",
   ticket_families: "End tickets that nobody uses, or wait until they end.",
   workload_token_rejected: "Operators: `safeMessage` says what is wrong with the token.",
   amount_atoms_invalid: "Send `amountAtoms` as a whole number above 0, in 10^-6 USDC.",

@@ -1,0 +1,222 @@
+/**
+ * Streams of candles. What the engine knows does not reach back to where a month began, so that a stream begins with what the
+ * histories have: as of a record no earlier than the one at which somebody asked, with every price behind it put into it here,
+ * by the same rule. From there on each record's prices are, in the writer's own turn. So a stream is never wrong by a trade, and is as
+ * far as the engine while the histories are a moment behind. Only what somebody asks for is folded.
+ */
+import * as Effect from "effect/Effect"
+import { Event } from "../engine/EventLog.js"
+import type { Reads } from "../engine/Reads.js"
+import { beginCandle, type Candle, grow, type Growing, type Series } from "../readmodel/Candles.js"
+import { type Bucket, bucketOf, type Timeframe } from "../readmodel/Timeframes.js"
+import { candleChannel } from "./Channels.js"
+import { Log, type Update } from "./Log.js"
+import type { Payloads } from "./Payloads.js"
+
+/** Candles of a snapshot. */
+const latestCandles = 100
+/** Most streams of candles that are kept up, whoever asks for them. */
+const mostStreams = 1_000
+/** Prices that wait for the histories to come to where a stream begins; beyond, it does not begin. */
+const mostWaiting = 20_000
+
+/** Which candles. */
+export interface Which {
+  readonly market: number
+  readonly timeframe: Timeframe
+  readonly series: Series
+}
+
+/** Candles, oldest first, as of a record. */
+export interface PastCandles {
+  readonly candles: ReadonlyArray<Candle>
+  readonly sequence: number
+}
+
+/** The latest candles as of a record, which is a given one or later; undefined where they cannot be had for now. */
+export type Past = (which: Which, limit: number, fromSequence: number) => Effect.Effect<PastCandles | undefined>
+
+/** What streams of candles need beside. */
+export interface Around {
+  readonly keptUpdates: number
+  readonly now: () => number
+  readonly past: Past
+  readonly fork: (effect: Effect.Effect<void>) => void
+  /** Takes what a record changed of a stream. */
+  readonly add: (log: Log, update: Update) => void
+}
+
+/** Told the stream; undefined where what was before cannot be had for now. */
+export type Begun = (log: Log | undefined) => void
+
+interface Price {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly priceAtoms: number
+  readonly sizeAtoms: number
+}
+
+/** The latest candles of one stream, the last of which still grows. */
+class Folded {
+  private readonly over: Array<Candle>
+  private current: Growing | undefined
+  private bucket: Bucket | undefined
+
+  constructor(private readonly timeframe: Timeframe, past: ReadonlyArray<Candle>) {
+    this.over = past.slice(0, -1)
+    const last = past.at(-1)
+    if (last === undefined) return
+    this.current = { ...last }
+    this.bucket = bucketOf(timeframe, last.openTimeEpochMs)
+  }
+
+  get candles(): ReadonlyArray<Candle> {
+    return this.current === undefined ? [] : [...this.over, this.current]
+  }
+
+  /** Takes one record's prices: the candles that they changed, and before them one that is over by them. */
+  take(prices: ReadonlyArray<Price>): ReadonlyArray<Candle> {
+    let ended: Candle | undefined
+    for (const { atEpochMs, priceAtoms, sizeAtoms } of prices) {
+      if (this.current !== undefined && atEpochMs < this.bucket!.toEpochMs) {
+        grow(this.current, priceAtoms, sizeAtoms)
+        continue
+      }
+      ended = this.current
+      if (ended !== undefined) this.over.push(ended)
+      if (this.over.length >= latestCandles) this.over.shift()
+      this.bucket = bucketOf(this.timeframe, atEpochMs)
+      this.current = beginCandle(this.bucket.fromEpochMs, priceAtoms, sizeAtoms)
+    }
+    const { current } = this
+    return current === undefined ? [] : ended === undefined ? [current] : [ended, current]
+  }
+}
+
+/** One stream, from when it was first asked for. */
+class CandleStream {
+  /** Records that came since, until the histories are read. */
+  waiting: Array<ReadonlyArray<Price>> = []
+  waitingPrices = 0
+  begun: Array<Begun> = []
+  log: Log | undefined
+  folded: Folded | undefined
+
+  constructor(readonly which: Which) {}
+}
+
+const keyOf = ({ series, timeframe }: Which): string => `${timeframe}/${series}`
+
+export class CandleStreams {
+  /** By market, and in it by length and series. */
+  private readonly markets = new Map<number, Map<string, CandleStream>>()
+  private streams = 0
+
+  constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly around: Around) {}
+
+  /** How many there are, those among them that have yet to begin. */
+  get size(): number {
+    return this.streams
+  }
+
+  /** Has the stream told of, now or once what was before is read; false where there is no room for one more. */
+  open(which: Which, begun: Begun): boolean {
+    const known = this.markets.get(which.market)?.get(keyOf(which))
+    if (known !== undefined) {
+      if (known.log === undefined) known.begun.push(begun)
+      else begun(known.log)
+      return true
+    }
+    if (this.streams >= mostStreams) this.sweep(Number.POSITIVE_INFINITY)
+    if (this.streams >= mostStreams) return false
+    const stream = new CandleStream(which)
+    stream.begun.push(begun)
+    this.keep(stream)
+    const { around, reads } = this
+    around.fork(Effect.map(around.past(which, latestCandles, reads.sequence), (past) => this.begin(stream, past)))
+    return true
+  }
+
+  /** Lets go of those that nobody has asked for since before a time. */
+  sweep(beforeEpochMs: number): void {
+    for (const streams of this.markets.values()) {
+      for (const stream of streams.values()) if (stream.log?.isQuietSince(beforeEpochMs) === true) this.drop(stream)
+    }
+  }
+
+  /** Takes a record's events, while the engine stands at it. */
+  note(words: Float64Array, from: number, to: number): void {
+    if (this.streams === 0) return
+    const { atEpochMs, sequence } = this.reads
+    const prices = new Map<number, Record<Series, Array<Price>>>()
+    for (let at = from; at < to; at += 2 + words[at + 1]!) {
+      const code = words[at]
+      if (code !== Event.Traded && code !== Event.IndexPriceSet) continue
+      const market = words[at + 2]!
+      if (!this.markets.has(market)) continue
+      const isTrade = code === Event.Traded
+      const own = prices.get(market) ?? { trade: [], index: [] }
+      prices.set(market, own)
+      const price = { sequence, atEpochMs, priceAtoms: words[at + 3]!, sizeAtoms: isTrade ? words[at + 4]! : 0 }
+      own[isTrade ? "trade" : "index"].push(price)
+    }
+    for (const [market, own] of prices) {
+      for (const stream of this.markets.get(market)!.values()) {
+        const each = own[stream.which.series]
+        if (each.length > 0) this.take(stream, each)
+      }
+    }
+  }
+
+  /** Takes one record's prices of a stream. */
+  private take(stream: CandleStream, prices: ReadonlyArray<Price>): void {
+    if (stream.folded !== undefined && stream.log !== undefined) return this.tell(stream.folded, stream.log, prices)
+    stream.waiting.push(prices)
+    stream.waitingPrices += prices.length
+    if (stream.waitingPrices > mostWaiting) this.begin(stream, undefined)
+  }
+
+  private tell(folded: Folded, log: Log, prices: ReadonlyArray<Price>): void {
+    const { around, payloads, reads } = this
+    const entries = folded.take(prices).map((candle) => payloads.candle(reads, log.subject, candle))
+    around.add(log, { sequence: prices[0]!.sequence, entries, more: "" })
+  }
+
+  /** The stream begins with what was before, and all that came since; or not at all. */
+  private begin(stream: CandleStream, past: PastCandles | undefined): void {
+    const { begun, waiting, which } = stream
+    // It was given up for want of room.
+    if (begun.length === 0) return
+    stream.begun = []
+    stream.waiting = []
+    if (past === undefined) {
+      this.drop(stream)
+      for (const told of begun) told(undefined)
+      return
+    }
+    const { around, payloads, reads } = this
+    const { market, series, timeframe } = which
+    const name = { channel: candleChannel, marketId: reads.market(market).parameters.marketId, candles: { timeframe, series } } as const
+    const folded = new Folded(timeframe, past.candles)
+    const contents = (): string => `[${folded.candles.map((candle) => payloads.candle(reads, market, candle).text).join(",")}]`
+    const log = new Log(name, market, past.sequence, around.now(), around.keptUpdates, contents)
+    for (const prices of waiting) if (prices[0]!.sequence > past.sequence) this.tell(folded, log, prices)
+    stream.folded = folded
+    stream.log = log
+    for (const told of begun) told(log)
+  }
+
+  private keep(stream: CandleStream): void {
+    const { market } = stream.which
+    const beside = this.markets.get(market)
+    if (beside === undefined) this.markets.set(market, new Map([[keyOf(stream.which), stream]]))
+    else beside.set(keyOf(stream.which), stream)
+    this.streams++
+  }
+
+  private drop({ which }: CandleStream): void {
+    const beside = this.markets.get(which.market)!
+    if (beside.delete(keyOf(which))) this.streams--
+    if (beside.size === 0) this.markets.delete(which.market)
+  }
+}

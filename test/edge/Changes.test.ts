@@ -1,0 +1,199 @@
+/** What has changed of an account, by REST: the events of its channels, whole records at a time, and nothing skipped or shown early. */
+import { Clock, Effect, Fiber, Stream, TestClock, TestContext } from "effect"
+import { beforeAll, describe, expect, test } from "vitest"
+import type { Response } from "../../src/edge/http/Listener.js"
+import type { Reads } from "../../src/engine/Reads.js"
+import { Changes, type Wait } from "../../src/streams/Changes.js"
+import { accountChannels } from "../../src/streams/Channels.js"
+import { Hub, type Outside } from "../../src/streams/Hub.js"
+import { Histogram } from "../../src/domain/Histogram.js"
+import { Replays } from "../../src/streams/Replay.js"
+import * as Fake from "./FakeVenue.js"
+import { ask, must, Owner } from "./identity/Owner.js"
+import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
+import { Client } from "./socket/Client.js"
+
+const targetOf = ({ accountId }: { readonly accountId: string }, query: string): string => `/v1/accounts/${accountId}/changes?${query}`
+
+describe("the changes of an account", () => {
+  let venue: LiveVenue
+  let alice: Trader
+  let bob: Trader
+  /** What the stream told Alice, by channel and record. */
+  const streamed: Array<readonly [sequence: number, channel: string, data: unknown]> = []
+  let begun = 0
+
+  beforeAll(async () => {
+    venue = LiveVenue.make()
+    ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
+    const client = new Client(venue)
+    await client.authenticate(alice)
+    for (const channel of accountChannels) client.say({ op: "subscribe", channel })
+    begun = venue.engine.sequence
+    client.fresh()
+    const { orderId } = await venue.place(alice, { price: "99.0" })
+    await venue.place(bob, { side: "sell", price: "99.0", quantity: "0.400" })
+    await venue.place(bob, { price: "90.0" })
+    await venue.post(alice, `/v1/orders/${orderId}/cancel`, { accountId: alice.accountId, marketId })
+    await venue.place(alice, { side: "sell", price: "90.0", quantity: "0.400" })
+    for (const { channel, data, sequence, type } of client.fresh()) if (type === "update") streamed.push([sequence, channel, data])
+    client.leave()
+  })
+
+  const read = (query: string): Promise<any> => venue.read(alice, targetOf(alice, query))
+  const eventsOf = ({ events }: any): ReadonlyArray<unknown> => events.map(({ channel, data, sequence }: any) => [sequence, channel, data])
+  const waits = async (): Promise<number> => {
+    venue.atEpochMs += 1_000
+    return Number(/^venue_change_waits (\d+)$/m.exec((await venue.ask({ target: "/metrics" })).body)?.[1])
+  }
+
+  test("are the events of the stream, in its order, from memory and from the journal", async () => {
+    expect(new Set(streamed.map(([, channel]) => channel))).toEqual(new Set(accountChannels.filter((name) => name !== "account.deposits")))
+    const kept = await read(`fromSequence=${begun}&limit=500`)
+    expect(eventsOf(kept)).toEqual(streamed)
+    expect(kept).toMatchObject({ accountId: alice.accountId, fromSequence: begun, hasMore: false })
+    venue.restart()
+    expect(await read(`fromSequence=${begun}&limit=500`)).toEqual({ ...kept, throughSequence: venue.engine.sequence })
+  })
+
+  test.each([1, 2, 3])("are the same %d records at a time, and end with the last record", async (limit) => {
+    const told: Array<unknown> = []
+    let from = begun
+    for (let pages = 0, more = true; more && pages < 20; pages++) {
+      const page = await read(`fromSequence=${from}&limit=${limit}`)
+      expect(new Set(page.events.map(({ sequence }: any) => sequence)).size).toBeLessThanOrEqual(limit)
+      told.push(...eventsOf(page))
+      from = page.throughSequence
+      more = page.hasMore
+    }
+    expect(told).toEqual(streamed)
+    expect(from).toBe(venue.engine.sequence)
+    expect(eventsOf(await read(`fromSequence=${from}`))).toEqual([])
+  })
+
+  test("are durable", async () => {
+    const from = venue.engine.sequence
+    venue.holdDisk()
+    void venue.place(alice, { price: "91.0" })
+    let answer: any
+    const asked = read(`fromSequence=${from}`).then((page) => {
+      answer = page
+    })
+    await Promise.resolve()
+    expect(answer).toBeUndefined()
+    venue.releaseDisk()
+    await asked
+    expect(answer.events.every(({ sequence }: any) => sequence <= answer.throughSequence)).toBe(true)
+    expect((await read(`fromSequence=${from}`)).events.length).toBeGreaterThan(0)
+  })
+
+  test("are waited for, and told as soon as there are any; nothing of others is", async () => {
+    const from = venue.engine.sequence
+    const waiting = read(`fromSequence=${from}&waitMs=30000`)
+    while (await waits() < 1) await Promise.resolve()
+    await venue.place(bob, { price: "80.0" })
+    const { sequence } = await venue.place(alice, { price: "92.0" }).then(({ lastSequence }) => ({ sequence: lastSequence }))
+    const page = await waiting
+    expect(page.events.map((event: any) => event.sequence)).toEqual([sequence, sequence])
+    expect(await waits()).toBe(0)
+  })
+
+  test("are waited for by so many requests of an account, and by no client that has gone", async () => {
+    const gone: Array<() => void> = []
+    const framed = Fake.request({ target: targetOf(alice, `fromSequence=${venue.engine.sequence}&waitMs=30000`), key: alice.key })
+    const answers = Array.from({ length: 4 }, () =>
+      new Promise<Response>((resolve) => {
+        venue.application.handle({
+          ...framed,
+          whenGone: (then) => {
+            gone.push(then)
+            return () => {}
+          }
+        }, resolve)
+      }))
+    while (await waits() < 4) await Promise.resolve()
+    const crowded = await venue.ask({ target: targetOf(alice, `fromSequence=${venue.engine.sequence}&waitMs=1`), key: alice.key })
+    expect([crowded.status, Fake.json(crowded).rejectionGuard, crowded.headers["retry-after"]]).toEqual([429, "waits_per_account", "1"])
+    expect((await read(`fromSequence=${venue.engine.sequence}`)).events).toEqual([])
+    for (const leave of gone) leave()
+    expect((await Promise.all(answers)).map(({ body }) => JSON.parse(body).events)).toEqual([[], [], [], []])
+    expect(await waits()).toBe(0)
+  })
+
+  test("are no longer waited for once the credential has ended", async () => {
+    const owner = await Owner.open(venue)
+    const waiting = ask(venue, { target: targetOf(owner, `fromSequence=${venue.engine.sequence}&waitMs=30000`), key: owner.token })
+    while (await waits() < 1) await Promise.resolve()
+    await must(owner.ask("/v1/auth/sessions/current", { method: "DELETE" }))
+    expect(await waiting).toMatchObject({ status: 401, body: { code: "unauthorized" } })
+    expect(await waits()).toBe(0)
+  })
+
+  test("are none ahead of the last record", async () => {
+    const answer = await venue.ask({ target: targetOf(alice, `fromSequence=${venue.engine.sequence + 1}`), key: alice.key })
+    expect([answer.status, Fake.json(answer)]).toMatchObject([400, {
+      code: "invalid_request",
+      rejectionGuard: "sequence_ahead",
+      recoveryActions: ["refresh_state"],
+      limit: String(venue.engine.sequence),
+      actual: String(venue.engine.sequence + 1)
+    }])
+  })
+})
+
+describe("whoever asks for changes", () => {
+  const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, isOver: () => false, whenGone: () => () => {} }
+  const at = (sequence: number, clock: Clock.Clock = Clock.make()): Changes => {
+    const reads = { sequence } as Reads
+    const payloads = { changedAt: () => sequence } as never
+    const outside: Outside = {
+      keptUpdates: 1,
+      now: () => 0,
+      monotonicNanos: () => 0,
+      delays: new Histogram(),
+      delivered: () => {},
+      past: () => Effect.never,
+      fork: () => {},
+      failed: () => {}
+    }
+    return new Changes({
+      reads,
+      hub: new Hub(reads, payloads, outside),
+      replays: new Replays({ from: () => Stream.never, standingFrom: () => Stream.never }, payloads),
+      durableSequence: () => sequence,
+      now: () => clock.unsafeCurrentTimeMillis(),
+      monotonicNanos: () => Number(clock.unsafeCurrentTimeNanos())
+    }, { waitsOfAccount: 2, waits: 3 })
+  }
+  const asked = (after: number, account = 0) => ({ account, after, mostRecords: 50 })
+
+  test("is told of a million records, and from where on beyond that", () => {
+    expect(Effect.runSync(at(1_000_006).read(asked(5), quiet))).toEqual({ without: "retention", oldestSequence: 6 })
+    expect(Effect.runSync(at(1_000_006).read(asked(1_000_006), quiet))).toEqual({ told: [], throughSequence: 1_000_006, hasMore: false })
+  })
+
+  test("waits no longer than asked, nor than there is room, nor than the credential is good", () =>
+    Effect.gen(function*() {
+      const clock = yield* Effect.clock
+      const changes = at(7, clock)
+      let isGood = true
+      const wait = { ...quiet, forMs: 2_500, endsAtEpochMs: 2_100, isOver: () => !isGood }
+      const begin = (account: number) => Effect.fork(changes.read(asked(7, account), wait))
+      const fibers = [yield* begin(0), yield* begin(0), yield* begin(1)]
+      yield* TestClock.adjust(2_000)
+      expect(changes.waiting).toBe(3)
+      expect(yield* changes.read(asked(7, 2), wait)).toEqual({ without: "room", of: "venue" })
+      isGood = false
+      yield* TestClock.adjust(100)
+      expect(changes.waiting).toBe(0)
+      isGood = true
+      const [first, second] = [yield* begin(0), yield* begin(0)]
+      yield* Effect.yieldNow()
+      expect(yield* changes.read(asked(7), wait)).toEqual({ without: "room", of: "account" })
+      yield* TestClock.adjust(2_500)
+      expect(changes.waiting).toBe(0)
+      for (const fiber of [...fibers, first, second]) {
+        expect(yield* Fiber.join(fiber)).toEqual({ told: [], throughSequence: 7, hasMore: false })
+      }
+    }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise))
+})
