@@ -91,6 +91,7 @@ export class Client {
     this.stream = new Stream(platform, {
       url: `${url.replace(/^http/, "ws").replace(/\/+$/, "")}/streams/v1/ws`,
       tickets: options.tickets ?? this.tickets?.take,
+      isForOrders: orders === "socket",
       timeoutMs,
       cancelOnDisconnect,
       notice: onNotice

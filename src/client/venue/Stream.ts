@@ -39,6 +39,8 @@ export interface StreamOptions {
   readonly url: string
   /** Undefined where no account is spoken for. */
   readonly tickets: TicketSource | undefined
+  /** Whether commands are sent here, so that the account is spoken for also where nothing of it is followed. */
+  readonly isForOrders: boolean
   /** How long the answer to a command is waited for. */
   readonly timeoutMs: number
   /** Whether the venue is to cancel the orders that were placed on a connection when it ends. */
@@ -146,7 +148,7 @@ export class Stream {
     const connection: Connection = new Connection(this.platform, this.options.url, {
       opened: ({ connectionId }) => {
         this.options.notice({ kind: "connected", connectionId: connectionId ?? "" })
-        if (this.options.tickets !== undefined) this.authenticate(false)
+        if (this.options.isForOrders) this.authenticate(false)
         this.askAll()
       },
       frame: (frame) => this.hear(frame),
@@ -179,7 +181,7 @@ export class Stream {
   private ask(following: Following): void {
     const { connection } = this
     if (following.state !== "waiting" || connection?.isOpen !== true) return
-    if (following.isOfAccount && !this.isTrusted) return
+    if (following.isOfAccount && !this.isTrusted) return this.authenticate(false)
     following.state = "asked"
     following.askedId = this.nextId()
     const from = following.last === undefined ? undefined : { fromSequence: following.last }
