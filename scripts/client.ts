@@ -10,7 +10,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import * as esbuild from "esbuild"
-import { writtenOut } from "./client/Declarations.js"
+import { type Document, writtenOut } from "./client/Declarations.js"
 
 interface Manifest {
   readonly version: string
@@ -34,7 +34,8 @@ const compile = (): void => {
   const sources = path.join(scratch, "sources")
   for (const folder of ["ccxt", "venue"]) fs.cpSync(path.join("src/client", folder), path.join(sources, folder), { recursive: true })
   const contract = path.join(sources, "venue", "Contract.ts")
-  fs.writeFileSync(contract, writtenOut(fs.readFileSync(contract, "utf8")))
+  const document = JSON.parse(fs.readFileSync("dist/docs/openapi.json", "utf8")) as Document
+  fs.writeFileSync(contract, writtenOut(fs.readFileSync(contract, "utf8"), document))
   const compilerOptions = { rootDir: "sources", outDir: "compiled", declaration: true, sourceMap: false }
   const settings = { extends: path.resolve("tsconfig.json"), compilerOptions, include: ["sources"], exclude: [] }
   fs.writeFileSync(path.join(scratch, "tsconfig.json"), JSON.stringify(settings))

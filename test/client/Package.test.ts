@@ -60,6 +60,27 @@ console.log(JSON.stringify([outcome.kind, outcome.value, client instanceof Clien
 await client.close()
 `
 
+const browserScript = `
+globalThis.WebSocket = class {
+  constructor(url) {
+    this.sent = [url]
+    queueMicrotask(() => this.onmessage({ data: JSON.stringify({ type: "hello", heartbeatMs: 5000 }) }))
+  }
+  send(text) {
+    this.sent.push(JSON.parse(text))
+    const { channel, id } = this.sent[1]
+    this.onmessage({ data: JSON.stringify({ type: "subscribed", channel, id }) })
+    this.onmessage({ data: JSON.stringify({ type: "snapshot", channel, marketId: "M", sequence: 7, data: this.sent }) })
+  }
+  close() {}
+}
+const { connect } = await import("perpetuum-client")
+const client = connect({ url: process.env.URL })
+const { value } = await client.events("market.trades", "M").next()
+console.log(JSON.stringify([value.data, await client.markets(), import.meta.resolve("perpetuum-client").split("/").at(-1)]))
+await client.close()
+`
+
 const clientTypes = `
 import { type Client, connect, type Contract, type Outcome, type StreamEvent } from "perpetuum-client"
 
@@ -165,6 +186,17 @@ describe("the packages", () => {
     expect([code, stderr]).toEqual([0, ""])
     expect(JSON.parse(stdout)).toEqual(["accepted", { orderId: "ord_1" }, true, "function"])
     expect(new Set(venue.seen.map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
+  })
+
+  test("the client's browser build runs on what a browser has", async () => {
+    venue.script({ status: 200, body: "{\"markets\":[]}" })
+    fs.writeFileSync(path.join(project, "browser.js"), browserScript)
+    const url = `http://127.0.0.1:${venue.port}`
+    const { code, stderr, stdout } = await run(path.join(project, "browser.js"), [], { URL: url, NODE_OPTIONS: "--conditions=browser" })
+    expect([code, stderr]).toEqual([0, ""])
+    const socket = `${url.replace("http", "ws")}/streams/v1/ws`
+    const subscribed = { op: "subscribe", id: "c1", channel: "market.trades", marketId: "M" }
+    expect(JSON.parse(stdout)).toEqual([[socket, subscribed], { markets: [] }, "browser.js"])
   })
 
   test("the class runs in plain JavaScript, as an exchange of the project's own library", async () => {

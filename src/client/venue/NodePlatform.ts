@@ -16,7 +16,7 @@ export const nodePlatform: Platform = {
     socket.on("close", (code, reason) => events.closed(code, reason.toString()))
     return {
       send: (text) => socket.send(text),
-      // A line that is given up for silence would wait for its end to be answered: it is cut.
+      // One that is not open yet has nobody to say goodbye to.
       close: () => socket.readyState === WebSocket.OPEN ? socket.close(1000) : socket.terminate()
     }
   },

@@ -37,8 +37,6 @@ const longestDelayMs = 60_000
 export interface Answered<A> {
   readonly kind: "answered"
   readonly value: A
-  /** Whether this tells again what was decided of an earlier request with the same identity. */
-  readonly isReplayed: boolean
 }
 
 interface Refused {
@@ -72,7 +70,7 @@ const retryAfterMs = (header: string | undefined): number | undefined => {
 const read = <A>({ body, header, status }: HttpAnswer): Attempt<A> => {
   const json = parsed(body)
   if (status >= 200 && status < 300 && json !== undefined) {
-    return { kind: "answered", value: json.value as A, isReplayed: header("idempotent-replayed") === "true" }
+    return { kind: "answered", value: json.value as A }
   }
   const envelope = envelopeOf(json?.value)
   // A defect may have come behind the decision: it tells as little as no answer.
