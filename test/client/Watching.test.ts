@@ -25,10 +25,10 @@ class ScriptedStream {
         if (frame.op !== "subscribe") return
         this.subscribed.push(frame)
         this.look()
-        const { channel, fromSequence, id, timeframe } = frame
+        const { channel, fromSequence, id, series, timeframe } = frame
         const answer = this.answers.shift() ?? []
         if ("refused" in answer) return this.say({ type: "error", id, error: answer.refused })
-        this.say({ type: "subscribed", id, channel, marketId, timeframe, resumed: fromSequence !== undefined }, ...answer)
+        this.say({ type: "subscribed", id, channel, marketId, timeframe, series, resumed: fromSequence !== undefined }, ...answer)
       })
     })
   }
@@ -74,7 +74,7 @@ const candle = (openTimeEpochMs: number, close: number) => ({
   close: `${close}.0`,
   volume: "2.500"
 })
-const candles = { channel: "market.candles", marketId, timeframe: "5m" }
+const candles = { channel: "market.candles", marketId, timeframe: "5m", series: "trade" }
 
 const trades = { channel: "market.trades", marketId }
 const trade = (sequence: number) => ({
@@ -124,8 +124,8 @@ describe("what is watched", () => {
 
   test("a stream's own listing of candles is taken as well", async () => {
     const data = { version: "external-candle-list/v1", marketId, timeframe: "1m", series: "trade", candles: [candle(0, 1)] }
-    stream.answers = [[{ type: "snapshot", ...candles, timeframe: "1m", sequence: 5, data }]]
-    expect(await exchange.watchOHLCV(symbol)).toEqual([[0, 1, 9, 0.5, 1, 2.5]])
+    stream.answers = [[{ type: "snapshot", ...candles, timeframe: "1m", series: "index", sequence: 5, data }]]
+    expect(await exchange.watchOHLCV(symbol, "1m", undefined, undefined, { price: "index" })).toEqual([[0, 1, 9, 0.5, 1, 2.5]])
   })
 
   test("a snapshot that follows another one tells nothing twice", async () => {

@@ -20,7 +20,7 @@ import {
   type Ticker,
   type Trade
 } from "ccxt"
-import type { Channel, StreamEvent } from "../venue/Channels.js"
+import type { Candles, Channel, StreamEvent } from "../venue/Channels.js"
 import { Client } from "../venue/Client.js"
 import type * as Contract from "../venue/Contract.js"
 import type { LocalBook } from "../venue/LocalBook.js"
@@ -71,21 +71,24 @@ export class Watching extends Orders {
     return (await news.next(undefined)).at(-1)!
   }
 
-  /** Candles of trades that have changed, oldest first: at first those that the venue begins with. The last one is still open. */
+  /**
+   * Candles of trades that have changed, oldest first: at first those that the venue begins with. The last one is still open. With
+   * `price: "index"` in `params` of the index.
+   */
   override async watchOHLCV(
     symbol: string,
     timeframe = "1m",
     since: Int = undefined,
     limit: Int = undefined,
-    _params: Dict = {}
+    params: Dict = {}
   ): Promise<Array<OHLCV>> {
     const market = await this.loadMarket(symbol)
-    const named = this.safeString(this.timeframes, timeframe, timeframe)
+    const which = { timeframe: this.safeString(this.timeframes, timeframe, timeframe), series: this.safeString(params, "price", "trade") }
     const news = this.streamed("market.candles", market,
       ({ data }) =>
         (data as ReadonlyArray<Contract.Candle>).map((candle) =>
           [String(candle.openTimeEpochMs), market.symbol, this.parseNativeCandle(candle)] as const
-        ), named)
+        ), which as Candles)
     const candles = this.sortBy(await news.next(undefined, this.isWhole()), 0) as Array<OHLCV>
     return this.filterBySinceLimit(candles, since, limit, 0, true) as Array<OHLCV>
   }
@@ -194,13 +197,13 @@ export class Watching extends Orders {
     channel: C,
     market: MarketInterface | undefined,
     read: (event: StreamEvent<C>, progress: Progress) => ReadonlyArray<Told<A>>,
-    timeframe?: string
+    candles: Candles = {}
   ): News<A> {
     if (market === undefined) this.checkRequiredCredentials()
     const name = {
       channel,
       ...(market === undefined ? undefined : { marketId: market.id! }),
-      ...(timeframe === undefined ? undefined : { timeframe })
+      ...candles
     }
     const key = Object.values(name).join(":")
     return this.newsOf<A>(key, (into) => {

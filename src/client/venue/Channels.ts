@@ -47,19 +47,25 @@ export type Channel = keyof Snapshots
 export type AccountChannel = Extract<Channel, `account.${string}`>
 export type MarketChannel = Exclude<Channel, AccountChannel>
 
-/** Which stream: a channel, with its market, and with the length of candles where it is of candles. */
-export interface StreamName<C extends Channel = Channel> {
+/** Which candles: how long each is, and of which prices they are; of trades where it is not given. */
+export interface Candles {
+  readonly timeframe?: Contract.Timeframe
+  readonly series?: Contract.CandleList["series"]
+}
+
+/** Which stream: a channel, with its market where it is of one, and which candles where it is of candles. */
+export interface StreamName<C extends Channel = Channel> extends Candles {
   readonly channel: C
   readonly marketId?: string
-  readonly timeframe?: string
 }
 
 export const isOfAccount = (channel: Channel): channel is AccountChannel => channel.startsWith("account.")
 
 /** What a stream is called in heartbeats. */
 export const keyOf = (
-  { channel, marketId, timeframe }: { readonly [M in keyof StreamName]?: string | undefined }
-): string => [channel, marketId, timeframe].filter((part) => part !== undefined).join(":")
+  { channel, marketId, series = "trade", timeframe }: { readonly [M in keyof StreamName]?: string | undefined }
+): string =>
+  [channel, marketId, timeframe, channel === "market.candles" ? series : undefined].filter((part) => part !== undefined).join(":")
 
 /** Why a snapshot came: it is the first, or what the client had is no good any more. */
 export type SnapshotReason = "first" | "gap" | "retention" | "slow_consumer" | "projector_reset" | "checksum_mismatch"

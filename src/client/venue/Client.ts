@@ -5,14 +5,14 @@
  * and nothing is done twice. What only reads rejects with `Refusal` or `Unanswered`.
  */
 import { BookFeed } from "./BookFeed.js"
-import type { Channel, StreamName } from "./Channels.js"
+import type { Candles, Channel, StreamName } from "./Channels.js"
 import type * as Contract from "./Contract.js"
 import { Events } from "./Events.js"
 import type { Following, Listener } from "./Following.js"
 import { type Command, type Outcome, Outcomes } from "./Outcome.js"
 import type { Platform } from "./Platform.js"
 import { Rest } from "./Rest.js"
-import { type Notice, type OrderFrame, Stream } from "./Stream.js"
+import { type FrameAnswer, type Notice, type OrderFrame, Stream } from "./Stream.js"
 import { Tickets, type TicketSource } from "./Tickets.js"
 
 export interface Options {
@@ -26,7 +26,10 @@ export interface Options {
   readonly tickets?: TicketSource
   /** How commands are sent: `rest` where it is not given. Over the socket they go wherever it can take them now, and by REST otherwise. */
   readonly orders?: "rest" | "socket"
-  /** Has the venue cancel the open orders that were placed on a connection when it ends. */
+  /**
+   * Has the venue cancel the open orders that were placed over a connection when that ends. Orders are then placed over the stream alone,
+   * `orders` being `socket`: what it cannot take is `never_arrived`.
+   */
   readonly cancelOnDisconnect?: boolean
   /** How long one answer is waited for: 10,000 where it is not given. */
   readonly timeoutMs?: number
@@ -174,7 +177,7 @@ export class Client {
 
   async candles(
     marketId: string,
-    query: Latest & { readonly timeframe?: Contract.Timeframe; readonly series?: "trade" | "index" } = {}
+    query: Latest & Candles = {}
   ): Promise<Contract.CandleList> {
     return await this.rest.get(`/v1/markets/${segment(marketId)}/candles`, { ...query })
   }
@@ -209,8 +212,9 @@ export class Client {
   // Streams.
 
   /** The events of a stream, for `for await`. Throws where the client follows it already. */
-  events<C extends Channel>(channel: C, marketId?: string, timeframe?: Contract.Timeframe): Events<C> {
-    return new Events(this.stream, nameOf(channel, marketId, timeframe), this.options.mostQueued ?? 10_000, this.notice)
+  events<C extends Channel>(channel: C, marketId?: string, candles: Candles = {}): Events<C> {
+    const name = { channel, ...(marketId === undefined ? undefined : { marketId }), ...candles }
+    return new Events(this.stream, name, this.options.mostQueued ?? 10_000, this.notice)
   }
 
   /** Tells a listener of a stream, as it comes: whoever is called should be quick. Throws where the client follows it already. */
@@ -225,6 +229,11 @@ export class Client {
     const made = new BookFeed(this.stream, marketId, this.notice)
     this.books.set(marketId, made)
     return made
+  }
+
+  /** Waits until commands go over the stream. Rejects with `Refusal` where the key may not. */
+  async connected(): Promise<void> {
+    await this.stream.ready()
   }
 
   /** Ends everything: streams, requests under way (their outcome is unknown), and the ticket. */
@@ -262,16 +271,23 @@ export class Client {
     if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
     this.stream.start()
     const answer = await this.stream.command({ ...frame, idempotencyKey })
+    if (this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")) {
+      return await this.overThisAlone(command, answer)
+    }
     if (answer?.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
     if (answer?.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
     // A defect may have come behind the decision.
     const isUncertain = answer?.kind === "lost" || answer?.kind === "refused" && answer.refusal.code === "internal_error"
     return await this.outcomes.settle(command, isUncertain)
   }
-}
 
-const nameOf = <C extends Channel>(channel: C, marketId: string | undefined, timeframe: string | undefined): StreamName<C> => ({
-  channel,
-  ...(marketId === undefined ? undefined : { marketId }),
-  ...(timeframe === undefined ? undefined : { timeframe })
-})
+  /** Of what is to end with its connection: nothing is placed by another way, on which it would stay. */
+  private async overThisAlone<A>(command: Command, answer: FrameAnswer | undefined): Promise<Outcome<A>> {
+    const { idempotencyKey } = command
+    if (answer?.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
+    if (answer?.kind === "refused" && answer.refusal.code !== "internal_error")
+      return { kind: "refused", idempotencyKey, refusal: answer.refusal }
+    const cause = answer === undefined ? new Error("the stream could not take it") : answer.kind === "lost" ? answer.cause : answer.refusal
+    return await this.outcomes.findOut(command, cause)
+  }
+}

@@ -15,6 +15,7 @@ export interface Frame {
   readonly stream?: string
   readonly marketId?: string
   readonly timeframe?: string
+  readonly series?: string
   readonly resumed?: boolean
   readonly reason?: string
   readonly previousSequence?: number

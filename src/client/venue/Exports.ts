@@ -3,6 +3,7 @@ export { BookFeed } from "./BookFeed.js"
 export type {
   AccountChannel,
   BookChange,
+  Candles,
   Channel,
   ClosedPosition,
   MarketChannel,

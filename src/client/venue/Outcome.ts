@@ -62,7 +62,7 @@ export class Outcomes {
     const { idempotencyKey } = command
     const known = outcomeOf(idempotencyKey, attempt)
     if (known?.kind === "accepted" || known?.kind === "refused" && (known.refusal.isDecision || !wasLost)) return known
-    return await this.findOut(command, attempt)
+    return await this.findOut(command, attempt.kind === "refused" ? attempt.refusal : attempt.kind === "lost" ? attempt.cause : undefined)
   }
 
   /** What the venue remembers under an identity. Rejects where it cannot be asked. */
@@ -70,9 +70,9 @@ export class Outcomes {
     return await this.rest.get(`/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes`, { idempotencyKey })
   }
 
-  private async findOut<A>(command: Command, last: Attempt<A>): Promise<Outcome<A>> {
+  /** What became of a command, without doing it: what was not decided by now is fenced. `lostCause`: why that is not known. */
+  async findOut<A>(command: Command, lostCause: unknown): Promise<Outcome<A>> {
     const { idempotencyKey } = command
-    const lostCause = last.kind === "refused" ? last.refusal : last.kind === "lost" ? last.cause : undefined
     const unknown = (cause: unknown, seen?: Contract.OutcomeLookup): Unknown => ({ kind: "unknown", idempotencyKey, cause, seen })
     let seen: Contract.OutcomeLookup
     try {

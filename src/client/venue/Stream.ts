@@ -62,6 +62,7 @@ export class Stream {
   private readonly commands = new Map<string, (answer: FrameAnswer) => void>()
   private ids = 0
   private isTrusted = false
+  private readonly expectant = new Set<{ readonly resolve: () => void; readonly reject: (cause: unknown) => void }>()
   private authId: string | undefined
   private isAuthenticating = false
   /** Connections, and tickets, that failed one after another. */
@@ -119,12 +120,23 @@ export class Stream {
     })
   }
 
+  /** Waits until an account is spoken for; rejects where that is refused for good, or nothing speaks for one. */
+  ready(): Promise<void> {
+    if (this.isTrusted) return Promise.resolve()
+    if (this.isClosed || !this.options.isForOrders) return Promise.reject(new Error("no commands go over the stream"))
+    this.start()
+    // A refusal that was for good when it came is asked for anew.
+    this.authenticate(false)
+    return new Promise((resolve, reject) => this.expectant.add({ resolve, reject }))
+  }
+
   /** Follows nothing any more. */
   close(): void {
     if (this.isClosed) return
     this.isClosed = true
     for (const cancel of this.waits) cancel()
     for (const following of [...this.followed.values()]) following.end(undefined)
+    this.disappoint(new Error("the client is closed"))
     this.connection?.cut("the client is closed")
   }
 
@@ -222,8 +234,8 @@ export class Stream {
   }
 
   /** The stream that a frame is of, where it is asked for here and the venue has said so. */
-  private liveOf({ channel, marketId, stream, timeframe }: Frame): Following | undefined {
-    const following = this.followed.get(keyOf({ channel: channel ?? stream, marketId, timeframe }))
+  private liveOf({ channel, marketId, series, stream, timeframe }: Frame): Following | undefined {
+    const following = this.followed.get(keyOf({ channel: channel ?? stream, marketId, timeframe, series }))
     return following?.state === "live" ? following : undefined
   }
 
@@ -303,6 +315,8 @@ export class Stream {
     this.isAuthenticating = false
     this.isTrusted = true
     this.ticketFailures = 0
+    for (const { resolve } of this.expectant) resolve()
+    this.expectant.clear()
     this.askAll()
   }
 
@@ -317,7 +331,7 @@ export class Stream {
     this.isAuthenticating = false
     if (cause instanceof Refusal && !cause.isRetryable && cause.code !== "realtime_ticket_rejected") {
       for (const following of [...this.followed.values()]) if (following.isOfAccount) following.end(cause)
-      return
+      return this.disappoint(cause)
     }
     const retryInMs = this.delayMs(this.ticketFailures++)
     const { connection } = this
@@ -325,6 +339,11 @@ export class Stream {
       if (connection === this.connection) this.authenticate(true)
     })
     this.options.notice({ kind: "ticket_failed", cause, retryInMs })
+  }
+
+  private disappoint(cause: unknown): void {
+    for (const { reject } of this.expectant) reject(cause)
+    this.expectant.clear()
   }
 
   private refused({ error, id }: Frame): void {

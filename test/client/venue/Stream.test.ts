@@ -376,12 +376,14 @@ test("without a key there is nothing of an account to follow", () => {
 const order = { marketId: "M", side: "buy", orderType: "limit", price: "1.0", quantity: "1.0" } as const
 
 /** A client that sends commands over the socket. */
-const trading = async (answers: ReadonlyArray<Given>) => {
-  const all = await authenticated([ticket("one"), ...answers], { orders: "socket", cancelOnDisconnect: true, maxAttempts: 2 })
+const trading = async (answers: ReadonlyArray<Given>, more: Partial<Options> = {}) => {
+  const all = await authenticated([ticket("one"), ...answers], { orders: "socket", maxAttempts: 2, ...more })
   const { line } = all.platform
   expect(JSON.parse(all.platform.requests[0]!.body!)).toEqual({ scopes: ["read", "trade"] })
-  expect(line.sent).toEqual([{ op: "auth", id: "c1", ticket: "one", cancelOnDisconnect: true }])
+  expect(line.sent).toEqual([{ op: "auth", id: "c1", ticket: "one", ...("cancelOnDisconnect" in more ? more : undefined) }])
+  const connected = all.client.connected()
   line.say({ type: "auth_ok", id: "c1" })
+  await connected
   return { ...all, line }
 }
 
@@ -457,6 +459,35 @@ test("a command that the socket cannot take goes by REST at once", async () => {
   const wide = { ...order, clientOrderId: "x".repeat(6_000) }
   expect(await client.place(wide)).toMatchObject({ kind: "accepted" })
   expect(platform.requests).toHaveLength(3)
+})
+
+test("what is to end with its connection is placed over that alone", async () => {
+  const unseen: Given = { body: { outcome: "never_seen", decisions: [] } }
+  const { client, line, platform } = await trading([unseen, { body: {} }, unseen, { body: {} }, { body: {} }], { cancelOnDisconnect: true })
+  const paths = () => platform.requests.slice(1).map(({ method, url }) => `${method} ${url.slice("http://venue/v1".length)}`)
+  const placing = client.place(order, { idempotencyKey: "one" })
+  await platform.settle()
+  expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
+  line.end()
+  expect(await placing).toMatchObject({ kind: "never_arrived" })
+  expect(await client.placeBatch([order], { idempotencyKey: "two" })).toMatchObject({ kind: "never_arrived" })
+  const asked = (key: string) => [`GET /accounts/acc_1/outcomes?idempotencyKey=${key}`, "POST /accounts/acc_1/outcomes/fence"]
+  expect(paths()).toEqual([...asked("one"), ...asked("two")])
+  // What ends an order goes by whatever way there is.
+  expect(await client.cancelAll()).toMatchObject({ kind: "accepted" })
+  expect(paths().at(-1)).toBe("POST /orders/cancel-all")
+})
+
+test("whoever waits to trade over the stream is told where that will never be", async () => {
+  const forbidden: Given = { status: 403, body: refusal("scope_missing") }
+  const { client, platform } = await authenticated([forbidden, forbidden], { orders: "socket" })
+  await expect(client.connected()).rejects.toMatchObject({ code: "scope_missing" })
+  const waiting = client.connected()
+  const closing = client.close()
+  await expect(waiting).rejects.toThrow("closed")
+  await platform.pass(10_000)
+  await closing
+  await expect(made({ apiKey: "key" }).client.connected()).rejects.toThrow("no commands go over the stream")
 })
 
 test("closing ends every stream, and leaves nothing to happen", async () => {
