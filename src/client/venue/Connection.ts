@@ -47,6 +47,16 @@ const modestPace = 10
 /** The largest frame that the venue takes, in bytes. */
 const maxFrameBytes = 16 * 1024
 
+/** A frame, or undefined where a text is none. */
+const parsed = (text: string): Frame | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null && "type" in value ? value as Frame : undefined
+  } catch {
+    return undefined
+  }
+}
+
 export class Connection {
   isOpen = false
   private isOver = false
@@ -106,12 +116,8 @@ export class Connection {
   private hear(text: string): void {
     if (this.isOver) return
     this.heardAtEpochMs = this.platform.nowEpochMs()
-    let frame: Frame
-    try {
-      frame = JSON.parse(text) as Frame
-    } catch {
-      return this.end(abnormal, "what came is no frame")
-    }
+    const frame = parsed(text)
+    if (frame === undefined) return this.end(abnormal, "what came is no frame")
     if (frame.type === "hello") this.open(frame)
     else this.events.frame(frame)
   }

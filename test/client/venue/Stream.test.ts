@@ -174,7 +174,7 @@ test.each([
   expect(platform.lines).toHaveLength(2)
 })
 
-test("a connection lasts while anything comes on it, and ends with what is no frame", async () => {
+test.each(["{", "null", "7", "[]"])("a connection lasts while anything comes on it, and ends with what is no frame: %s", async (text) => {
   const { client, platform } = made()
   client.events("market.trades", "M")
   platform.line.say(hello)
@@ -183,7 +183,7 @@ test("a connection lasts while anything comes on it, and ends with what is no fr
     platform.line.say({ type: "heartbeat", heads: {} })
   }
   expect(platform.lines).toHaveLength(1)
-  platform.line.sayText("{")
+  platform.line.sayText(text)
   expect(platform.line.isClosed).toBe(true)
 })
 
