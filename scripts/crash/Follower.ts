@@ -5,12 +5,9 @@
 import { Client } from "../../src/client/venue/Client.js"
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
+import { atLast, FollowedBook } from "../load/FollowedBook.js"
 import { marketId } from "../load/Orders.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
-
-/** How long the stream may take to come to what the venue answers. */
-const patienceMs = 20_000
-const lookEveryMs = 50
 
 /** An order as far as it is compared. */
 const textOf = ({ lastSequence, orderId, remainingQuantityAtoms, status }: Contract.Order): string =>
@@ -18,6 +15,7 @@ const textOf = ({ lastSequence, orderId, remainingQuantityAtoms, status }: Contr
 
 export class Follower {
   private readonly client: Client
+  private book: FollowedBook | undefined
   private readonly open = new Map<string, string>()
   private readonly found: Array<string> = []
   private port = 0
@@ -51,7 +49,7 @@ export class Follower {
     const isFirst = this.port === 0
     this.port = port
     if (!isFirst) return
-    this.client.book(marketId)
+    this.book = new FollowedBook(this.client, marketId)
     this.client.follow({ channel: "account.orders" }, {
       snapshot: ({ data, reason, sequence }) => {
         if (reason !== "first") this.found.push(`the stream of orders began anew for ${reason}`)
@@ -76,23 +74,12 @@ export class Follower {
 
   /** What differs from what the venue answers now that nothing changes, and what was found since this was last asked. */
   async check(): Promise<ReadonlyArray<string>> {
-    const until = nodePlatform.nowEpochMs() + patienceMs
-    for (;;) {
-      const differences = [...await this.ofBook(), ...await this.ofOrders()]
-      if (differences.length === 0 || nodePlatform.nowEpochMs() > until) return [...this.found.splice(0), ...differences]
-      await new Promise<void>((resolve) => nodePlatform.after(lookEveryMs, resolve))
-    }
+    const differences = await atLast(async () => [...await this.book?.differences() ?? [], ...await this.ofOrders()])
+    return [...this.found.splice(0), ...differences]
   }
 
   async close(): Promise<void> {
     await this.client.close()
-  }
-
-  private async ofBook(): Promise<ReadonlyArray<string>> {
-    const feed = this.client.book(marketId)
-    const { checksum, snapshotSequence } = await this.client.rest.get<Contract.Book>(`/v1/markets/${marketId}/book`)
-    if (feed.isCurrent && feed.book.sequence === snapshotSequence && feed.book.checksum() === checksum) return []
-    return [`the book of the stream is not that of the venue: ${feed.book.sequence} beside ${snapshotSequence}, current: ${feed.isCurrent}`]
   }
 
   private async ofOrders(): Promise<ReadonlyArray<string>> {
