@@ -14,6 +14,8 @@ export class BookFeed {
   /** Counts changes. */
   private version = 0
   private isRight = false
+  /** Snapshots that were not right, one after another. */
+  private wrong = 0
   /** Whether it is kept up no more. */
   isClosed = false
   private refusal: Refusal | undefined
@@ -75,8 +77,9 @@ export class BookFeed {
     this.isRight = wasRight
     if (!wasRight) {
       this.notice({ kind: "checksum_mismatch", stream: this.following.key, sequence })
-      this.following.afresh("checksum_mismatch")
+      this.following.afresh("checksum_mismatch", this.wrong)
     }
+    if (event.type === "snapshot") this.wrong = wasRight ? 0 : this.wrong + 1
     this.wake()
   }
 

@@ -22,6 +22,8 @@ export type State = "waiting" | "asked" | "live" | "held" | "ended"
 export interface Around {
   /** Asks for it anew, from where it stands. */
   readonly ask: () => void
+  /** Asks for it after a while: the longer, the oftener it was of no use. */
+  readonly askLater: (failures: number) => void
   /** Has the venue tell nothing more of it. */
   readonly leave: () => void
   readonly forget: () => void
@@ -62,12 +64,15 @@ export class Following<C extends Channel = Channel> {
     this.around.ask()
   }
 
-  /** Throws away what it has: a snapshot follows. */
-  afresh(reason: SnapshotReason): void {
+  /** Throws away what it has: a snapshot follows, later where so many before it were no good either. */
+  afresh(reason: SnapshotReason, failures: number): void {
     if (this.state === "ended") return
     this.last = undefined
     this.reason = reason
-    this.again()
+    if (failures === 0) return this.again()
+    this.around.leave()
+    this.state = "waiting"
+    this.around.askLater(failures)
   }
 
   /** Asks again, from where it stands. */

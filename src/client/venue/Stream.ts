@@ -89,6 +89,7 @@ export class Stream {
     if (this.followed.has(key)) throw new Error(`${key} is followed already`)
     const following = new Following<C>(name, listener, {
       ask: () => this.ask(known),
+      askLater: (failures) => this.later(this.delayMs(failures), () => this.ask(known)),
       leave: () => this.leave(known),
       forget: () => void this.followed.delete(key),
       isTrusted: () => this.isTrusted

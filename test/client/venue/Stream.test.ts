@@ -273,6 +273,17 @@ test("a book follows its levels, and is thrown away where its checksum is anothe
   expect(platform.line.last("subscribe")).not.toHaveProperty("fromSequence")
   const again = feed.ready()
   confirm(platform)
+  // One that is never right is asked for less and less often.
+  platform.line.say(snapshot(8, book, { ...whole, checksum: "another's" }))
+  confirm(platform)
+  const { length } = platform.line.sent
+  platform.line.say(snapshot(8, book, { ...whole, checksum: "another's" }))
+  expect(platform.line.sent.slice(length)).toMatchObject([{ op: "unsubscribe" }])
+  await platform.pass(374)
+  expect(platform.line.sent).toHaveLength(length + 1)
+  await platform.pass(1)
+  expect(platform.line.last("subscribe")).not.toHaveProperty("fromSequence")
+  confirm(platform)
   platform.line.say(snapshot(8, book, whole))
   expect((await again).bids).toHaveLength(2)
   feed.close()
