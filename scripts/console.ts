@@ -17,7 +17,7 @@ const target = path.join(output, "console")
 const mostBytes = 60_000
 
 /** What may be in the bundle. */
-const welcome = /^(?:src\/console\/|node_modules\/(?:preact|@preact|@simplewebauthn)\/)/
+const welcome = /^(?:src\/(?:console|client\/venue)\/|node_modules\/(?:preact|@preact|@simplewebauthn)\/)/
 
 const bundle = (): ReadonlyMap<string, Uint8Array> => {
   const { metafile, outputFiles } = esbuild.buildSync({

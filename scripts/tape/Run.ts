@@ -1,5 +1,8 @@
 /** A whole run on a venue that answers: market and accounts, the tape, the cancelling of everything, the settlement. */
+import { Client } from "../../src/client/venue/Client.js"
+import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
 import * as Units from "../../src/domain/Units.js"
+import { atLast, FollowedBook } from "../load/FollowedBook.js"
 import * as Capture from "./Capture.js"
 import * as Flow from "./Flow.js"
 import * as Fund from "./Fund.js"
@@ -81,10 +84,29 @@ const answering = async (url: URL): Promise<void> => {
   }
 }
 
+/** The market's book as the stream tells it during a run. */
+const follow = async ({ alone, marketId, url }: Options) => {
+  const problems: Array<string> = []
+  const client = new Client(nodePlatform, {
+    url: url.origin,
+    onNotice: ({ kind, ...more }) => {
+      if (kind === "gap" || kind === "checksum_mismatch") problems.push(`the stream has a ${kind}: ${JSON.stringify(more)}`)
+    }
+  })
+  const book = new FollowedBook(client, marketId)
+  await book.begun()
+  return {
+    /** What was wrong on the way, and what differs now that the tape has ended; with others in the market it never stands still. */
+    check: async (): Promise<ReadonlyArray<string>> => [...problems, ...alone ? await atLast(() => book.differences()) : []],
+    close: () => client.close()
+  }
+}
+
 /** Plays the files and reports; what went wrong during the tape is a problem in the report, not a throw. */
 export const run = async (options: Options): Promise<Report.Report> => {
   await answering(options.url)
   const venue = new Venue(options.url, options.operatorToken, runName(), options.inFlight)
+  let followed: Awaited<ReturnType<typeof follow>> | undefined
   try {
     const terms = await Market.prepare(venue, options.marketId, options.leverage)
     const collaterals = await takerCollaterals(options)
@@ -93,8 +115,10 @@ export const run = async (options: Options): Promise<Report.Report> => {
     const before = { atEpochMs: await timeOf(venue), fund: await Fund.read(venue), collaterals }
     const player = new Player(venue, terms, maker!, takers, options)
     options.observe(player)
+    followed = await follow(options)
     try {
       await player.play(Capture.merge(options.files))
+      player.problems.push(...await followed.check())
     } catch (error) {
       player.problems.push(`the tape ended early: ${message(error)}`)
     }
@@ -111,6 +135,7 @@ export const run = async (options: Options): Promise<Report.Report> => {
       problems: [...player.problems, ...problemsOf(options, player, before, ended)]
     })
   } finally {
+    await followed?.close()
     venue.close()
   }
 }

@@ -1,0 +1,40 @@
+/** A market's book as the stream tells it, kept by the reference client, and held against the one that the venue answers with. */
+import type { BookFeed } from "../../src/client/venue/BookFeed.js"
+import type { Client } from "../../src/client/venue/Client.js"
+import type * as Contract from "../../src/client/venue/Contract.js"
+import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
+
+/** How long the stream may take to come to what the venue answers, and how often it is looked at. */
+const patienceMs = 20_000
+const lookEveryMs = 50
+
+/** What differs at last: nothing as soon as nothing does. */
+export const atLast = async (differences: () => Promise<ReadonlyArray<string>>): Promise<ReadonlyArray<string>> => {
+  const until = nodePlatform.nowEpochMs() + patienceMs
+  for (;;) {
+    const found = await differences()
+    if (found.length === 0 || nodePlatform.nowEpochMs() > until) return found
+    await new Promise<void>((resolve) => nodePlatform.after(lookEveryMs, resolve))
+  }
+}
+
+export class FollowedBook {
+  private readonly feed: BookFeed
+
+  constructor(private readonly client: Client, private readonly marketId: string) {
+    this.feed = client.book(marketId)
+  }
+
+  /** Waits for the first snapshot. */
+  async begun(): Promise<void> {
+    await this.feed.ready()
+  }
+
+  /** How it differs from the venue's, while nothing changes that. */
+  async differences(): Promise<ReadonlyArray<string>> {
+    const { book, isCurrent } = this.feed
+    const { checksum, snapshotSequence } = await this.client.rest.get<Contract.Book>(`/v1/markets/${this.marketId}/book`)
+    if (isCurrent && book.sequence === snapshotSequence && book.checksum() === checksum) return []
+    return [`the book of the stream is not that of the venue: ${book.sequence} beside ${snapshotSequence}, current: ${isCurrent}`]
+  }
+}
