@@ -67,6 +67,8 @@ const settlingsBetweenExpiries = 10
 
 /** Simulated milliseconds for which nobody sends anything after that. */
 const quietMs = 5_000
+/** The same where the venue has to find out that somebody is gone. */
+const silenceMs = 30_000
 
 /** Stops a run from the inside. */
 class Stop extends Error {
@@ -151,7 +153,7 @@ class Run {
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
     this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock.unsafeCurrentTimeMillis())
     this.faults = new Faults(world, this.host)
-    this.streams = new StreamClients(world, this.witness, this.follower, () => this.clients.open,
+    this.streams = new StreamClients(world, this.witness, this.follower, this.clients,
       () => this.host.process?.clock.unsafeCurrentTimeMillis() ?? 0)
     this.clients.whenTicket((ticket, accountId) => this.streams.told(ticket, accountId))
     this.proofs = new Proofs(world, this.witness, this.follower, this.host, this.clients, this.until)
@@ -406,10 +408,11 @@ class Run {
   private letTimePass(): void {
     this.world.feed?.silence()
     let passed = false
-    this.world.time.after(quietMs, () => {
+    const whileMs = this.streams.isSomebodySilent ? silenceMs : quietMs
+    this.world.time.after(whileMs, () => {
       passed = true
     })
-    this.until("a quiet while", () => passed, 2 * quietMs)
+    this.until("a quiet while", () => passed, 2 * whileMs)
     this.lookAround()
   }
 

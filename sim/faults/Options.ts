@@ -179,6 +179,15 @@ export interface Streams {
   readonly behindBytes: number
   readonly bufferedBytes: number
   readonly keptUpdates: number
+  /** For how long nothing is heard of a client that is gone. Absent from what was kept before: as long as a venue waits. */
+  readonly silenceMs?: number
+  /** What they trade. Absent: nothing. */
+  readonly trading?: Trading
+}
+
+/** Orders of clients of the stream, over connections that are to cancel them: how long they wait on average between two. */
+export interface Trading {
+  readonly meanPauseMs: number
 }
 
 /** Accounts that choose favorite markets, and look at them: drawn by generators of their own, and bounded. */
@@ -596,7 +605,9 @@ const streams = (random: SimRandom): Streams => ({
   slowShare: random.pick([0, 0.3, 0.6]),
   behindBytes: random.pick([500, 3_000]),
   bufferedBytes: random.pick([20_000, 200_000]),
-  keptUpdates: random.pick([2, 8, 64])
+  keptUpdates: random.pick([2, 8, 64]),
+  silenceMs: 20_000,
+  ...(random.chance(0.7) ? { trading: { meanPauseMs: random.pick([100, 400, 1_500]) } } : {})
 })
 
 const favoritesShare = 0.4

@@ -20,6 +20,8 @@ export const firstOfStandings = 4_000_000
 export const firstOfAgents = 5_000_000
 /** And those of owners who bring money in and take it out from here on. */
 export const firstOfFunds = 6_000_000
+/** And those of clients of the stream from here on. */
+export const firstOfStreams = 7_000_000
 
 /** A part of the answer to a call, by its path, in a text of a draft. */
 export const of = (call: number, path: string): string => `{of ${call} ${path}}`

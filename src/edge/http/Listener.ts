@@ -34,6 +34,8 @@ export interface Request {
   readonly remoteAddress: string
   /** The number of the API key whose ticket was shown on the socket that it came over. No listener sets it. */
   readonly ticketOf?: number
+  /** The connection that it came over, where its orders end with it: by the record that armed it. No listener sets it. */
+  readonly connection?: number
 }
 
 /**

@@ -14,6 +14,7 @@ import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
 import type { Stage } from "../http/Readiness.js"
+import { Disconnects } from "./Disconnects.js"
 import { payloads } from "./Payloads.js"
 import { Session } from "./Session.js"
 import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
@@ -122,6 +123,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   })
   live.listen(hub)
 
+  const disconnects = new Disconnects(services, stage, runtime)
   const oneByOne = Effect.unsafeMakeSemaphore(1)
   let replays = 0
   const setting: Setting = {
@@ -149,6 +151,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
           }))
         )
       }),
+    disconnects,
     fork: (effect) => void Runtime.runFork(runtime)(effect),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
@@ -156,6 +159,9 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
   metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
   metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
+
+  metrics.gauge("venue_stream_ends_waiting", "Ended connections whose orders are to be cancelled and that found no room for it yet.",
+    () => disconnects.untaken)
 
   const accept = (peer: Peer, from: UpgradeRequest): Session => {
     const session = new Session(setting, peer, from, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,
