@@ -289,7 +289,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   }],
   [Refusal.connectionEnded, {
     name: "ConnectionEnded", status: 422, code: "order_rejected", guard: "connection_ended", compatName: "InvalidOrder",
-    retryable: true, recoveryActions: ["retry_same_identity"],
+    retryable: false, recoveryActions: ["retry_same_identity"],
     safeMessage: "The connection with which the order was to end has ended. Nothing was done; repeat the same request over another.",
     compares: undefined
   }],

@@ -58,7 +58,7 @@ export const PlaceOrders = declare({
   fields: {
     entries: Field.list(entry, maxPlaceEntries, "sender"),
     /** The connection with which the orders end, by the record that armed it; -1 for orders that stay. */
-    connection: Field.added(undefined, none)
+    connection: Field.addedOfWay(undefined, none)
   },
   // What only reduces positions must get through when growing them no longer does.
   share: (command) => command.entries.every((order) => order.reduceOnly) ? "reduction" : "placement",
