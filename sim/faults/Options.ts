@@ -597,18 +597,24 @@ const tickets = (random: SimRandom): Tickets => ({
 })
 
 const streamsShare = 0.5
+/** How often clients of the stream trade, where there are any. */
+const tradingShare = 0.7
 
-const streams = (random: SimRandom): Streams => ({
-  clients: random.chance(streamsShare) ? random.pick([1, 1, 2]) : 0,
-  cutShare: random.pick([0, 0.5, 0.9]),
-  meanLineMs: random.pick([500, 3_000, 20_000]),
-  slowShare: random.pick([0, 0.3, 0.6]),
-  behindBytes: random.pick([500, 3_000]),
-  bufferedBytes: random.pick([20_000, 200_000]),
-  keptUpdates: random.pick([2, 8, 64]),
-  silenceMs: 20_000,
-  ...(random.chance(0.7) ? { trading: { meanPauseMs: random.pick([100, 400, 1_500]) } } : {})
-})
+const streams = (random: SimRandom): Streams => {
+  const drawn: Streams = {
+    clients: random.chance(streamsShare) ? random.pick([1, 1, 2]) : 0,
+    cutShare: random.pick([0, 0.5, 0.9]),
+    meanLineMs: random.pick([500, 3_000, 20_000]),
+    slowShare: random.pick([0, 0.3, 0.6]),
+    behindBytes: random.pick([500, 3_000]),
+    bufferedBytes: random.pick([20_000, 200_000]),
+    keptUpdates: random.pick([2, 8, 64]),
+    silenceMs: 20_000
+  }
+  if (drawn.clients === 0 || !random.chance(tradingShare)) return drawn
+  // Two of them, so that one goes while another stays.
+  return { ...drawn, clients: 2, trading: { meanPauseMs: random.pick([100, 400, 1_500]) } }
+}
 
 const favoritesShare = 0.4
 

@@ -93,13 +93,19 @@ const committed = (state: State, { decision, model, record }: Observation & { re
   }
 }
 
-/** Looks at the orders of connections that have ended, until they have ended themselves. */
+/** Looks at the orders of connections until they have ended themselves. */
 const restingVerdict = (state: State, reads: Glance): Verdict => {
   for (const { account, endedBy, id, orders } of state.armed.values()) {
-    if (endedBy === 0 || endedBy > reads.sequence) continue
     for (const number of orders) {
       const view = reads.findOrder(account, number)
       const isOpen = view?.status === open
+      if (endedBy === 0) {
+        if (view?.cancelReason === CancelReason.disconnected) {
+          return broken(`order ${number} was cancelled as disconnected, and its connection ${id} has not ended`)
+        }
+        if (!isOpen) orders.delete(number)
+        continue
+      }
       if (isOpen && state.behindAt !== reads.sequence) {
         return broken(`order ${number} is open at record ${reads.sequence}, and its connection ${id} ended in record ${endedBy}`)
       }
@@ -112,13 +118,12 @@ const restingVerdict = (state: State, reads: Glance): Verdict => {
   return holds
 }
 
-/** No order is cancelled for a connection but its own, and not before that has ended. */
+/** No order is cancelled for a connection that it was not placed under. */
 const reasonVerdict = (state: State, reads: Glance, touched: NaiveDecision["touchedOrders"]): Verdict => {
   for (const { account, number } of touched) {
     if (reads.findOrder(account, number)?.cancelReason !== CancelReason.disconnected) continue
     const connection = state.armed.get(state.ofOrder.get(number) ?? -1)
     if (connection === undefined) return broken(`order ${number} was cancelled as disconnected, and was placed under no connection`)
-    if (connection.endedBy === 0) return broken(`order ${number} was cancelled as disconnected while ${connection.id} had not ended`)
   }
   return holds
 }
