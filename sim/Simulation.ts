@@ -408,7 +408,7 @@ class Run {
   private letTimePass(): void {
     this.world.feed?.silence()
     let passed = false
-    const whileMs = this.streams.isSomebodySilent ? silenceMs : quietMs
+    const whileMs = Math.max(quietMs, this.streams.silentSinceMs + silenceMs - this.world.elapsedMs())
     this.world.time.after(whileMs, () => {
       passed = true
     })

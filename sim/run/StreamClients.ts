@@ -297,7 +297,7 @@ class Client {
   #hungUp(isSilent: boolean): void {
     if (!this.#hasAskedToCancel) return
     this.#hasAskedToCancel = false
-    if (isSilent) this.all.isSomebodySilent = true
+    if (isSilent) this.all.silentSinceMs = this.all.world.elapsedMs()
     const atEpochMs = this.all.world.time.nowEpochMs()
     this.all.witness.see({ _tag: "HungUp", connectionId: this.#connectionId, isSilent, atEpochMs })
   }
@@ -438,8 +438,8 @@ export class StreamClients {
     return this.follower.model
   }
 
-  /** Whether a connection that was to cancel its orders has died, and nothing has told the venue so. */
-  isSomebodySilent = false
+  /** When a connection that was to cancel its orders has died last, which nothing tells the venue: simulated time. */
+  silentSinceMs = Number.NEGATIVE_INFINITY
 
   /** Whether clients are about. */
   readonly busy = (): boolean => this.clients.open
