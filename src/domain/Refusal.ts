@@ -287,12 +287,9 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     safeMessage: "The venue's disk is full. Nothing was done; repeat the same request later. What takes risk away is served for longer.",
     compares: undefined
   }],
-  [Refusal.connectionEnded, {
-    name: "ConnectionEnded", status: 422, code: "order_rejected", guard: "connection_ended", compatName: "InvalidOrder",
-    retryable: false, recoveryActions: ["retry_same_identity"],
-    safeMessage: "The connection with which the order was to end has ended. Nothing was done; repeat the same request over another.",
-    compares: undefined
-  }],
+  [Refusal.connectionEnded, invalid("ConnectionEnded", undefined,
+    "The connection with which the order was to end has ended. Nothing was done; repeat the same request over another.",
+    "connection_ended")],
   [Refusal.connectionLimit, {
     name: "ConnectionLimit", status: 429, code: "rate_limited", guard: "connection_limit", compatName: "RateLimitExceeded", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],

@@ -152,7 +152,7 @@ describe("cancelOnDisconnect", () => {
         connection: connection!
       }, ({ body }) => resolve(JSON.parse(body)))
     )
-    expect(late).toMatchObject({ code: "order_rejected", rejectionGuard: "connection_ended" })
+    expect(late).toMatchObject({ code: "invalid_request", rejectionGuard: "connection_ended" })
     expect(await venue.place(alice, {}, "late")).toMatchObject({ httpStatus: 200, status: "open" })
   })
 })
