@@ -46,6 +46,8 @@ interface LiveOptions {
   readonly affiliateEnabled?: boolean
   readonly environment?: Environment
   readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
+  /** After how long a client of the stream that says nothing is gone. */
+  readonly silenceMs?: number
 }
 
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
@@ -83,7 +85,7 @@ export class LiveVenue {
 
   /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
   private started(): Edge.Streaming {
-    const { affiliateEnabled = false, environment = "development", workloads = unbound } = this.options
+    const { affiliateEnabled = false, environment = "development", silenceMs, workloads = unbound } = this.options
     const readiness = Readiness.make()
     readiness.set("ready")
     this.listeners = new Listeners()
@@ -129,7 +131,8 @@ export class LiveVenue {
         trustedProxies: 0,
         corsOrigins: [],
         site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
-        affiliateEnabled
+        affiliateEnabled,
+        ...(silenceMs === undefined ? undefined : { stream: { silenceMs } })
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })

@@ -53,7 +53,8 @@ export class Session implements Conversation {
   private orders = 0
   private second = 0
   private messages = 0
-  private heardAtEpochMs: number
+  /** Seconds in which nothing was heard of the client, told by ticks: a clock that is set makes nobody silent, and nobody heard. */
+  private quietSeconds = 0
 
   constructor(
     private readonly setting: Setting,
@@ -62,14 +63,13 @@ export class Session implements Conversation {
     private readonly connectionId: string,
     private readonly left: (session: Session) => void
   ) {
-    this.heardAtEpochMs = setting.now()
     const { environment } = setting
     this.say({
       type: "hello",
       version: "stream/v1",
       connectionId,
       environment,
-      serverTimeEpochMs: this.heardAtEpochMs,
+      serverTimeEpochMs: setting.now(),
       heartbeatMs: bounds.heartbeatMs,
       limits: {
         subscriptions: bounds.subscriptions,
@@ -141,7 +141,7 @@ export class Session implements Conversation {
   /** Once a second. */
   tick(atEpochMs: number, isHeartbeat: boolean): void {
     if (this.isClosed) return
-    if (atEpochMs - this.heardAtEpochMs >= this.setting.room.silenceMs) {
+    if (++this.quietSeconds * 1_000 >= this.setting.room.silenceMs) {
       return this.end(silent, "nothing was heard from the client for a minute")
     }
     this.judge(atEpochMs)
@@ -160,9 +160,8 @@ export class Session implements Conversation {
 
   /** Whether the client keeps to the rate of messages. */
   private isPaced(): boolean {
-    const atEpochMs = this.setting.now()
-    this.heardAtEpochMs = atEpochMs
-    const second = Math.floor(atEpochMs / 1000)
+    this.quietSeconds = 0
+    const second = Math.floor(this.setting.now() / 1000)
     if (second !== this.second) {
       this.second = second
       this.messages = 0

@@ -55,16 +55,23 @@ describe("cancelOnDisconnect", () => {
     expect(open()).toEqual([byRest])
   })
 
-  test.each<readonly [string, () => void]>([
-    ["its client is silent", () => {
-      venue.atEpochMs += 60_000
-    }],
-    ["its client is turned out", () => client.sayBinary()]
-  ])("and ends it as well where %s", async (_, happens) => {
+  test("ends it as well where its client is turned out", async () => {
     await ask()
     place()
-    happens()
+    client.sayBinary()
+    expect(client.ended?.code).toBe(1008)
+    expect(open()).toEqual([])
+  })
+
+  test("ends it as well where its client is silent", async () => {
+    venue = LiveVenue.make(undefined, { silenceMs: 1_000 })
+    ;[alice] = await venue.traders(1) as [Trader]
+    client = new Client(venue)
+    client.fresh()
+    await ask()
+    place()
     await client.over()
+    expect(client.ended?.code).toBe(4000)
     expect(open()).toEqual([])
   })
 
