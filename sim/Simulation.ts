@@ -35,7 +35,7 @@ import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
-import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfStandings, firstOfStreams, firstOfTickets } from "./workload/Wallet.js"
+import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
@@ -67,6 +67,8 @@ const settlingsBetweenExpiries = 10
 
 /** Simulated milliseconds for which nobody sends anything after that. */
 const quietMs = 5_000
+/** The same where the venue has to find out that somebody is gone. */
+const silenceMs = 30_000
 
 /** Stops a run from the inside. */
 class Stop extends Error {
@@ -151,7 +153,7 @@ class Run {
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
     this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock.unsafeCurrentTimeMillis())
     this.faults = new Faults(world, this.host)
-    this.streams = new StreamClients(world, this.witness, this.follower, this.clients.issueFrom(firstOfStreams), () => this.clients.open,
+    this.streams = new StreamClients(world, this.witness, this.follower, this.clients,
       () => this.host.process?.clock.unsafeCurrentTimeMillis() ?? 0)
     this.clients.whenTicket((...told) => this.streams.told(...told))
     this.proofs = new Proofs(world, this.witness, this.follower, this.host, this.clients, this.until)
@@ -406,10 +408,11 @@ class Run {
   private letTimePass(): void {
     this.world.feed?.silence()
     let passed = false
-    this.world.time.after(quietMs, () => {
+    const whileMs = Math.max(quietMs, this.streams.silentSinceMs + silenceMs - this.world.elapsedMs())
+    this.world.time.after(whileMs, () => {
       passed = true
     })
-    this.until("a quiet while", () => passed, 2 * quietMs)
+    this.until("a quiet while", () => passed, 2 * whileMs)
     this.lookAround()
   }
 

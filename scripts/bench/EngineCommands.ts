@@ -6,6 +6,7 @@
  * clientOrderId.
  * The same shape and seed give the same stream, and every command in it needs a record.
  */
+import { none } from "../../src/domain/None.js"
 import { assert } from "../../src/domain/Assert.js"
 import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { maxDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
@@ -152,6 +153,7 @@ const place = (
 ): PlaceOrders => ({
   kind: "PlaceOrders",
   ...byClient(Operation.placeV1, account, serial),
+  connection: none,
   entries: [{
     market: entry.market,
     clientOrderId: clientOrderIdOf(serial),

@@ -8,6 +8,7 @@
  * - `P11-cancel`: somebody's cancel that comes at any moment of that: it waits for the rest of the record at work, then for its own,
  *   which goes on with the cascade like any other. Its 99th percentile; 5 ms are allowed.
  */
+import { none } from "../../src/domain/None.js"
 import { assert } from "../../src/domain/Assert.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -54,7 +55,8 @@ class World {
     return {
       kind: "PlaceOrders",
       ...byClient(Operation.placeV1, account, ++this.serial),
-      entries: [entry({ market, side, priceAtoms, quantityAtoms })]
+      entries: [entry({ market, side, priceAtoms, quantityAtoms })],
+      connection: none
     }
   }
 

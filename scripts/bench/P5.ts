@@ -5,6 +5,7 @@
 import * as fs from "node:fs"
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
+import { none } from "../../src/domain/None.js"
 import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { Principal } from "../../src/operations/Header.js"
 import { Operation } from "../../src/operations/Operations.js"
@@ -36,6 +37,7 @@ const commandOf = (sequence: number): PlaceOrders => {
     account: 41,
     credential: 17,
     idempotencyKey,
+    connection: none,
     entries: [{
       market: 2,
       clientOrderId: String(sequence).padStart(recordBytes - recordHeaderBytes - known, "o"),

@@ -7,6 +7,7 @@
  * - *Holders*: every account holds a position in one market, and two of them one in each.
  * - The *syndicate*: as many accounts as a sweep meets orders, each with an order in every market.
  */
+import { none } from "../../src/domain/None.js"
 import { assert } from "../../src/domain/Assert.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -98,7 +99,7 @@ export class World {
   }
 
   place(account: number, entries: ReadonlyArray<PlaceEntry>): PlaceOrders {
-    return { kind: "PlaceOrders", ...this.byClient(Operation.placeV1, account), entries }
+    return { kind: "PlaceOrders", ...this.byClient(Operation.placeV1, account), entries, connection: none }
   }
 
   /** Decides a command, which must come to a record. */

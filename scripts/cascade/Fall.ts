@@ -3,6 +3,7 @@
  * minute, makers who step back, books that are thin where everybody sells, and a small insurance fund. What comes of it is added
  * up from the state alone, not by the engine's own sums.
  */
+import { none } from "../../src/domain/None.js"
 import { assert } from "../../src/domain/Assert.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Market from "../../src/domain/Market.js"
@@ -183,7 +184,8 @@ class Fall {
 
   private place(account: number, terms: Terms, timeInForce: Order.TimeInForce) {
     const outcome = this.do(withFields("PlaceOrders", this.client(Operation.placeV1, account), {
-      entries: [entry({ ...terms, timeInForce })]
+      entries: [entry({ ...terms, timeInForce })],
+      connection: none
     }))
     const [came] = outcome.entries
     if (came?._tag === "OrderDecided" && timeInForce === Order.gtc) this.resting.push([account, terms.market, came.orderNumber])

@@ -179,6 +179,15 @@ export interface Streams {
   readonly behindBytes: number
   readonly bufferedBytes: number
   readonly keptUpdates: number
+  /** For how long nothing is heard of a client that is gone. Absent from what was kept before: as long as a venue waits. */
+  readonly silenceMs?: number
+  /** What they trade. Absent: nothing. */
+  readonly trading?: Trading
+}
+
+/** Orders of clients of the stream, over connections that are to cancel them: how long they wait on average between two. */
+export interface Trading {
+  readonly meanPauseMs: number
 }
 
 /** Accounts that choose favorite markets, and look at them: drawn by generators of their own, and bounded. */
@@ -588,16 +597,24 @@ const tickets = (random: SimRandom): Tickets => ({
 })
 
 const streamsShare = 0.5
+/** How often clients of the stream trade, where there are any. */
+const tradingShare = 0.7
 
-const streams = (random: SimRandom): Streams => ({
-  clients: random.chance(streamsShare) ? random.pick([1, 1, 2]) : 0,
-  cutShare: random.pick([0, 0.5, 0.9]),
-  meanLineMs: random.pick([500, 3_000, 20_000]),
-  slowShare: random.pick([0, 0.3, 0.6]),
-  behindBytes: random.pick([500, 3_000]),
-  bufferedBytes: random.pick([20_000, 200_000]),
-  keptUpdates: random.pick([2, 8, 64])
-})
+const streams = (random: SimRandom): Streams => {
+  const drawn: Streams = {
+    clients: random.chance(streamsShare) ? random.pick([1, 1, 2]) : 0,
+    cutShare: random.pick([0, 0.5, 0.9]),
+    meanLineMs: random.pick([500, 3_000, 20_000]),
+    slowShare: random.pick([0, 0.3, 0.6]),
+    behindBytes: random.pick([500, 3_000]),
+    bufferedBytes: random.pick([20_000, 200_000]),
+    keptUpdates: random.pick([2, 8, 64]),
+    silenceMs: 20_000
+  }
+  if (drawn.clients === 0 || !random.chance(tradingShare)) return drawn
+  // Two of them, so that one goes while another stays.
+  return { ...drawn, clients: 2, trading: { meanPauseMs: random.pick([100, 400, 1_500]) } }
+}
 
 const favoritesShare = 0.4
 

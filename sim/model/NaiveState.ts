@@ -29,6 +29,8 @@ export interface NaiveOrder {
   readonly selfTradePrevention: Order.SelfTradePrevention
   readonly clientOrderId: string
   readonly idempotencyKey: string
+  /** The connection that it ends with; undefined where it ends with none. */
+  readonly connection?: number | undefined
   /** When it is cancelled by itself while it rests; 0 for never. */
   readonly expiresAtEpochMs: number
   readonly createdAtEpochMs: number

@@ -227,6 +227,10 @@ export class NaiveVenue {
   readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
   readonly #leaving = new Map<number, { readonly reason: Order.CancelReason; readonly before: number }>()
+  /** Connections whose orders end with them: of which account each is, by the record that armed it. */
+  readonly connections = new Map<number, number>()
+  /** Those that have ended, in their order. */
+  readonly #over = new Set<number>()
   /** What is said of accounts beside their money. */
   readonly standings = new NaiveStandings()
   readonly #favorites = new Map<number, ReadonlyArray<number>>()
@@ -663,6 +667,7 @@ export class NaiveVenue {
       if (left === 0) break
       this.#leaving.delete(index)
     }
+    left -= this.#cancelLost(left)
     if (!this.halted) {
       this.#doWhatIsTimed(left, this.accounts[account])
       this.#takeAnnounced()
@@ -677,6 +682,42 @@ export class NaiveVenue {
     if (this.areLooksPut) return
     this.#looked.push(...this.#liquidations.look())
     this.brackets.run()
+  }
+
+  /** The account of a connection that has not ended; undefined for any other. */
+  #armedFor(connection: number): number | undefined {
+    return this.#over.has(connection) ? undefined : this.connections.get(connection)
+  }
+
+  /** Open orders of connections that have ended: of the one that ended first before the others, as they were placed. */
+  #lost(): ReadonlyArray<NaiveOrder> {
+    if (this.#over.size === 0) return []
+    const ended = [...this.#over]
+    const turn = ({ connection }: NaiveOrder): number => ended.indexOf(connection!)
+    return this.accounts
+      .flatMap(({ open }) => open.filter(({ connection }) => connection !== undefined && this.#over.has(connection)))
+      .sort((one, other) => turn(one) - turn(other) || one.number - other.number)
+  }
+
+  /** Cancels so many of them: how many. */
+  #cancelLost(atMost: number): number {
+    const lost = this.#lost().slice(0, Math.max(0, atMost))
+    for (const order of lost) this.#cancel(order, CancelReason.disconnected)
+    return lost.length
+  }
+
+  #setRetention(millis: number): NaiveOutcome {
+    this.retentionMs = millis
+    this.retentionSinceEpochMs = this.atEpochMs
+    this.leastRetentionMs = Math.min(this.leastRetentionMs, millis)
+    this.mostRetentionMs = Math.max(this.mostRetentionMs, millis)
+    return done(-1)
+  }
+
+  #endConnections(connections: ReadonlyArray<number>): NaiveOutcome {
+    for (const connection of connections) if (this.connections.has(connection)) this.#over.add(connection)
+    this.#cancelLost(this.endedAtOnce)
+    return done(-1)
   }
 
   #isDue(atEpochMs: number): boolean {
@@ -715,13 +756,14 @@ export class NaiveVenue {
 
   /** Whether the last record left something to the next that was due, or leaves. */
   get isBehind(): boolean {
-    return this.#isLate || this.#leaving.size > 0
+    return this.#isLate || this.#leaving.size > 0 || this.#lost().length > 0
   }
 
   /** Why an order that rests is as good as gone; `none` where it stands. */
   leavesFor(order: NaiveOrder): Order.CancelReason {
     const leaver = this.#leaving.get(order.account)
     if (leaver !== undefined && order.number < leaver.before) return leaver.reason
+    if (order.connection !== undefined && this.#over.has(order.connection)) return CancelReason.disconnected
     if (this.halted) return CancelReason.none
     if (this.#isDue(this.accounts[order.account]!.cancelAllAtEpochMs)) return CancelReason.cancelAllAfter
     return this.#isDue(order.expiresAtEpochMs) ? CancelReason.expired : CancelReason.none
@@ -733,6 +775,9 @@ export class NaiveVenue {
     if (isTrading(command)) {
       const { account, idempotencyKey } = command
       if (this.isFenced(account, "key", idempotencyKey, record.atEpochMs)) return `key ${idempotencyKey} was fenced and journaled`
+    }
+    if (command.kind === "PlaceOrders" && command.connection !== -1 && this.#armedFor(command.connection) !== command.account) {
+      return `an order was taken over connection ${command.connection}, which was not armed for its account`
     }
     const amended = command.kind === "AmendOrder" ? this.orders.get(command.orderNumber) : undefined
     const places = command.kind === "PlaceOrders"
@@ -776,8 +821,15 @@ export class NaiveVenue {
       case "NoteKeyUses":
       case "PassTime":
       case "OpenVenue":
-      case "StartVenue":
         return [done(-1)]
+      case "StartVenue":
+        // Nobody is connected to a process that has only begun.
+        return [this.#endConnections([...this.connections.keys()])]
+      case "ArmConnection":
+        this.connections.set(this.sequence, command.account)
+        return [done(-1)]
+      case "EndConnection":
+        return [this.#endConnections([command.connection])]
       case "SetDisplayHandle":
         return [this.#name(this.accounts[command.account]!, command.chosen)]
       case "SetAutoClose":
@@ -809,11 +861,7 @@ export class NaiveVenue {
         this.#doWhatIsDue()
         return [done(-1)]
       case "SetLimits":
-        this.retentionMs = command.retentionMs
-        this.retentionSinceEpochMs = this.atEpochMs
-        this.leastRetentionMs = Math.min(this.leastRetentionMs, command.retentionMs)
-        this.mostRetentionMs = Math.max(this.mostRetentionMs, command.retentionMs)
-        return [done(-1)]
+        return [this.#setRetention(command.retentionMs)]
       case "OpenDemoAccounts":
         return this.#openAccounts(command)
       case "AddToFund":
@@ -1379,6 +1427,7 @@ export class NaiveVenue {
       selfTradePrevention: entry.selfTradePrevention,
       clientOrderId: entry.clientOrderId,
       idempotencyKey: command.idempotencyKey,
+      connection: command.connection === -1 ? undefined : command.connection,
       expiresAtEpochMs: entry.expiresAtEpochMs,
       createdAtEpochMs: this.atEpochMs,
       status: Order.open,

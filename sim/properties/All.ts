@@ -15,6 +15,7 @@ import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
 import { conservation } from "./conservation.js"
 import { damageIsDetected } from "./damageIsDetected.js"
 import { delisting } from "./delisting.js"
+import { disconnects } from "./disconnects.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
@@ -88,6 +89,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(book),
   watch(feedRebuildsBook),
   watch(streams),
+  watch(disconnects),
   watch(band),
   watch(funding),
   watch(liquidation),

@@ -217,6 +217,12 @@ export type Observation =
   }
   /** Nothing is sent any more: what a client has of a stream, and what it is by the model. */
   | { readonly _tag: "StreamRests"; readonly client: string; readonly stream: string; readonly held: string; readonly expected: string }
+  /** A client of the stream asks that a connection cancel its orders, which the venue has given an id. */
+  | { readonly _tag: "Arming"; readonly connectionId: string; readonly account: number }
+  /** It sends an order over such a connection: what its key is remembered under. */
+  | { readonly _tag: "SaidOver"; readonly connectionId: string; readonly scope: string }
+  /** It is gone, or will never be heard of again. `isSilent`: nothing tells the venue so. By true time. */
+  | { readonly _tag: "HungUp"; readonly connectionId: string; readonly isSilent: boolean; readonly atEpochMs: number }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
   /** The process ended by itself: asked to, or because it could not go on. */

@@ -88,6 +88,7 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Comm
   const isKeyless = Commands.isOfIdentity(command) || Commands.isOfTickets(command) || Commands.isOfFunds(command)
     || command.kind === "SetFavorite"
     || command.kind === "RegisterAffiliate"
+    || command.kind === "ArmConnection"
   const isOutside = !isKeyless && (command.principal === Principal.key || command.principal === Principal.session)
     || (command.principal === Principal.operator && !isOfStart(command.idempotencyKey))
   const isDone = outcomes[0]?.refusal === Refusal.none

@@ -69,6 +69,10 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       state.quotes.set(quote, given - 1)
       return given > 0 ? holds : broken(`record ${sequence} sets an index price that the feed did not give: ${quote}`)
     }
+    // Who asked for them, and what they come to, is looked at by another property.
+    case "ArmConnection":
+    case "EndConnection":
+      return holds
     case "NoteKeyUses":
       return command.uses.every(({ apiKey, usedAtEpochMs }) => model.identity.keys[apiKey] !== undefined && usedAtEpochMs > 0)
         ? holds

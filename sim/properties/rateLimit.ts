@@ -6,7 +6,7 @@
  */
 import * as Contract from "../../src/edge/Contract.js"
 import { isObject, type Json } from "../reading/Bodies.js"
-import { firstApart } from "../workload/Wallet.js"
+import { firstApart, firstOfStreamReads, firstOfStreams } from "../workload/Wallet.js"
 import { difference } from "./Difference.js"
 import { type Call, isLimited, type Limits, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -27,6 +27,8 @@ interface State {
   latestEpochMs: number
   /** Tokens of keys that may act. */
   readonly keys: Set<string>
+  /** Tokens of keys that trade over the stream as well, where it is not seen when a request comes to the process. */
+  readonly streaming: Set<string>
   /** The request that is being handled, and whether a command came of it. */
   handling: Call | undefined
   acted: boolean
@@ -111,7 +113,10 @@ const judge = (state: State, seen: Handled): Verdict => {
   const window = windowOf(state, subject, seen.atEpochMs)
   const may = count(window, limit, isKeys && cancels.has(call.endpoint))
   // What was issued to owners and agents may have ended: whether it counted for them or their place is for others to say.
-  if (window.isUncertain || call.id >= firstApart) return isRefused && state.acted ? broken(`${what}, and did something`) : holds
+  if (window.isUncertain || call.id >= firstApart || state.streaming.has(call.token))
+    return isRefused && state.acted
+      ? broken(`${what}, and did something`)
+      : holds
   if (may === isRefused) return broken(`${what}, ${may ? "may act" : "may not"}: ${window.used} of ${limit} are counted in its window`)
   if (isRefused && state.acted) return broken(`${what}, and did something`)
   const fault = answer === undefined ? undefined : toldFault(seen, limit, window, state.limits, isRefused)
@@ -148,6 +153,7 @@ export const rateLimit: Property<State> = {
     hidesAffiliates: false,
     latestEpochMs: 0,
     keys: new Set(),
+    streaming: new Set(),
     handling: undefined,
     acted: false
   }),
@@ -161,6 +167,7 @@ export const rateLimit: Property<State> = {
         return holds
       case "Asked":
         if (seen.call.credential === "trader") state.keys.add(seen.call.token)
+        if (seen.call.id >= firstOfStreams && seen.call.id < firstOfStreamReads) state.streaming.add(seen.call.token)
         return holds
       case "Handling":
         state.handling = seen.call

@@ -64,6 +64,8 @@ const unasked: Readonly<Record<Unasked, true>> = {
   ...tickets,
   ...funds,
   NoteKeyUses: true,
+  ArmConnection: true,
+  EndConnection: true,
   SetFavorite: true,
   RegisterAffiliate: true
 }

@@ -44,6 +44,8 @@ const byName: Readonly<Record<Named, Told>> = {
   tableFull: overloaded,
   marketClearing: overloaded,
   accountShare: told(429, "rate_limited", "RateLimitExceeded", again, "account_share"),
+  connectionEnded: invalid("connection_ended"),
+  connectionLimit: told(429, "rate_limited", "RateLimitExceeded", again, "connection_limit"),
   journalFull: told(503, "dependency_unavailable", "ExchangeNotAvailable", again),
   idempotencyConflict: conflict(fix),
   fenced: conflict("none", "fenced"),

@@ -34,6 +34,8 @@ export class Clients {
   readonly wallet: Wallet
   /** Calls of theirs that have been begun. */
   #apart = 0
+  /** Calls of clients of the stream. */
+  #unscripted = 0
   /** The call whose client is being told. */
   #settling: number | undefined
   /** The operator brings the venue back: its keys are told from those of the run. */
@@ -120,6 +122,16 @@ export class Clients {
     })
   }
 
+  /** Begins a call that no script tells of: whoever makes it does so by himself in a run that is played back, too. */
+  issueUnscripted(draft: Draft, settled: Settled): void {
+    this.#attempt(callOf(draft, firstOfStreams + this.#unscripted++), 1, settled)
+  }
+
+  /** Has it seen that something is asked for over a connection of the stream, where nobody is seen to get an answer. */
+  saidOver(draft: Draft): void {
+    this.witness.see({ _tag: "Asked", call: callOf(draft, firstOfStreams + this.#unscripted++), attempt: 1 })
+  }
+
   #attempt(call: Call, attempt: number, settled: Settled): void {
     const { witness, world: { network, options, request, root, time } } = this
     witness.see({ _tag: "Asked", call, attempt })
@@ -162,7 +174,7 @@ export class Clients {
     const { follower, witness, world } = this
     const { model } = follower
     if (answer.status === 200) this.wallet.note(call.id, answer.json)
-    if (answer.status === 200 && call.target === ticketTarget) {
+    if (answer.status === 200 && call.target === ticketTarget && call.id < firstOfStreams) {
       const { accountId, ticket } = answer.json as { readonly accountId: string; readonly ticket: string }
       this.#ticketed(ticket, accountId, call)
     }

@@ -95,10 +95,11 @@ export const keptOf = (options: Options): Kept => {
 const reconcileMs = 4_000
 
 /** What its stream has room for. */
-const roomOf = ({ behindBytes, bufferedBytes, keptUpdates }: NonNullable<Options["streams"]>) => ({
+const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, silenceMs }: NonNullable<Options["streams"]>) => ({
   behindBytes,
   bufferedBytes,
-  keptUpdates
+  keptUpdates,
+  ...(silenceMs === undefined ? {} : { silenceMs })
 })
 
 /** How the venue of a run is set up, but for its markets file. */

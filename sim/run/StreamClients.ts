@@ -5,15 +5,17 @@
  */
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
-import type { Streams as Options } from "../faults/Options.js"
+import { type Streams as Options, unlimited } from "../faults/Options.js"
 import { type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/ShownHistories.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Call } from "../properties/Observation.js"
+import { firstOfStreamReads } from "../workload/Wallet.js"
 import type { Clients, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
+import { StreamTrading } from "./StreamTrading.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
 
@@ -72,6 +74,7 @@ const listOf = (data: Data): ReadonlyArray<Thing> =>
 
 interface Frame extends Partial<Names> {
   readonly type: string
+  readonly connectionId?: string
   readonly reason?: string
   readonly error?: { readonly code: string }
   readonly stream?: string
@@ -200,6 +203,14 @@ class Client {
   #isSlow = false
   /** Whether nothing comes on its connection any more, which it has not noticed yet. */
   #isDead = false
+  /** What it trades; undefined where it only looks on. */
+  #trading: StreamTrading | undefined
+  /** What the venue calls the connection; and whether that is to cancel its orders, once it has been asked to. */
+  #connectionId = ""
+  #isToCancel = false
+  #hasAskedToCancel = false
+  /** Connects again after a while. */
+  #again: () => void = () => {}
 
   /** `reading`: the generator of what it reads beside the stream. */
   constructor(
@@ -209,6 +220,12 @@ class Client {
     readonly reading: SimRandom,
     readonly options: Options
   ) {}
+
+  /** Trades from its next connection on. */
+  trade(trading: StreamTrading): void {
+    this.#trading = trading
+    this.#accountId = trading.who.accountId
+  }
 
   /** The account whose ticket it came by; -1 before. */
   get account(): number {
@@ -223,7 +240,7 @@ class Client {
 
   /** Comes by a ticket. It stays with its first account. */
   told(ticket: string, accountId: string, { credential, token }: Call): void {
-    if (this.#isOver || this.#accountId !== undefined && this.#accountId !== accountId) return
+    if (this.#isOver || this.#trading !== undefined || this.#accountId !== undefined && this.#accountId !== accountId) return
     // Whose first ticket is rotated knows no key.
     if (token !== "") this.#key = { credential, token }
     if (this.#accountId === undefined && !this.random.chance(0.3)) return
@@ -270,6 +287,7 @@ class Client {
 
   end(): void {
     this.#isOver = true
+    this.#hungUp(false)
     this.#line?.cut()
     this.#line = undefined
   }
@@ -280,6 +298,7 @@ class Client {
     const connection = ++this.#connections
     const again = (): void => {
       if (connection !== this.#connections || this.#isOver) return
+      this.#hungUp(false)
       this.#line = undefined
       time.after(againMs * (0.5 + this.random.next()), () => this.connect())
     }
@@ -287,6 +306,9 @@ class Client {
     this.#isDead = false
     this.#hasAsked = false
     this.#begun.clear()
+    this.#connectionId = ""
+    this.#hasAskedToCancel = false
+    this.#isToCancel = this.#trading?.isToCancel ?? false
     this.#isSlow = this.all.busy() && this.random.chance(this.options.slowShare)
     const slowMs = this.#isSlow ? 200 * this.random.next() : 0
     network.connect<Note>("/streams/v1/ws", this.random, () => slowMs, {
@@ -305,6 +327,7 @@ class Client {
   }
 
   #opened(line: Line, again: () => void): void {
+    this.#again = again
     const { time } = this.all.world
     for (const [key, { last }] of this.held) {
       const names = namesOf(key)
@@ -316,6 +339,7 @@ class Client {
       if (this.#line !== line || !this.all.busy()) return
       if (this.random.chance(0.3)) {
         line.die()
+        this.#hungUp(true)
         this.#isDead = true
         // It takes a while until it is noticed that nothing comes.
         time.after(patienceMs * this.random.next(), again)
@@ -329,6 +353,7 @@ class Client {
   /** Takes what it is sent as it comes from now on. */
   calm(): void {
     if (!this.#isSlow) return
+    this.#hungUp(false)
     this.#line?.cut()
     this.#line = undefined
     this.connect()
@@ -339,7 +364,39 @@ class Client {
   }
 
   #authenticate(): void {
-    if (this.#ticket !== undefined) this.#say({ op: "auth", ticket: this.#ticket })
+    // Whoever trades waits until it knows what its connection is called.
+    if (this.#trading !== undefined && this.#connectionId === "") return
+    if (this.#ticket === undefined) {
+      const connection = this.#connections
+      return this.#trading?.ticket((ticket) => {
+        this.#ticket = ticket
+        if (connection === this.#connections) this.#authenticate()
+      })
+    }
+    this.#say({ op: "auth", ticket: this.#ticket, ...(this.#isToCancel ? { cancelOnDisconnect: true } : {}) })
+    if (!this.#isToCancel || this.#hasAskedToCancel) return
+    this.#hasAskedToCancel = true
+    this.all.witness.see({ _tag: "Arming", connectionId: this.#connectionId, account: this.account })
+  }
+
+  /** Whatever was asked of the connection is over. */
+  #hungUp(isSilent: boolean): void {
+    if (!this.#hasAskedToCancel) return
+    this.#hasAskedToCancel = false
+    if (isSilent) this.all.silentSinceMs = this.all.world.elapsedMs()
+    const atEpochMs = this.all.world.time.nowEpochMs()
+    this.all.witness.see({ _tag: "HungUp", connectionId: this.#connectionId, isSilent, atEpochMs })
+  }
+
+  /** Trades as long as the connection is there. */
+  #trade(): void {
+    const line = this.#line
+    const { clients, witness } = this.all
+    this.#trading?.begin(() => this.#line === line && this.#isTrusted && !this.#isDead, (draft, frame) => {
+      clients.saidOver(draft)
+      if (this.#isToCancel) witness.see({ _tag: "SaidOver", connectionId: this.#connectionId, scope: draft.scope! })
+      this.#say(frame)
+    })
   }
 
   /** What is so as a frame leaves: all that is durable by then, and what it should come to. */
@@ -360,7 +417,21 @@ class Client {
   }
 
   #hear(frame: Frame, { durable, expected, isLate }: Note): void {
+    if (frame.type === "hello") {
+      this.#connectionId = frame.connectionId!
+      if (this.#trading !== undefined) this.#authenticate()
+      return
+    }
     if (frame.type === "auth_ok") return this.#authenticated(frame.accountId!)
+    if (frame.type === "auth_error") {
+      this.all.witness.count(`the stream let nobody in: ${frame.error!.code}`)
+      if (frame.error!.code === "realtime_ticket_rejected") this.#ticket = undefined
+      if (this.#trading !== undefined) {
+        this.#line?.cut()
+        this.#again()
+      }
+    }
+    if (frame.type === "result") this.all.witness.count("an order over the stream was answered")
     if (frame.type === "error") {
       const { code } = frame.error!
       this.all.witness.count(`the stream refused: ${code}`)
@@ -409,6 +480,7 @@ class Client {
     this.#isTrusted = true
     if (this.#hasAsked) return
     this.#hasAsked = true
+    this.#trade()
     for (const channel of accountChannels) {
       const last = this.held.get(channel)?.last
       if (!this.held.has(channel)) this.held.set(channel, { last: undefined, things: new Map() })
@@ -463,14 +535,12 @@ export class StreamClients {
     readonly world: World,
     readonly witness: Witness,
     readonly follower: Follower,
-    /** Begins a read. */
-    readonly issue: Clients["issue"],
-    /** Whether clients are about. */
-    readonly busy: () => boolean,
+    readonly clients: Clients,
     /** What the process's clock reads. */
     readonly clock: () => number
   ) {
     const { options: { streams }, root } = world
+    this.issue = clients.issueFrom(firstOfStreamReads)
     this.#clients = Array.from({ length: streams?.clients ?? 0 },
       (_, index) => new Client(`streamer-${index}`, this, root.split(`streamer-${index}`), root.split(`reader-${index}`), streams!))
   }
@@ -479,9 +549,23 @@ export class StreamClients {
     return this.follower.model
   }
 
+  /** When a connection that was to cancel its orders has died last, which nothing tells the venue: simulated time. */
+  silentSinceMs = Number.NEGATIVE_INFINITY
+
+  /** Whether clients are about. */
+  readonly busy = (): boolean => this.clients.open
+  /** Begins a read. */
+  readonly issue: Clients["issue"]
+
   /** Clients connect, and follow some of the markets that there are. */
   begin(): void {
+    const { options: { limits, streams }, root } = this.world
     for (const client of this.#clients) {
+      // Where requests are counted, those that come over a connection would be counted as somebody's who is not seen to make them.
+      if (streams?.trading !== undefined && (limits ?? unlimited) === unlimited) {
+        const random = root.split(client.name).split("trading")
+        client.trade(new StreamTrading(client.name, this.world, this.clients, random, streams.trading))
+      }
       client.connect()
       for (const { parameters } of this.model.markets.slice(0, 2)) client.follow(parameters.marketId)
     }

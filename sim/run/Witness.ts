@@ -182,6 +182,12 @@ const describe = (seen: Observation): string => {
       return `streamed ${seen.stream} ${seen.isSnapshot ? "snapshot" : seen.previousSequence} ${seen.sequence} to ${seen.client}`
     case "StreamRests":
       return `${seen.client} has ${seen.stream} ${seen.held}`
+    case "Arming":
+      return `${seen.connectionId} is to cancel its orders`
+    case "SaidOver":
+      return `${seen.scope} over ${seen.connectionId}`
+    case "HungUp":
+      return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Started":

@@ -73,6 +73,8 @@ export const Refusal = {
   accountShare: 12,
   journalFull: 13,
   keyUnknown: 14,
+  connectionEnded: 15,
+  connectionLimit: 16,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -283,6 +285,15 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "JournalFull", status: 503, code: "dependency_unavailable", dependency: "journal", compatName: "ExchangeNotAvailable",
     retryable: true, recoveryActions: ["wait_and_retry_same_identity"],
     safeMessage: "The venue's disk is full. Nothing was done; repeat the same request later. What takes risk away is served for longer.",
+    compares: undefined
+  }],
+  [Refusal.connectionEnded, invalid("ConnectionEnded", undefined,
+    "The connection with which the order was to end has ended. Nothing was done; repeat the same request over another.",
+    "connection_ended")],
+  [Refusal.connectionLimit, {
+    name: "ConnectionLimit", status: 429, code: "rate_limited", guard: "connection_limit", compatName: "RateLimitExceeded", retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The account has as many connections that cancel their orders as it may: end one, or go on without.",
     compares: undefined
   }],
   [Refusal.idempotencyConflict, {

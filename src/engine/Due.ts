@@ -25,7 +25,7 @@ import * as Funding from "./markets/Funding.js"
 import * as Sessions from "./markets/Sessions.js"
 import * as Matching from "./Matching.js"
 import * as Band from "./orders/Band.js"
-import { fireSwitch, goOn } from "./orders/Cancel.js"
+import { cancelLost, fireSwitch, goOn } from "./orders/Cancel.js"
 import { endedAtOnce } from "./orders/Leaving.js"
 import type { State } from "./State.js"
 
@@ -33,7 +33,7 @@ import type { State } from "./State.js"
 export const run = (state: State, account: number = none): void => {
   Sessions.pass(state)
   const atOnce = state.capacity.endedAtOnce ?? endedAtOnce
-  const left = goOn(state, atOnce)
+  const left = cancelLost(state, goOn(state, atOnce))
   if (!state.halted) {
     runTimed(state, left)
     if (account !== none && isSwitchDue(state, account)) {
@@ -88,7 +88,8 @@ const timedEpochMs = (state: State): number =>
  * nothing is, or while nothing may be done.
  */
 export const nextEpochMs = (state: State): number => {
-  if (state.clearing.length > 0 || state.leaving.size > 0 || state.settling > 0 || Watch.isBehind(state)) return 0
+  if (state.clearing.length > 0 || state.leaving.size > 0 || state.connections.ended > 0 || state.settling > 0 || Watch.isBehind(state))
+    return 0
   const timed = state.halted ? Number.POSITIVE_INFINITY : timedEpochMs(state)
   return Math.min(
     timed,

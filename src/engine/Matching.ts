@@ -208,6 +208,7 @@ const end = (state: State, order: number, status: Order.Status, reason: Order.Ca
   state.expiries.remove(order)
   state.pushEnded(order)
   if (state.brackets.size > 0) Bracketing.endOrder(state, orders.number(order))
+  if (state.connections.size > 0) state.connections.leave(orders.number(order))
   events.event5(Event.OrderEnded, orders.number(order), status, reason, orders.filled(order), orders.canceled(order))
 }
 

@@ -23,6 +23,7 @@ import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState, Payment } from "./Markets.js"
 import type { OpenList } from "./OpenList.js"
+import { Connections } from "./orders/Connections.js"
 import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
@@ -193,6 +194,8 @@ export class State extends Values {
   readonly expiries = new Deadlines((order) => this.orders.number(order))
   /** Accounts with orders that leave, in the order in which they began to. */
   readonly leaving = new Map<number, Leaver>()
+  /** Connections of the stream whose orders end with them. */
+  readonly connections = new Connections()
   readonly events = new EventLog()
   /** Venue fees collected, money atoms. */
   readonly fees = new Total()

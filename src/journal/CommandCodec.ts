@@ -7,6 +7,7 @@
  * writing to the declaration.
  */
 import { assert } from "../domain/Assert.js"
+import { none } from "../domain/None.js"
 import type { SelfTradePrevention, Side, TimeInForce, Type } from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { TriggerBy } from "../domain/Trigger.js"
@@ -47,7 +48,7 @@ const commandOf = (code: number, header: Header, items: Items): Command => {
   const declaration = ofCode(code)
   if (declaration === undefined) throw new Malformed(`an unknown command kind ${code}`)
   const kind = declaration.kind as Kind
-  if (kind === "PlaceOrders") return { kind, ...header, entries: decodePlace(items) }
+  if (kind === "PlaceOrders") return { kind, ...header, ...decodePlace(items) }
   if (kind === "CancelOrders") return { kind, ...header, entries: decodeCancel(items) }
   return { kind, ...header, ...declared(declaration.fields).decode(items) } as unknown as Command
 }
@@ -136,7 +137,8 @@ export const declared = (fields: Fields): Payload => ({
 
 // An entry of a placement is five items: market, clientOrderId, flags, priceAtoms, quantityAtoms; where
 // `flagFault` is set two more follow: fault, raw; where `flagExpires` is set one: expiresAtEpochMs; and where `flagAutoClose` is
-// set six: price, kind of price and limit of the take-profit and of the stop-loss.
+// set six: price, kind of price and limit of the take-profit and of the stop-loss. Behind the last entry stands the connection of a
+// placement that has one: a single item, which is no entry's.
 const flagSell = 1
 const flagMarket = 2
 const flagIoc = 4
@@ -163,7 +165,8 @@ const encodePlace = (command: PlaceOrders): string => {
     if (entry.expiresAtEpochMs !== 0) text += `,${whole(entry.expiresAtEpochMs)}`
     if (closes) text += `,${trigger(entry.autoClose.takeProfit)},${trigger(entry.autoClose.stopLoss)}`
   }
-  return text + "]"
+  if (Object.is(command.connection, none)) return text + "]"
+  return `${text}${text === "[" ? "" : ","}${whole(command.connection)}]`
 }
 
 /** Whether any number of a trigger is not as it is without one. */
@@ -180,9 +183,10 @@ const encodeCancel = (command: CancelOrders): string => {
   return text + "]"
 }
 
-const decodePlace = (items: Items): ReadonlyArray<PlaceEntry> => {
+const decodePlace = (items: Items): Pick<PlaceOrders, "entries" | "connection"> => {
   const entries: Array<PlaceEntry> = []
-  for (let at = 0; at < items.length;) {
+  let at = 0
+  while (items.length - at > 1) {
     const flags = integer(items, at + 2)
     if (flags < 0 || flags >= flagsEnd) throw new Malformed("unknown order flags")
     const faulty = (flags & flagFault) !== 0
@@ -208,7 +212,7 @@ const decodePlace = (items: Items): ReadonlyArray<PlaceEntry> => {
     })
     at = closes ? after + 6 : after
   }
-  return entries
+  return { entries, connection: at === items.length ? none : integer(items, at) }
 }
 
 const triggerAt = (items: Items, at: number): Trigger => ({

@@ -34,6 +34,8 @@ export interface Field<A> {
   readonly mark: Mark
   /** What it was before records had it: it stands behind all that they had. Undefined for what they always had. */
   readonly before?: A
+  /** Whether it says how the command came and is nothing that was sent: the same request is the same body whatever it is. */
+  readonly isOfWay?: true
   /** Carries the type of the values and is never there. */
   readonly value?: A
 }
@@ -52,6 +54,9 @@ export const whole = (unit: Unit | undefined): Field<number> => field({ type: "w
 
 /** A safe integer that was added behind the fields of older records, and what it counts as where it is missing. */
 export const added = (unit: Unit | undefined, before: number): Field<number> => ({ ...whole(unit), before })
+
+/** A safe integer that was added likewise and says how the command came. */
+export const addedOfWay = (unit: Unit | undefined, before: number): Field<number> => ({ ...added(unit, before), isOfWay: true })
 
 /** The number of a thing in another table; negative numbers stand for none, as the field's owner says. */
 export const numberOf = (mark: "order" | "account" | "market" | "api_key" | "transfer"): Field<number> =>

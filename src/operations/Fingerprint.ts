@@ -90,7 +90,7 @@ const canonical = new Canonical()
 
 /**
  * The fingerprint of a command's own fields, for commands whose fields are what was sent, or that the venue makes
- * itself. Every declared field counts.
+ * itself. Every declared field counts, but what says how the command came.
  */
 export const ofFields = (fields: Fields, values: Readonly<Record<string, unknown>>): Fingerprint => {
   canonical.begin()
@@ -99,7 +99,7 @@ export const ofFields = (fields: Fields, values: Readonly<Record<string, unknown
 }
 
 const feed = (into: Canonical, fields: Fields, values: Readonly<Record<string, unknown>>): void => {
-  for (const [name, field] of Object.entries(fields)) feedValue(into, field, values[name])
+  for (const [name, field] of Object.entries(fields)) if (field.isOfWay !== true) feedValue(into, field, values[name])
 }
 
 const feedValue = (into: Canonical, { shape }: Field<unknown>, value: unknown): void => {

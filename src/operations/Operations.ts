@@ -56,9 +56,11 @@ import { SetMarketStatus } from "./markets/SetMarketStatus.js"
 import type { CommandOf, Declaration, RequestKind, Share } from "./Operation.js"
 import { type AnyOutcome, type OutcomeOf, type Packed, packRefused, type Refused, refusedCode, unpackRefused } from "./Outcome.js"
 import { AmendOrder } from "./orders/AmendOrder.js"
+import { ArmConnection } from "./orders/ArmConnection.js"
 import { CancelAllOrders } from "./orders/CancelAllOrders.js"
 import { CancelByOperator } from "./orders/CancelByOperator.js"
 import { CancelOrders } from "./orders/CancelOrders.js"
+import { EndConnection } from "./orders/EndConnection.js"
 import { FenceOutcome } from "./orders/FenceOutcome.js"
 import { OrderDecided } from "./orders/OrderDecided.js"
 import { PlaceOrders } from "./orders/PlaceOrders.js"
@@ -72,7 +74,17 @@ import { StartVenue } from "./venue/StartVenue.js"
 
 /** The capabilities, each with its operations: who decides them is typed by these. */
 export const capabilities = {
-  orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
+  orders: {
+    PlaceOrders,
+    CancelOrders,
+    AmendOrder,
+    CancelAllOrders,
+    SetCancelAllAfter,
+    FenceOutcome,
+    CancelByOperator,
+    ArmConnection,
+    EndConnection
+  },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick, SetMarketSession, DelistMarket },
   accounts: {
     OpenDemoAccounts,

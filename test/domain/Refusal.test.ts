@@ -41,6 +41,8 @@ const guards = [
   "fees_insufficient",
   "market_delisted",
   "account_share",
+  "connection_ended",
+  "connection_limit",
   "passkey_known",
   "passkey_limit",
   "key_limit",

@@ -11,7 +11,8 @@ import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import { Clock, type Context, Effect, Layer, Logger, Runtime, Stream } from "effect"
 import type { Environment } from "../../src/domain/Environment.js"
 import type * as Market from "../../src/domain/Market.js"
-import type { Command, Outcome } from "../../src/operations/Operations.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
@@ -46,6 +47,8 @@ interface LiveOptions {
   readonly environment?: Environment
   readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
   readonly histories?: Histories.Histories["Type"]
+  /** After how long a client of the stream that says nothing is gone. */
+  readonly silenceMs?: number
 }
 
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
@@ -83,12 +86,22 @@ export class LiveVenue {
 
   /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
   private started(): Edge.Streaming {
-    const { affiliateEnabled = false, environment = "development", histories = Histories.none, workloads = unbound } = this.options
+    const { affiliateEnabled = false, environment = "development", histories = Histories.none, silenceMs, workloads = unbound } =
+      this.options
     const readiness = Readiness.make()
     readiness.set("ready")
     this.listeners = new Listeners()
     const indexWatch = IndexWatch.make()
-    const way = indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })
+    const whenDurable = (sequence: number, callback: () => void): void => {
+      if (sequence <= this.durableSequence) callback()
+      else this.waiting.push({ sequence, callback })
+    }
+    const way = indexWatch.over({
+      submit: (command, answer) => {
+        const outcome = this.run(command)
+        whenDurable(outcome.sequence, () => answer(outcome))
+      }
+    })
     this.keyUses = KeyUses.make(this.engine, way)
     const random = {
       bytes: (count: number) => new Uint8Array(createHash("shake256", { outputLength: count }).update(`${this.drawn++}`).digest())
@@ -96,13 +109,7 @@ export class LiveVenue {
     const layer = Layer.mergeAll(
       Layer.succeed(EngineReads, this.engine),
       Layer.succeed(Submit, way),
-      Layer.succeed(Barrier, {
-        whenDurable: (sequence, callback) => {
-          if (sequence <= this.durableSequence) callback()
-          else this.waiting.push({ sequence, callback })
-        },
-        durableSequence: () => this.durableSequence
-      }),
+      Layer.succeed(Barrier, { whenDurable, durableSequence: () => this.durableSequence }),
       Layer.succeed(Live, { listen: (listening) => this.listeners.listen(listening) }),
       Layer.succeed(Feed.Feed, { ...Feed.none, standingFrom: (sequence, each) => this.rerun(sequence, each) }),
       NodePasskeyVerifier.layer,
@@ -126,7 +133,8 @@ export class LiveVenue {
         trustedProxies: 0,
         corsOrigins: [],
         site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
-        affiliateEnabled
+        affiliateEnabled,
+        ...(silenceMs === undefined ? undefined : { stream: { silenceMs } })
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })
@@ -159,8 +167,12 @@ export class LiveVenue {
     return venue
   }
 
+  /** Whether a command finds the inbox full. */
+  isTurnedAway: (command: Command) => boolean = () => false
+
   /** Admits and applies a command, as the sequencer would. */
   run(command: Command): Outcome {
+    if (this.isTurnedAway(command)) return refuse(Refusal.inboxFull, this.engine.sequence, this.atEpochMs)
     const admitted = this.engine.admit(command, this.atEpochMs)
     if (admitted !== undefined) return admitted
     this.records++

@@ -85,7 +85,7 @@ describe("CommandCodec", () => {
   test("different commands of a kind have different payloads", () => {
     fc.assert(
       fc.property(arbitraries.commandOf("PlaceOrders"), arbitraries.commandOf("PlaceOrders"), (one, other) => {
-        const same = JSON.stringify(one.entries) === JSON.stringify(other.entries)
+        const same = JSON.stringify(one.entries) === JSON.stringify(other.entries) && Object.is(one.connection, other.connection)
         expect(CommandCodec.encode(one) === CommandCodec.encode(other)).toBe(same)
       })
     )
@@ -127,6 +127,7 @@ describe("CommandCodec", () => {
 
   test("the format of the hot path stays what journals on disks have", () => {
     expect(CommandCodec.encode(place(100))).toBe("[0,\"c\",149,100,5]")
+    expect(CommandCodec.encode({ ...place(100), connection: 77 } as Command)).toBe("[0,\"c\",149,100,5,77]")
     expect(CommandCodec.kindCode(place(100))).toBe(1)
   })
 

@@ -233,6 +233,18 @@ export const shapes: Readonly<Record<string, Shape>> = {
     naming: 1,
     fields: ["before", "reason"]
   },
+  connection: {
+    group: "Accounts",
+    name: ([connection]) => `connection ${connection}`,
+    naming: 1,
+    fields: ["account", "isEnded"]
+  },
+  connected: {
+    group: "Orders",
+    name: ([number]) => `connection of ${Ids.orderId(Number(number))}`,
+    naming: 1,
+    fields: ["connection"]
+  },
   leverage: {
     group: "Positions",
     name: ([account, market], state) => `leverage of ${accountName(state, account)} in ${marketName(state, market)}`,

@@ -57,6 +57,8 @@ const guards = [
   "notice_required",
   "fees_insufficient",
   "account_share",
+  "connection_ended",
+  "connection_limit",
   "passkey_registration_invalid",
   "passkey_known",
   "passkey_limit",

@@ -39,6 +39,8 @@ export interface Request {
    * cannot be told.
    */
   readonly whenGone?: (then: () => void) => () => void
+  /** The connection that it came over, where its orders end with it: by the record that armed it. No listener sets it. */
+  readonly connection?: number
 }
 
 /**

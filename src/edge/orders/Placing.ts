@@ -1,6 +1,7 @@
 /** Orders on their way to the engine, native and of the compatibility layer, alone and in batches. */
 import { assert } from "../../domain/Assert.js"
 import type * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { Refused } from "../../operations/Outcome.js"
@@ -38,7 +39,10 @@ export const submit = (
   operation: Operation,
   prepared: ReadonlyArray<Prepared>,
   answer: (outcome: Outcome) => void
-): void => Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry) }, answer)
+): void => {
+  const { connection = none } = call.request
+  Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry), connection }, answer)
+}
 
 /** Places one prepared order, and answers with what `accepted` makes of its decision, or with its refusal. */
 export const submitOne = (

@@ -17,7 +17,10 @@ const Id = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64), Schema.
 const Auth = Schema.Struct({
   op: Schema.Literal("auth"),
   id: Id,
-  ticket: Schema.String.pipe(Schema.pattern(ticketPattern))
+  ticket: Schema.String.pipe(Schema.pattern(ticketPattern)),
+  cancelOnDisconnect: Fields.optional(Schema.Boolean).annotations({
+    description: "Whether what is placed over this connection from `auth_ok` on is cancelled when it ends: `false` when absent."
+  })
 })
 
 const Timeframe = Schema.Literal(...timeframes)

@@ -46,6 +46,8 @@ export class Session implements Conversation {
   /** Those that have yet to begin. */
   private readonly opening = new Map<string, Subscribing>()
   private authority: Authority | undefined = undefined
+  /** The connection's number where its orders end with it, and whose they are. */
+  private armed: { readonly connection: number; readonly account: number } | undefined = undefined
   private isWarned = false
   /** Whether anything is held back because the client was slow. */
   private holds = false
@@ -56,23 +58,23 @@ export class Session implements Conversation {
   private orders = 0
   private second = 0
   private messages = 0
-  private heardAtEpochMs: number
+  /** Seconds in which nothing was heard of the client, told by ticks: a clock that is set makes nobody silent, and nobody heard. */
+  private quietSeconds = 0
 
   constructor(
     private readonly setting: Setting,
     private readonly peer: Peer,
     private readonly from: UpgradeRequest,
-    connectionId: string,
+    private readonly connectionId: string,
     private readonly left: (session: Session) => void
   ) {
-    this.heardAtEpochMs = setting.now()
     const { environment } = setting
     this.say({
       type: "hello",
       version: "stream/v1",
       connectionId,
       environment,
-      serverTimeEpochMs: this.heardAtEpochMs,
+      serverTimeEpochMs: setting.now(),
       heartbeatMs: bounds.heartbeatMs,
       limits: {
         subscriptions: bounds.subscriptions,
@@ -119,6 +121,7 @@ export class Session implements Conversation {
 
   closed(): void {
     this.isClosed = true
+    this.disconnect()
     this.out = []
     for (const place of this.places.values()) place.end()
     this.places.clear()
@@ -131,6 +134,7 @@ export class Session implements Conversation {
     if (this.isClosed) return
     this.flush()
     this.isClosed = true
+    this.disconnect()
     for (const place of this.places.values()) place.end()
     this.peer.close(code, reason)
   }
@@ -143,7 +147,9 @@ export class Session implements Conversation {
   /** Once a second. */
   tick(atEpochMs: number, isHeartbeat: boolean): void {
     if (this.isClosed) return
-    if (atEpochMs - this.heardAtEpochMs >= bounds.silenceMs) return this.end(silent, "nothing was heard from the client for a minute")
+    if (++this.quietSeconds * 1_000 >= this.setting.room.silenceMs) {
+      return this.end(silent, "nothing was heard from the client for a minute")
+    }
     this.judge(atEpochMs)
     const { authority } = this
     if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - atEpochMs <= bounds.warningMs) {
@@ -160,9 +166,8 @@ export class Session implements Conversation {
 
   /** Whether the client keeps to the rate of messages. */
   private isPaced(): boolean {
-    const atEpochMs = this.setting.now()
-    this.heardAtEpochMs = atEpochMs
-    const second = Math.floor(atEpochMs / 1000)
+    this.quietSeconds = 0
+    const second = Math.floor(this.setting.now() / 1000)
     if (second !== this.second) {
       this.second = second
       this.messages = 0
@@ -179,7 +184,7 @@ export class Session implements Conversation {
     if (Frames.isOrderFrame(frame)) return this.order(frame)
     switch (frame.op) {
       case "auth":
-        return this.authenticate(frame.id, frame.ticket)
+        return this.authenticate(frame)
       case "subscribe":
         return this.subscribe(frame)
       case "unsubscribe":
@@ -189,19 +194,44 @@ export class Session implements Conversation {
     }
   }
 
-  private authenticate(id: string, ticket: string): void {
-    const { now, reads, tickets } = this.setting
+  private authenticate({ cancelOnDisconnect = false, id, ticket }: Extract<Frames.ClientFrame, { readonly op: "auth" }>): void {
+    const { disconnects, now, reads, tickets } = this.setting
     const found = authorityOf(tickets, reads, ticket, now())
     const refuse = (failure: Errors.Failure): void => this.say({ type: "auth_error", id, error: this.envelope(failure) })
     this.later(() => {
       if (typeof found === "number") return refuse(Errors.refused(found))
-      if (this.authority !== undefined && this.authority.account !== found.account) return refuse(otherAccount)
+      const ofOther = this.armed ?? this.authority
+      if (ofOther !== undefined && ofOther.account !== found.account) return refuse(otherAccount)
       if (endOf(found, reads, now()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
-      this.authority = found
-      this.isWarned = false
-      this.say({ type: "auth_ok", id, accountId: found.accountId, expiresAt: found.expiresAtEpochMs })
-      for (const place of this.places.values()) if (place.isPaused) place.resume()
+      if (!cancelOnDisconnect || this.armed !== undefined) return this.trust(id, found)
+      if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
+      disconnects.arm(found, this.connectionId, (armed) => {
+        if (typeof armed !== "number") refuse(armed)
+        else {
+          const before = this.armed
+          if (this.isClosed || before !== undefined) disconnects.end(armed)
+          else this.armed = { connection: armed, account: found.account }
+          if (before !== undefined && before.account !== found.account) refuse(otherAccount)
+          else this.trust(id, found)
+        }
+        this.flush()
+      })
     })
+  }
+
+  private trust(id: string, authority: Authority): void {
+    if (this.isClosed) return
+    this.authority = authority
+    this.isWarned = false
+    this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
+    for (const place of this.places.values()) if (place.isPaused) place.resume()
+  }
+
+  /** The connection is over: so are its orders, where that was asked for. */
+  private disconnect(): void {
+    const { armed } = this
+    this.armed = undefined
+    if (armed !== undefined) this.setting.disconnects.end(armed.connection)
   }
 
   /** What may be known only once the state that it was read from is durable. */
@@ -299,7 +329,8 @@ export class Session implements Conversation {
       },
       body: Buffer.from(JSON.stringify(frame.body ?? null)),
       remoteAddress: this.from.remoteAddress,
-      ticketOf: authority.apiKey
+      ticketOf: authority.apiKey,
+      ...(this.armed === undefined ? undefined : { connection: this.armed.connection })
     }, ({ body, status }) => {
       this.orders--
       if (this.isClosed) return

@@ -10,6 +10,7 @@ import type { Update } from "../../streams/Log.js"
 import type { Payloads } from "../../streams/Payloads.js"
 import { mostRecords, type Replays } from "../../streams/Replay.js"
 import type { Reply, Request } from "../http/Listener.js"
+import type { Disconnects } from "./Disconnects.js"
 
 export const bounds = {
   subscriptions: 128,
@@ -19,8 +20,6 @@ export const bounds = {
   /** Orders' frames of one connection that are under way. */
   orders: 64,
   heartbeatMs: 5_000,
-  /** A client that says nothing for so long, not even on the protocol's own level, is gone. */
-  silenceMs: 60_000,
   /** How long before its end a ticket is said to end. */
   warningMs: 30_000,
   /** What one client may have on its way where all of them together have more than the venue has room for, and how much that is. */
@@ -36,9 +35,11 @@ export interface Room {
   readonly bufferedBytes: number
   /** Updates of a stream that are kept for those who come back. */
   readonly keptUpdates: number
+  /** A client that says nothing for so long, not even on the protocol's own level, is gone. */
+  readonly silenceMs: number
 }
 
-export const usualRoom: Room = { behindBytes: 64 * 1024, bufferedBytes: 4 * 1024 * 1024, keptUpdates: 1_024 }
+export const usualRoom: Room = { behindBytes: 64 * 1024, bufferedBytes: 4 * 1024 * 1024, keptUpdates: 1_024, silenceMs: 60_000 }
 
 /** How far back a client may resume: an account's channels by records of the journal, a market's by updates of the stream. */
 export const retentionOf = ({ keptUpdates }: Room): Readonly<Record<string, object>> =>
@@ -67,6 +68,8 @@ export interface Setting {
   readonly refused: (name: string) => void
   /** Serves a request as if it had come by HTTP. */
   readonly handle: (request: Request, reply: Reply) => void
+  /** Arms the end of a connection, and has it ended. */
+  readonly disconnects: Pick<Disconnects, "arm" | "end">
   /** What an account missed of one of its streams; undefined where it is too much, or the journal cannot be read. */
   readonly missed: (...asked: Parameters<Replays["missed"]>) => Effect.Effect<ReadonlyArray<Update> | undefined>
   readonly fork: (effect: Effect.Effect<void>) => void

@@ -20,6 +20,7 @@ import * as Errors from "../http/Errors.js"
 import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
 import type { Metrics } from "../http/Metrics.js"
 import type { Stage } from "../http/Readiness.js"
+import { Disconnects } from "./Disconnects.js"
 import { payloads } from "./Payloads.js"
 import { Session } from "./Session.js"
 import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
@@ -179,6 +180,7 @@ export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos,
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { handle, random, room, runtime, services, stage, streams: { hub, replays, sessions } } = parts
   const { barrier, environment, metrics, now, state } = services
+  const disconnects = new Disconnects(services, stage, runtime)
   const setting: Setting = {
     environment,
     room,
@@ -194,10 +196,14 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     missed: (...asked) =>
       Effect.catchAll(replays.missed(...asked), (error) =>
         Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)),
+    disconnects,
     fork: (effect) => void Runtime.runFork(runtime)(effect),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
+
+  metrics.gauge("venue_stream_ends_waiting", "Ended connections whose orders are to be cancelled and that found no room for it yet.",
+    () => disconnects.untaken)
 
   const accept = (peer: Peer, from: UpgradeRequest): Session => {
     const session = new Session(setting, peer, from, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,

@@ -71,6 +71,28 @@ export const goOn = (state: State, atOnce: number): number => {
   return left
 }
 
+/** Cancels orders of connections that have ended, the first of them first, so many at most; how many may still be ended. */
+export const cancelLost = (state: State, atOnce: number): number => {
+  const { connections, orders } = state
+  let left = atOnce
+  if (connections.ended === 0 || left <= 0) return left
+  for (const number of connections.lost()) {
+    Matching.cancelResting(state, orders.find(number), Order.CancelReason.disconnected)
+    if (--left === 0) break
+  }
+  return left
+}
+
+/** Ends connections, all of them or one, and begins to cancel what they have lost. */
+export const endConnections = (state: State, connection?: number): void => {
+  const { connections } = state
+  if (connections.size === 0) return
+  if (connection === undefined) connections.endAll()
+  else connections.end(connection)
+  cancelLost(state, state.capacity.endedAtOnce ?? Leaving.endedAtOnce)
+  if (connections.ended > 0) state.capacity.reached?.("orders were left to leave with the next record")
+}
+
 /** Fires the switch of an account, which is due. How many orders it cancelled now. */
 export const fireSwitch = (state: State, account: number, atOnce: number): number => {
   state.capacity.reached?.("a dead-man switch fired")

@@ -11,8 +11,9 @@ import { boundOf, isBeyondPart, refusalOf } from "../Share.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
 import { isBeingCleared } from "./Band.js"
-import { cancel, cancelAll, findOpen } from "./Cancel.js"
+import { cancel, cancelAll, endConnections, findOpen } from "./Cancel.js"
 import { cancelByOperator } from "./CancelByOperator.js"
+import * as Connections from "./Connections.js"
 import { fence, hasRoomToFence } from "./Fences.js"
 import { forgetsOrders } from "./Forgetting.js"
 import { place } from "./Place.js"
@@ -38,6 +39,7 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
 export const deciders: Deciders<"orders"> = {
   PlaceOrders: {
     admit: (state, command, atEpochMs) => {
+      if (command.connection !== none && !state.connections.isArmed(command.connection, command.account)) return Refusal.connectionEnded
       const refusal = refusesOrders(state, command, atEpochMs)
       if (refusal !== Refusal.none) return refusal
       if (state.clearing.length === 0) return Refusal.none
@@ -86,5 +88,24 @@ export const deciders: Deciders<"orders"> = {
   CancelByOperator: {
     admit: always,
     decide: (state, command) => [cancelByOperator(state, command)]
+  },
+  ArmConnection: {
+    admit: ({ connections }, { account }) =>
+      connections.size >= Connections.mostInAll
+        ? Refusal.tableFull
+        : connections.countOf(account) >= Connections.mostOfAccount
+        ? Refusal.connectionLimit
+        : Refusal.none,
+    decide: (state, { account }) => {
+      state.connections.arm(state.sequence, account)
+      return [done]
+    }
+  },
+  EndConnection: {
+    admit: always,
+    decide: (state, { connection }) => {
+      endConnections(state, connection)
+      return [done]
+    }
   }
 }

@@ -5,7 +5,21 @@ import * as OpenLists from "../OpenLists.js"
 import type { State } from "../State.js"
 
 /** The first thing found wrong, as a sentence; undefined when all holds. */
-export const firstBroken = (state: State): string | undefined => books(state) ?? quantities(state) ?? openSizes(state)
+export const firstBroken = (state: State): string | undefined => books(state) ?? quantities(state) ?? openSizes(state) ?? connections(state)
+
+/** What ends with a connection is open and of its account; one that has ended is known as long as it has any. */
+const connections = ({ connections, orders }: State): string | undefined => {
+  for (const { account, connection, isEnded, orders: numbers } of connections.entries()) {
+    if (isEnded && numbers.length === 0) return `connection ${connection} has ended, has no order, and is known`
+    for (const number of numbers) {
+      const order = orders.find(number)
+      if (order === none || orders.status(order) !== Order.open || orders.account(order) !== account) {
+        return `order ${number} is to end with connection ${connection} and is none of its open ones`
+      }
+    }
+  }
+  return undefined
+}
 
 /** Never crossed, the best prices inside the band, levels equal the sums of their orders, older before younger. */
 const books = (state: State): string | undefined => {

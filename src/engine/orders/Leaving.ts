@@ -1,11 +1,12 @@
 /**
  * Orders that leave and are still in their books. One record ends a bounded number of orders: of an account that cancelled
- * more than that at once, of switches that fired, of orders that expired. The others go with the records that follow,
- * which come for nothing else if need be. For everybody else they are gone from the first record on: who meets one finds it
- * cancelled, its owner cannot change it, and it never trades.
+ * more than that at once, of connections that ended, of switches that fired, of orders that expired. The others go with the
+ * records that follow, which come for nothing else if need be. For everybody else they are gone from the first record on: who
+ * meets one finds it cancelled, its owner cannot change it, and it never trades.
  *
- * Which orders leave is read off the state: those of an account that leaves, up to a number; all that an account had when
- * its switch fell due; whatever has expired. Orders that an account places while its others leave are none of them.
+ * Which orders leave is read off the state: those of an account that leaves, up to a number; those of a connection that has
+ * ended; all that an account had when its switch fell due; whatever has expired. Orders that an account places while its others
+ * leave are none of them.
  */
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
@@ -15,15 +16,16 @@ import type { Leaver, State } from "../State.js"
 export const endedAtOnce = 256
 
 /** Whether anything is due or leaves that the records so far had no time for. */
-export const isBehind = ({ atEpochMs, expiries, halted, leaving, switches }: State): boolean =>
-  leaving.size > 0 || !halted && Math.min(switches.earliest, expiries.earliest) <= atEpochMs
+export const isBehind = ({ atEpochMs, connections, expiries, halted, leaving, switches }: State): boolean =>
+  leaving.size > 0 || connections.ended > 0 || !halted && Math.min(switches.earliest, expiries.earliest) <= atEpochMs
 
 /** Why a resting order leaves; `CancelReason.none` where it stands. */
 export const reasonOf = (state: State, order: number): Order.CancelReason => {
-  const { atEpochMs, expiries, halted, leaving, orders, switches } = state
+  const { atEpochMs, connections, expiries, halted, leaving, orders, switches } = state
   const account = orders.account(order)
   const leaver = leaving.get(account)
   if (leaver !== undefined && orders.number(order) < leaver.before) return leaver.reason
+  if (connections.hasLost(orders.number(order))) return Order.CancelReason.disconnected
   if (halted) return Order.CancelReason.none
   if (isDue(switches.at(account), atEpochMs)) return Order.CancelReason.cancelAllAfter
   return isDue(expiries.at(order), atEpochMs) ? Order.CancelReason.expired : Order.CancelReason.none

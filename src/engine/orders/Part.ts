@@ -32,6 +32,13 @@ const encode = (state: State, into: SectionWriter): void => {
   into.column("endedTimes", state.endedTimes())
   // Nearly never: what programs before wrote has no such section.
   if (state.leaving.size > 0) into.json("leaving", [...state.leaving])
+  if (state.connections.size > 0) {
+    const entries = state.connections.entries()
+    into.column("connections", Float64Array.from(
+      entries.flatMap(({ account, connection, isEnded, orders }) => [connection, account, isEnded ? 1 : 0, orders.length])
+    ))
+    into.column("connections.orders", Float64Array.from(entries.flatMap(({ orders }) => orders)))
+  }
   state.books.forEach((book, market) => into.column(`book.${market}`, book.heads()))
 }
 
@@ -45,6 +52,15 @@ const restoreFills = (from: SectionReader): Fills => {
     columns[column] = fillInts.has(column) ? from.ints(name) : from.floats(name)
   }
   return Fills.restore(columns as unknown as FillsDump)
+}
+
+const restoreConnections = (state: State, from: SectionReader): void => {
+  const rows = from.floats("connections")
+  const numbers = Array.from(from.floats("connections.orders"))
+  for (let at = 0; at < rows.length; at += 4) {
+    const [connection, account, isEnded, count] = rows.subarray(at, at + 4)
+    state.connections.restore({ connection: connection!, account: account!, isEnded: isEnded === 1, orders: numbers.splice(0, count) })
+  }
 }
 
 const restore = (state: State, from: SectionReader): void => {
@@ -78,6 +94,7 @@ const restore = (state: State, from: SectionReader): void => {
   if (from.has("leaving")) {
     for (const [account, leaver] of from.json("leaving") as ReadonlyArray<readonly [number, Leaver]>) state.leaving.set(account, leaver)
   }
+  if (from.has("connections")) restoreConnections(state, from)
   for (let market = 0; market < state.markets.length; market++) {
     state.books.push(Book.restore(state.orders, from.ints(`book.${market}`)))
     Band.note(state, state.markets[market]!)
@@ -121,6 +138,10 @@ const canonical = (state: State, feed: (line: string) => void): void => {
   const endedTimes = state.endedTimes()
   state.endedSlots().forEach((order, index) => feed(`ended ${orders.number(order)} ${endedTimes[index]}`))
   for (const [account, { before, reason }] of state.leaving) feed(`leaving ${account} ${before} ${reason}`)
+  for (const { account, connection, isEnded, orders: open } of state.connections.entries()) {
+    feed(`connection ${connection} ${account} ${isEnded ? 1 : 0}`)
+    for (const number of open) feed(`connected ${number} ${connection}`)
+  }
   state.idempotency.canonical(feed)
 }
 

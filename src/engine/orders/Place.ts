@@ -117,5 +117,6 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   const stop = Matching.matchTaker(state, market, book, slot, order)
   Matching.settleTaker(state, market, book, slot, order, stop)
   if (entry.expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, entry.expiresAtEpochMs)
+  if (command.connection !== none && orders.status(order) === Order.open) state.connections.join(command.connection, number)
   return decided(state, order)
 }

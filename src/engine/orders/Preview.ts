@@ -43,7 +43,8 @@ const commandOf = (account: number, entry: PlaceEntry): PlaceOrders => ({
   operation: 0,
   idempotencyKey: "",
   fingerprint: noFingerprint,
-  entries: [entry]
+  entries: [entry],
+  connection: none
 })
 
 /** What an entry of an account would come to if it were decided now, as the state stands and at a time. */
@@ -241,7 +242,8 @@ class Copy {
 
   /** Copies a resting order into the book, behind those that were copied before it. */
   private copyOrder(order: number): number {
-    const { original, state: { books, expiries, orders } } = this
+    const { original, state } = this
+    const { books, expiries, orders } = state
     const from = original.orders
     const account = this.accounts.get(from.account(order))!
     const copy = orders.allocate()
@@ -264,6 +266,9 @@ class Copy {
     orders.setPosition(copy, this.pairs.get(from.account(order))!)
     const expiresAtEpochMs = original.expiries.at(order)
     if (expiresAtEpochMs !== 0) expiries.set(copy, expiresAtEpochMs)
+    if (original.connections.hasLost(from.number(order))) {
+      state.connections.restore({ connection: from.number(order), account, isEnded: true, orders: [from.number(order)] })
+    }
     books[here]!.insert(copy)
     return copy
   }

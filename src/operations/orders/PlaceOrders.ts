@@ -1,4 +1,5 @@
 /** Places 1..32 orders of one account in one writer turn; an entry's refusal changes no sibling. */
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import * as AutoClose from "../accounts/AutoClose.js"
@@ -54,7 +55,11 @@ export const PlaceOrders = declare({
     placeV2: { code: 3, lookup: "create_order" },
     placeBatchV2: { code: 4, lookup: "create_orders" }
   },
-  fields: { entries: Field.list(entry, maxPlaceEntries, "sender") },
+  fields: {
+    entries: Field.list(entry, maxPlaceEntries, "sender"),
+    /** The connection with which the orders end, by the record that armed it; -1 for orders that stay. */
+    connection: Field.addedOfWay(undefined, none)
+  },
   // What only reduces positions must get through when growing them no longer does.
   share: (command) => command.entries.every((order) => order.reduceOnly) ? "reduction" : "placement",
   keeps: "every decision",

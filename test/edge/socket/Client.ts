@@ -14,6 +14,7 @@ export class Client {
   private ids = 0
   private seen = 0
   private arrived: () => void = () => {}
+  private gone: () => void = () => {}
 
   constructor(readonly venue: LiveVenue) {
     const opening = venue.application.open({ target: "/streams/v1/ws", headers: {}, remoteAddress: "192.0.2.1" })
@@ -29,6 +30,7 @@ export class Client {
       close: (code, reason) => {
         this.ended = { code, reason }
         this.conversation.closed()
+        this.gone()
       }
     }
     this.conversation = opening.accept(peer)
@@ -63,6 +65,14 @@ export class Client {
         if (this.frames.length - this.seen >= count) resolve()
       }
       this.arrived()
+    })
+  }
+
+  /** Waits until the venue has ended the connection. */
+  over(): Promise<void> {
+    return new Promise((resolve) => {
+      this.gone = resolve
+      if (this.ended !== undefined) resolve()
     })
   }
 

@@ -75,6 +75,8 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   notice_required: "Operators: announce for `nearest` or later.",
   fees_insufficient: "Operators: move `nearest` at most.",
   account_share: "The account has its part of the venue's tables: let orders end, then repeat the same request.",
+  connection_ended: "Connect again, ask for `cancelOnDisconnect` there, and repeat the same request.",
+  connection_limit: "End one of the account's connections that cancel their orders, or connect without.",
   passkey_registration_invalid: "Ask for options anew, and send what the browser makes of those.",
   passkey_known: "This passkey is registered already: sign in with it.",
   passkey_limit: "Remove a passkey first.",

@@ -1,0 +1,90 @@
+/**
+ * What a client of the stream trades over its connections: a demo account's orders, mostly over connections that are to cancel them
+ * as they end. Everything is drawn from a generator of its own, and asked for once: nobody is seen to get an answer.
+ */
+import { orderId } from "../../src/domain/Ids.js"
+import type { Trading as Options } from "../faults/Options.js"
+import type { Answer } from "../properties/Observation.js"
+import * as Calls from "../workload/Calls.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
+import { Wishes } from "../workload/Wishes.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { Clients } from "./Clients.js"
+import type { World } from "./World.js"
+
+/** How long whoever was told no ticket waits, and how often one is asked for in all. */
+const againMs = 500
+const mostTickets = 12
+
+const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1 } as const
+
+export class StreamTrading {
+  readonly who: Calls.Identity
+  readonly #wishes: Wishes
+  #tickets = 0
+  #keys = 0
+
+  constructor(
+    readonly name: string,
+    readonly world: World,
+    readonly clients: Clients,
+    readonly random: SimRandom,
+    readonly options: Options
+  ) {
+    this.who = { ...random.pick(clients.identities), client: name }
+    this.#wishes = new Wishes(clients.follower.model, this.who, random, world.options.workload, () => `${name}-${this.#keys}`)
+  }
+
+  /** Comes by a ticket that lets it trade, if it is told one. */
+  ticket(told: (ticket: string) => void): void {
+    if (!this.clients.open || this.#tickets++ >= mostTickets) return
+    const draft = OwnerCalls.mintTicket(OwnerCalls.demoKey(this.name, this.who), { scopes: ["read", "trade"] })
+    this.clients.issueUnscripted({ ...draft, persistent: false }, (answer: Answer | undefined) => {
+      const ticket = answer?.status === 200 ? (answer.json as { readonly ticket: string }).ticket : undefined
+      if (ticket === undefined) this.world.time.after(againMs, () => this.ticket(told))
+      else told(ticket)
+    })
+  }
+
+  /** Whether the next connection is to cancel what is placed over it. */
+  get isToCancel(): boolean {
+    return this.random.chance(0.8)
+  }
+
+  /** Sends orders as long as `isOpen`. */
+  begin(isOpen: () => boolean, send: (draft: Calls.Draft, frame: object) => void): void {
+    const next = (): void =>
+      void this.world.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, () => {
+        if (!isOpen() || !this.clients.open) return
+        this.#act(send)
+        next()
+      })
+    next()
+  }
+
+  #act(send: (draft: Calls.Draft, frame: object) => void): void {
+    const { follower: { model } } = this.clients
+    const { random, who } = this
+    const key = `${this.name}-${++this.#keys}`
+    const market = this.#wishes.tradable()
+    const open = this.#wishes.me().open
+    const say = (op: string, draft: Calls.Draft, more: object = {}): void =>
+      send(draft, { op, idempotencyKey: key, body: JSON.parse(draft.body), ...more })
+    const wish = (index: number): Calls.Wish => ({
+      ...this.#wishes.wish(market, { timeInForce: "GTC" }),
+      clientOrderId: `${key}-${index}`
+    })
+    const act = random.weighted(weights)
+    if (act === "batch") return say("place_batch", Calls.placeBatch(who, "over the stream", key, [0, 1, 2].map(wish)))
+    if (act === "all") return say("cancel_all", Calls.cancelAll(who, "over the stream", key, market.parameters.marketId))
+    if (act === "place" || open.length === 0) return say("place", Calls.place(who, "over the stream", key, wish(0)))
+    const order = random.pick(open)
+    const { parameters } = model.markets[order.market]!
+    const id = orderId(order.number)
+    if (act === "cancel") {
+      return say("cancel", Calls.cancelOrder(who, "over the stream", key, parameters.marketId, id), { orderId: id })
+    }
+    say("amend", Calls.amend(who, "over the stream", key, parameters, id, { quantityAtoms: order.quantity + parameters.minQuantityAtoms }),
+      { orderId: id })
+  }
+}
