@@ -51,7 +51,7 @@ interface Arguments {
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 
 const usage = `usage: npm run sim -- [options]
-  --seed SEED       a number or a commit hash; fresh when absent
+  --seed SEED       a number or a commit hash; fresh when absent. Several, with commas between them, are run as they are
   --seeds N         that many seeds: consecutive from --seed when it is a number, otherwise fresh (default 1)
   --profile NAME    ${Options.profiles.join(" | ")} (default swarm)
   --steps N         calls that clients begin before faults stop (default 1000)
@@ -95,7 +95,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
     switch (word) {
       case "--seed":
         seed = words[++index]
-        if (seed === undefined || !/^[0-9a-zA-Z]{1,64}$/.test(seed)) fail("--seed needs a number or a commit hash")
+        if (seed === undefined || !/^[0-9a-zA-Z]{1,64}(,[0-9a-zA-Z]{1,64})*$/.test(seed)) fail("--seed needs numbers or commit hashes")
         break
       case "--seeds":
         seeds = count(word, words[++index])
@@ -144,6 +144,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
 }
 
 const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
+  if (seed?.includes(",") === true) return seed.split(",")
   const consecutive = seed !== undefined && /^[0-9]{1,15}$/.test(seed)
   return Array.from({ length: howMany }, (_, index) => {
     if (consecutive) return String(Number(seed) + index)

@@ -19,10 +19,7 @@ export interface Setting {
 /** Capabilities that are no methods. */
 export const capabilities = ["publicAPI", "privateAPI", "swap", "ws"] as const
 
-/** What is tested elsewhere, against a venue that is scripted. */
-export const scripted = ["watchOHLCV"] as const
-
-type Method = Exclude<(typeof served)[number], (typeof capabilities)[number] | (typeof scripted)[number]>
+type Method = Exclude<(typeof served)[number], (typeof capabilities)[number]>
 type Row = (setting: Setting) => Promise<void>
 
 /** A resting buy order, far enough from everything. */
@@ -338,7 +335,7 @@ const account: Pick<
 /** The first answer is what there is, or was lately; the next what has changed. */
 const watched: Pick<
   Record<Method, Row>,
-  "watchBalance" | "watchMyTrades" | "watchOrderBook" | "watchOrders" | "watchPositions" | "watchTicker" | "watchTrades"
+  "watchBalance" | "watchMyTrades" | "watchOHLCV" | "watchOrderBook" | "watchOrders" | "watchPositions" | "watchTicker" | "watchTrades"
 > = {
   watchBalance: async ({ maker, taker }) => {
     const balance = await taker.watchBalance()
@@ -399,6 +396,19 @@ const watched: Pick<
     expect((await next)[0]!.contracts).toBeCloseTo(before!.contracts! + 0.01)
     await wanted(setting)
     await taker.createMarketSellOrder(symbol, 0.01)
+  },
+  watchOHLCV: async (setting) => {
+    const { maker, symbol, taker } = setting
+    const before = await maker.watchOHLCV(symbol, "1h")
+    for (const candle of before) Structures.candle(candle)
+    const next = maker.watchOHLCV(symbol, "1h")
+    await offer(setting)
+    await taker.createMarketBuyOrder(symbol, 0.01)
+    const [at, , high, low, close, volume] = (await next).at(-1)!
+    expect(at! % 3_600_000).toBe(0)
+    expect(close).toBeGreaterThanOrEqual(low!)
+    expect(close).toBeLessThanOrEqual(high!)
+    expect(volume).toBeGreaterThan(0)
   },
   watchTicker: async ({ maker, symbol }) => {
     const ticker = await maker.watchTicker(symbol)
