@@ -37,6 +37,7 @@ export const mayAddRisk = (command: Command): boolean => {
     case "PlaceOrders":
       return command.entries.some((entry) => !entry.reduceOnly)
     case "AmendOrder":
+    case "ArmConnection":
     case "SetDisplayHandle":
     case "SetLeverage":
     case "OpenOwnerAccount":

@@ -134,8 +134,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
 /** An account that a workload is bound to, and that nobody ever opened. */
 const neverOpened = "acc_zzzzzz"
 
-/** How often the supervisor doubles its wait at most. */
-const mostDoublings = 5
+/** The supervisor waits no longer than that, however often starts have come to nothing. */
+const longestRestartMs = 2_000
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
 const hungMs = 1_500
@@ -414,7 +414,7 @@ export class Host {
     const { options, root, time } = this.world
     const restarts = root.split(`restart/${this.#incarnation}`)
     // As supervisors do, it waits twice as long after each start that came to nothing.
-    const waits = options.process.maxRestartMs * 2 ** Math.min(this.#vain, mostDoublings)
+    const waits = Math.min(options.process.maxRestartMs * 2 ** this.#vain, longestRestartMs)
     this.#vain++
     time.after(restarts.next() * waits, () => {
       if (this.process === undefined) this.start()

@@ -225,6 +225,8 @@ class Client {
   trade(trading: StreamTrading): void {
     this.#trading = trading
     this.#accountId = trading.who.accountId
+    // A key of another account, which came with a ticket before, reads nothing of this one.
+    this.#key = undefined
   }
 
   /** The account whose ticket it came by; -1 before. */
@@ -241,10 +243,10 @@ class Client {
   /** Comes by a ticket. It stays with its first account. */
   told(ticket: string, accountId: string, { credential, token }: Call): void {
     if (this.#isOver || this.#trading !== undefined || this.#accountId !== undefined && this.#accountId !== accountId) return
-    // Whose first ticket is rotated knows no key.
-    if (token !== "") this.#key = { credential, token }
     if (this.#accountId === undefined && !this.random.chance(0.3)) return
     this.#accountId = accountId
+    // Whose first ticket is rotated knows no key.
+    if (token !== "") this.#key = { credential, token }
     this.#ticket = ticket
     this.#authenticate()
     if (this.#through === undefined) {
