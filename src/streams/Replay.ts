@@ -17,7 +17,7 @@ export const mostRecords = 1_000_000
 /** Characters of what it missed, at most. */
 const mostText = 2 << 20
 /** Characters of what all who wait missed, at most. */
-const mostTextOfAll = 64 << 20
+const mostTextOfAll = 256 << 20
 /** Most who wait for the journal to be read for them. */
 const mostWaiting = 32_768
 /** Blocks after which it is looked whether anybody still wants the rest. */
@@ -32,20 +32,29 @@ export interface Told {
 export const textOf = ({ entries }: Update): number => entries.reduce((sum, { text }) => sum + text.length, 0)
 
 /** Somebody who waits for a part of the journal. */
-interface Asked {
-  readonly channels: ReadonlyArray<AccountChannel>
-  readonly account: number
-  /** The last record that was looked at. */
-  after: number
-  /** The last record that is wanted, which is durable. */
-  readonly upTo: number
-  /** Is given what each record changed, in the journal's order. */
-  readonly take: (told: ReadonlyArray<Told>) => void
-  /** Whether no more is wanted. */
-  readonly isEnough: () => boolean
-}
+class Asked {
+  /** Why the reading that was to serve this one has failed. */
+  failure: ReadError | undefined = undefined
+  /** Lets it look again whether it is served, or has to read itself. */
+  wake: () => void = () => {}
 
-const isDone = (asked: Asked): boolean => asked.after >= asked.upTo || asked.isEnough()
+  constructor(
+    readonly channels: ReadonlyArray<AccountChannel>,
+    readonly account: number,
+    /** The last record that was looked at. */
+    public after: number,
+    /** The last record that is wanted, which is durable. */
+    readonly upTo: number,
+    /** Is given what each record changed, in the journal's order. */
+    readonly take: (told: ReadonlyArray<Told>) => void,
+    /** Whether no more is wanted. */
+    readonly isEnough: () => boolean
+  ) {}
+
+  get isDone(): boolean {
+    return this.after >= this.upTo || this.isEnough()
+  }
+}
 
 /** What one record told of one account, made once for all who ask for it. */
 class Telling {
@@ -73,8 +82,10 @@ class Telling {
 
 /** Reads the journal for clients, once for all who wait. Whoever goes away leaves the others where they are. */
 export class Replays {
-  private readonly oneByOne = Effect.unsafeMakeSemaphore(1)
+  /** In the order in which they came. */
   private readonly waiting = new Set<Asked>()
+  /** Who reads for all. */
+  private reader: Asked | undefined = undefined
   /** Characters that those who wait have been given. */
   private text = 0
 
@@ -103,8 +114,7 @@ export class Replays {
         }
         isTooMuch = text > mostText || this.text > mostTextOfAll
       }
-      const asked: Asked = { channels: [channel], account, after, upTo, take, isEnough: () => isTooMuch }
-      return this.inTurn(asked).pipe(
+      return this.ask(new Asked([channel], account, after, upTo, take, () => isTooMuch)).pipe(
         Effect.map((wasRead) => wasRead && !isTooMuch ? updates : undefined),
         Effect.ensuring(Effect.sync(() => {
           this.text -= text
@@ -121,25 +131,52 @@ export class Replays {
     take: (told: ReadonlyArray<Told>) => void,
     isEnough: () => boolean
   ): Effect.Effect<boolean, ReadError> {
-    return Effect.suspend(() => this.inTurn({ channels: accountChannels, account, after, upTo, take, isEnough }))
+    return Effect.suspend(() => this.ask(new Asked(accountChannels, account, after, upTo, take, isEnough)))
   }
 
-  /** Waits for the reading under way, if there is one. Then this one reads for all who wait, unless another did so meanwhile. */
-  private inTurn(asked: Asked): Effect.Effect<boolean, ReadError> {
+  /** Waits for the reading under way, if there is one. The next one serves all who wait by then, and one of them does it. */
+  private ask(asked: Asked): Effect.Effect<boolean, ReadError> {
     if (this.waiting.size >= mostWaiting) return Effect.succeed(false)
-    this.waiting.add(asked)
-    return this.oneByOne.withPermits(1)(Effect.suspend(() => isDone(asked) ? Effect.void : this.read([...this.waiting]))).pipe(
-      Effect.as(true),
-      Effect.ensuring(Effect.sync(() => {
-        this.waiting.delete(asked)
-      }))
+    return Effect.acquireUseRelease(
+      Effect.sync(() => this.waiting.add(asked)),
+      () => Effect.as(this.turn(asked), true),
+      () => Effect.sync(() => this.leave(asked))
     )
+  }
+
+  private turn(asked: Asked): Effect.Effect<void, ReadError> {
+    return Effect.suspend(() => {
+      if (asked.failure !== undefined) return Effect.fail(asked.failure)
+      if (asked.isDone) return Effect.void
+      this.reader ??= asked
+      // Whoever asks in the same turn is served by the same reading.
+      if (this.reader === asked) return Effect.zipRight(Effect.yieldNow(), this.read([...this.waiting]))
+      const woken = Effect.async<void>((resume) => {
+        // What happened before it could be woken is not waited for.
+        if (asked.isDone || asked.failure !== undefined || this.reader === undefined || this.reader === asked) resume(Effect.void)
+        else asked.wake = () => resume(Effect.void)
+      })
+      return Effect.zipRight(woken, this.turn(asked))
+    })
+  }
+
+  /** One is served, or has gone. Where it was the one who read, those it has served are told, and one of the others reads on. */
+  private leave(asked: Asked): void {
+    this.waiting.delete(asked)
+    if (this.reader !== asked) return
+    this.reader = undefined
+    for (const other of this.waiting) {
+      const isServed = other.isDone || other.failure !== undefined
+      if (!isServed && this.reader !== undefined) continue
+      if (!isServed) this.reader = other
+      other.wake()
+    }
   }
 
   /** Reads from the earliest record that anybody wants to the last. Where it is cut short, each goes on from where it was. */
   private read(all: ReadonlyArray<Asked>): Effect.Effect<void, ReadError> {
     return Effect.suspend(() => {
-      const undone = all.filter((asked) => !isDone(asked))
+      const undone = all.filter((asked) => !asked.isDone)
       const first = undone.reduce((least, { after }) => Math.min(least, after), Infinity)
       const last = undone.reduce((most, { upTo }) => Math.max(most, upTo), 0)
       const byAccount = new Map<number, Array<Asked>>()
@@ -155,10 +192,15 @@ export class Replays {
         position = engine.sequence
       }
       const isOver = (): boolean =>
-        position >= last || ++blocks % lookedEvery === 0 && undone.every((asked) => !this.waiting.has(asked) || isDone(asked))
+        position >= last || ++blocks % lookedEvery === 0 && undone.every((asked) => !this.waiting.has(asked) || asked.isDone)
       return this.feed.standingFrom(first + 1, each).pipe(
         Stream.takeUntil(isOver),
         Stream.runDrain,
+        Effect.tapError((error) =>
+          Effect.sync(() => {
+            for (const asked of undone) asked.failure = error
+          })
+        ),
         Effect.ensuring(Effect.sync(() => {
           for (const asked of undone) asked.after = Math.max(asked.after, Math.min(asked.upTo, position))
         }))
