@@ -9,6 +9,7 @@
  *   - no key acted twice: lookups, the listing of orders and the fills say the same as the answers
  *   - money, fees and positions add up to what was put in, over all accounts
  *   - what was kept of earlier lives is still as it was
+ *   - who follows an account and the book on the stream, by the reference client, has all of it once, over all lives
  *
  * At the end the whole journal replays to its recorded digests.
  *
@@ -20,6 +21,7 @@ import { parseArgs } from "node:util"
 import { type Operation, operations } from "./crash/Calls.js"
 import * as Checks from "./crash/Checks.js"
 import { accepted, Client, type Verified } from "./crash/Client.js"
+import { Follower } from "./crash/Follower.js"
 import * as Reader from "./crash/Reader.js"
 import { VenueProcess } from "./load/VenueProcess.js"
 
@@ -103,6 +105,8 @@ const addUp = async (venue: VenueProcess, clients: ReadonlyArray<Client>, feesAt
 fs.rmSync(directory, { recursive: true, force: true })
 let venue = await VenueProcess.start(directory, settings)
 const clients = (await venue.demoAccounts(connections, collateral)).map((account, index) => new Client(account, index * 5))
+const follower = new Follower(clients[0]!.account)
+follower.begin(venue.port)
 const done = new Map<Operation, number>()
 let told = 0
 let unknown = 0
@@ -112,6 +116,7 @@ for (let kill = 1; kill <= kills; kill++) {
   const restarted = performance.now()
   venue = await VenueProcess.start(directory, settings)
   const readyMs = Math.round(performance.now() - restarted)
+  follower.begin(venue.port)
   const settled: Array<string> = []
   const acted = await Promise.all(clients.map((client) => client.settle(venue.port, settled)))
   report(settled)
@@ -121,6 +126,7 @@ for (let kill = 1; kill <= kills; kill++) {
   report(Checks.trades(fills))
   for (const fill of fills) feesAtoms += BigInt(fill.feeAtoms)
   await addUp(venue, clients, feesAtoms)
+  report(await follower.check())
 
   const decisions = lives.reduce((sum, life) => sum + life.decisions.length, 0)
   const open = acted.filter((each) => each !== undefined)
@@ -135,6 +141,7 @@ for (let kill = 1; kill <= kills; kill++) {
       + `${lives.reduce((sum, life) => sum + life.orders, 0)} orders and ${fills.length} fills as told; ${problems} problems\n`
   )
 }
+await follower.close()
 const exit = await venue.stop()
 if (exit !== 0) report([`the graceful stop ended with ${exit}:\n${venue.output}`])
 const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", directory, "--verify"], { encoding: "utf8" })
@@ -144,6 +151,7 @@ report(operations.filter((operation) => (done.get(operation) ?? 0) === 0).map((o
 if (problems === 0) fs.rmSync(directory, { recursive: true, force: true })
 process.stdout.write(
   `accepted: ${operations.map((operation) => `${operation} ${done.get(operation) ?? 0}`).join(", ")}\n`
+    + `${follower.events} changes of an account's orders were followed over ${follower.connections} connections\n`
     + `${kills} kills, ${told} requests acknowledged, ${unknown} unknown at a kill: `
     + (problems === 0 ? "nothing lost, nothing doubled\n" : `${problems} problems, data kept in ${directory}\n`)
 )

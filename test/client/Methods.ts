@@ -17,9 +17,12 @@ export interface Setting {
 }
 
 /** Capabilities that are no methods. */
-export const capabilities = ["publicAPI", "privateAPI", "swap"] as const
+export const capabilities = ["publicAPI", "privateAPI", "swap", "ws"] as const
 
-type Method = Exclude<(typeof served)[number], (typeof capabilities)[number]>
+/** What is tested elsewhere, against a venue that is scripted. */
+export const scripted = ["watchOHLCV"] as const
+
+type Method = Exclude<(typeof served)[number], (typeof capabilities)[number] | (typeof scripted)[number]>
 type Row = (setting: Setting) => Promise<void>
 
 /** A resting buy order, far enough from everything. */
@@ -332,7 +335,92 @@ const account: Pick<
   }
 }
 
-const commands: Omit<Record<Method, Row>, keyof typeof markets | keyof typeof account> = {
+/** The first answer is what there is, or was lately; the next what has changed. */
+const watched: Pick<
+  Record<Method, Row>,
+  "watchBalance" | "watchMyTrades" | "watchOrderBook" | "watchOrders" | "watchPositions" | "watchTicker" | "watchTrades"
+> = {
+  watchBalance: async ({ maker, taker }) => {
+    const balance = await taker.watchBalance()
+    Structures.balance(maker, balance)
+    // The mark moves it by itself.
+    expect(balance.total).toMatchObject({ USDC: expect.closeTo((await taker.fetchBalance())["USDC"]!.total!, -2) })
+  },
+  watchMyTrades: async (setting) => {
+    const { maker, symbol, taker } = setting
+    const before = await taker.watchMyTrades(symbol)
+    Structures.inOrder(before)
+    for (const trade of before) Structures.trade(taker, trade, symbol)
+    expect(before.at(-1)!.id).toBe((await taker.fetchMyTrades(symbol)).at(-1)!.id)
+    const next = taker.watchMyTrades(symbol)
+    await offer(setting)
+    const { id } = await taker.createMarketBuyOrder(symbol, 0.01)
+    await wanted(setting)
+    await taker.createMarketSellOrder(symbol, 0.01)
+    expect((await next).find(({ order }) => order === id)).toMatchObject({ side: "buy", amount: 0.01, takerOrMaker: "taker" })
+    expect(await maker.fetchOpenOrders()).toEqual([])
+  },
+  watchOrderBook: async (setting) => {
+    const { maker, near, symbol } = setting
+    const before = await maker.watchOrderBook(symbol)
+    Structures.orderBook(maker, before, symbol)
+    const next = maker.watchOrderBook(symbol, 1)
+    const { id } = await maker.createOrder(symbol, "limit", "buy", 0.01, near - 2)
+    expect((await next).bids).toEqual([[near - 2, 0.01]])
+    await maker.cancelOrder(id!, symbol)
+    expect((await maker.watchOrderBook(symbol)).bids).toEqual(before.bids)
+  },
+  watchOrders: async (setting) => {
+    const { maker, symbol } = setting
+    const resting = await bid(setting)
+    const found = (await maker.watchOrders(symbol)).find(({ id }) => id === resting.id)!
+    holds(setting, found, { status: "open", amount: 0.01 })
+    const next = maker.watchOrders(symbol)
+    await maker.cancelOrder(resting.id!, symbol)
+    expect(await next).toMatchObject([{ id: resting.id, status: "canceled" }])
+    // Who asks of all markets has not been told anything yet.
+    expect((await maker.watchOrders()).at(-1)).toMatchObject({ id: resting.id, status: "canceled" })
+  },
+  watchPositions: async (setting) => {
+    const { symbol, taker } = setting
+    const [before] = await taker.watchPositions([symbol])
+    const fetched = await taker.fetchPosition(symbol)
+    expect(before).toMatchObject({
+      symbol,
+      side: "long",
+      contracts: fetched.contracts,
+      entryPrice: fetched.entryPrice,
+      leverage: fetched.leverage
+    })
+    expect(before!.initialMarginPercentage).toBeCloseTo(fetched.initialMarginPercentage!)
+    const next = taker.watchPositions([symbol])
+    await offer(setting)
+    await taker.createMarketBuyOrder(symbol, 0.01)
+    expect((await next)[0]!.contracts).toBeCloseTo(before!.contracts! + 0.01)
+    await wanted(setting)
+    await taker.createMarketSellOrder(symbol, 0.01)
+  },
+  watchTicker: async ({ maker, symbol }) => {
+    const ticker = await maker.watchTicker(symbol)
+    Structures.ticker(maker, ticker, symbol)
+    expect(ticker).toMatchObject({ markPrice: expect.any(Number), indexPrice: expect.any(Number), info: { marketId: "BTC-USDC-PERP" } })
+  },
+  watchTrades: async (setting) => {
+    const { maker, symbol, taker } = setting
+    const before = await maker.watchTrades(symbol)
+    Structures.inOrder(before)
+    for (const trade of before) Structures.trade(maker, trade, symbol)
+    expect(before.at(-1)!.id).toBe((await maker.fetchTrades(symbol)).at(-1)!.id)
+    const next = maker.watchTrades(symbol)
+    await offer(setting)
+    await taker.createMarketBuyOrder(symbol, 0.01)
+    await wanted(setting)
+    await taker.createMarketSellOrder(symbol, 0.01)
+    expect((await next)[0]).toMatchObject({ side: "buy", amount: 0.01 })
+  }
+}
+
+const commands: Omit<Record<Method, Row>, keyof typeof markets | keyof typeof account | keyof typeof watched> = {
   cancelAllOrders: async (setting) => {
     await bid(setting)
     expect(await setting.maker.cancelAllOrders()).toMatchObject([{ status: "canceled", info: { canceled: 1 } }])
@@ -505,4 +593,4 @@ const commands: Omit<Record<Method, Row>, keyof typeof markets | keyof typeof ac
   }
 }
 
-export const methods: Readonly<Record<Method, Row>> = { ...markets, ...account, ...commands }
+export const methods: Readonly<Record<Method, Row>> = { ...markets, ...account, ...watched, ...commands }

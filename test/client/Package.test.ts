@@ -1,4 +1,4 @@
-/** The ccxt class as its users get it: packed, unpacked into an empty project beside the library, run and type-checked. */
+/** The reference client and the ccxt class as their users get them: packed, unpacked into an empty project, run and type-checked. */
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -51,24 +51,78 @@ export const told = (error: unknown): Details | string | undefined => {
 export const order: Promise<Order> = exchange.createOrder("BTC/USDC:USDC", "limit", 1)
 `
 
-const settings = {
-  compilerOptions: { target: "ES2022", module: "NodeNext", strict: true, noEmit: true, skipLibCheck: true, types: [] },
-  files: ["main.ts"]
+const clientScript = `
+import { Client, connect, platform } from "perpetuum-client"
+
+const client = connect({ url: process.env.URL, apiKey: "key", accountId: "acc_1", retryDelayMs: 1 })
+const outcome = await client.place({ marketId: "M", side: "buy", orderType: "limit", price: "1.0", quantity: "1.0" })
+console.log(JSON.stringify([outcome.kind, outcome.value, client instanceof Client, typeof platform.connect]))
+await client.close()
+`
+
+const clientTypes = `
+import { type Client, connect, type Contract, type Outcome, type StreamEvent } from "perpetuum-client"
+
+const client: Client = connect({ url: "http://127.0.0.1:8080", orders: "socket", onNotice: ({ kind }) => console.log(kind) })
+
+export const place = async (price: string): Promise<string> => {
+  const outcome: Outcome<Contract.PlacedOrder> = await client.place({ marketId: "M", side: "buy", orderType: "limit", price, quantity: "1" })
+  switch (outcome.kind) {
+    case "accepted":
+      return outcome.value.orderId + outcome.value.status.toUpperCase()
+    case "refused":
+      return outcome.refusal.envelope.rejectionGuard ?? outcome.refusal.code
+    case "never_arrived":
+    case "unknown":
+      return outcome.idempotencyKey
+  }
 }
 
-describe("the package", () => {
+export const follow = async (): Promise<Array<string>> => {
+  const found: Array<string> = []
+  for await (const event of client.events("account.orders")) {
+    const same: StreamEvent<"account.orders"> = event
+    found.push(...same.data.map(({ orderId, remainingQuantityAtoms }) => orderId + remainingQuantityAtoms))
+  }
+  for await (const { asks, bids, sequence } of client.book("M").changes()) found.push(asks[0]!.price, bids[0]!.sizeAtoms, String(sequence))
+  return found
+}
+
+// @ts-expect-error An order is not of another type: were the contract's types not found, this would go unnoticed.
+export const order = client.place({ marketId: "M", side: "buy", orderType: "stop", quantity: "1" })
+
+// @ts-expect-error There is no such channel.
+client.events("market.gossip")
+`
+
+const settings = {
+  compilerOptions: { target: "ES2022", module: "NodeNext", strict: true, noEmit: true, skipLibCheck: true, types: [] },
+  files: ["main.ts", "client.ts"]
+}
+
+/** What a bundle loads. */
+const importsOf = (file: string): ReadonlyArray<string> => {
+  const specifiers = [...fs.readFileSync(file, "utf8").matchAll(/^\s*(?:import|export)\b[^"']*?\bfrom\s*["']([^"']+)["']/gm)]
+  return [...new Set(specifiers.map(([, specifier]) => specifier!))].sort()
+}
+
+describe("the packages", () => {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "perpetuum-package-"))
   const project = path.join(scratch, "project")
   const installed = path.join(project, "node_modules", "perpetuum-ccxt")
+  const client = path.join(project, "node_modules", "perpetuum-client")
   let venue: ScriptedVenue
 
   beforeAll(async () => {
     venue = await ScriptedVenue.start()
     const { code, stderr, stdout } = await run("dist/scripts/client.js", ["--to", scratch])
     expect(code, stderr).toBe(0)
-    fs.mkdirSync(installed, { recursive: true })
-    await execute("tar", ["-xzf", stdout.trim(), "-C", installed, "--strip-components=1"])
-    fs.symlinkSync(path.resolve("node_modules/ccxt"), path.join(project, "node_modules", "ccxt"))
+    const packed = stdout.trim().split("\n")
+    for (const [index, folder] of [client, installed].entries()) {
+      fs.mkdirSync(folder, { recursive: true })
+      await execute("tar", ["-xzf", packed[index]!, "-C", folder, "--strip-components=1"])
+    }
+    for (const name of ["ccxt", "ws"]) fs.symlinkSync(path.resolve("node_modules", name), path.join(project, "node_modules", name))
     fs.writeFileSync(path.join(project, "package.json"), "{ \"type\": \"module\" }\n")
   })
 
@@ -77,21 +131,43 @@ describe("the package", () => {
     fs.rmSync(scratch, { recursive: true, force: true })
   })
 
-  test("has the class, its types, README and licence, and nothing else", () => {
-    const own = fs.readdirSync("src/client/ccxt").filter((name) => name.endsWith(".ts")).map((name) => path.basename(name, ".ts"))
-    expect(fs.readdirSync(installed).sort()).toEqual(
-      ["LICENSE", "README.md", "package.json", ...own.flatMap((name) => [`${name}.d.ts`, `${name}.js`])].sort()
-    )
-    const repository = JSON.parse(fs.readFileSync("package.json", "utf8"))
-    expect(JSON.parse(fs.readFileSync(path.join(installed, "package.json"), "utf8"))).toMatchObject({
-      name: "perpetuum-ccxt",
-      version: repository.version,
-      license: repository.license,
-      peerDependencies: { ccxt: repository.dependencies.ccxt }
+  test.each([
+    ["perpetuum-ccxt", "ccxt", ["Perpetuum.js"]],
+    ["perpetuum-client", "venue", ["browser.js", "node.js"]]
+  ])("%s has its programs, its types, README and licence, and nothing else", (name, folder, programs) => {
+    const own = fs.readdirSync(`src/client/${folder}`).filter((file) => file.endsWith(".ts")).map((file) => file.replace(".ts", ".d.ts"))
+    const made = path.join(project, "node_modules", name)
+    expect(fs.readdirSync(made).sort()).toEqual(["LICENSE", "README.md", "package.json", ...programs, ...own].sort())
+    const { dependencies, license, version } = JSON.parse(fs.readFileSync("package.json", "utf8"))
+    expect(JSON.parse(fs.readFileSync(path.join(made, "package.json"), "utf8"))).toMatchObject({
+      name,
+      version,
+      license,
+      dependencies: { ws: dependencies.ws },
+      ...(name === "perpetuum-ccxt" ? { peerDependencies: { ccxt: dependencies.ccxt } } : undefined)
     })
   })
 
-  test("runs in plain JavaScript, as an exchange of the project's own library", async () => {
+  test.each([
+    ["perpetuum-ccxt/Perpetuum.js", ["ccxt", "node:crypto", "node:fs", "node:os", "node:path", "ws"]],
+    ["perpetuum-client/node.js", ["node:crypto", "ws"]],
+    ["perpetuum-client/browser.js", []]
+  ])("%s loads nothing but what its users have", (file, allowed) => {
+    const bundle = path.join(project, "node_modules", file)
+    expect(importsOf(bundle)).toEqual(allowed)
+    expect(fs.readFileSync(bundle, "utf8")).not.toMatch(/\b(?:require|import)\s*\(/)
+  })
+
+  test("the client runs in plain JavaScript, and sends again what was lost", async () => {
+    venue.script({ status: 502, body: "<html>" }, { status: 200, body: "{\"orderId\":\"ord_1\"}" })
+    fs.writeFileSync(path.join(project, "client.js"), clientScript)
+    const { code, stderr, stdout } = await run(path.join(project, "client.js"), [], { URL: `http://127.0.0.1:${venue.port}` })
+    expect([code, stderr]).toEqual([0, ""])
+    expect(JSON.parse(stdout)).toEqual(["accepted", { orderId: "ord_1" }, true, "function"])
+    expect(new Set(venue.seen.map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
+  })
+
+  test("the class runs in plain JavaScript, as an exchange of the project's own library", async () => {
     const halted = { version: "external-rest-error/v1", code: "engine_halted", safeMessage: "Halted.", retryable: true }
     venue.script({ status: 503, body: JSON.stringify(halted) }, { status: 200, body: "{\"timestamp\":1700000000000}" })
     fs.writeFileSync(path.join(project, "main.js"), javaScript)
@@ -106,8 +182,9 @@ describe("the package", () => {
     })
   })
 
-  test("has types that a strict TypeScript project takes", async () => {
+  test("both have types that a strict TypeScript project takes", async () => {
     fs.writeFileSync(path.join(project, "main.ts"), typeScript)
+    fs.writeFileSync(path.join(project, "client.ts"), clientTypes)
     fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify(settings))
     const { code, stderr, stdout } = await run("node_modules/typescript/bin/tsc", ["-p", project])
     expect([code, stdout, stderr]).toEqual([0, "", ""])

@@ -1,77 +1,41 @@
-/** A client that is disconnected again and again while others trade, ten thousand times with `DISCONNECTS=10000`: it has every event of its account once, and a right book. */
-import { createHash } from "node:crypto"
+/** The reference client, disconnected again and again while others trade, ten thousand times with `DISCONNECTS=10000`: it has every event of its account once, and a right book. */
 import { expect, test } from "vitest"
+import { Client as ReferenceClient } from "../../src/client/venue/Client.js"
+import type { Notice } from "../../src/client/venue/Stream.js"
+import { LivePlatform, origin } from "../client/venue/LivePlatform.js"
 import { LiveVenue, marketId, type Trader } from "../edge/LiveVenue.js"
 import { Client } from "../edge/socket/Client.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 
 const disconnects = Number(process.env["DISCONNECTS"] ?? 2_000)
 
-/** What a client keeps of a book, and of its account's orders: the sequence of each change. */
-class Kept {
-  readonly levels = new Map<string, string>()
-  readonly orders: Array<string> = []
-  readonly last = new Map<string, number>()
-  proofs = 0
-
-  hear(frame: any): void {
-    const { channel, checksum, data, previousSequence, sequence, type } = frame
-    if (type === "snapshot" && channel === "market.book") {
-      this.levels.clear()
-      for (const [side, levels] of [["b", data.bids], ["a", data.asks]] as const) {
-        for (const { priceAtoms, sizeAtoms } of levels) this.levels.set(`${side}|${priceAtoms}`, sizeAtoms)
-      }
-      this.prove(data.checksum)
-    }
-    if (type === "update") {
-      expect(previousSequence).toBe(this.last.get(channel))
-      if (channel === "market.book") {
-        for (const { priceAtoms, side, sizeAtoms } of data) {
-          if (sizeAtoms === "0") this.levels.delete(`${side[0]}|${priceAtoms}`)
-          else this.levels.set(`${side[0]}|${priceAtoms}`, sizeAtoms)
-        }
-        if (checksum !== undefined) this.prove(checksum)
-      } else for (const { orderId, status } of data) this.orders.push(`${sequence} ${orderId} ${status}`)
-    }
-    if (type === "snapshot" || type === "update") this.last.set(channel, sequence)
-  }
-
-  /** The checksum as the reference tells a client to make it. */
-  private prove(checksum: string): void {
-    this.proofs++
-    const side = (name: string, sign: number): ReadonlyArray<string> =>
-      [...this.levels].filter(([level]) => level.startsWith(name)).map(([level, size]) => [Number(level.slice(2)), size] as const)
-        .sort(([left], [right]) => sign * (left - right)).slice(0, 25).map(([price, size]) => `${name}|${price}|${size}`)
-    expect(checksum).toBe(`sha256:${createHash("sha256").update([...side("b", -1), ...side("a", 1)].join("\n")).digest("hex")}`)
-  }
-}
-
 test("misses nothing and is told nothing twice, and each checksum is that of its book", async () => {
   const random = SimRandom.make("7", "reconnects")
   const venue = LiveVenue.make({ orders: 100_000, idempotencyKeys: 100_000 })
   const [alice, bob] = await venue.traders(2) as [Trader, Trader]
-  const kept = new Kept()
+  // What is told to who is never disconnected, as it was sent.
   const whole = new Client(venue)
-  const ticket = await whole.ticket(alice)
-  const connect = (client: Client, resumes: boolean): void => {
-    client.fresh()
-    client.say({ op: "auth", ticket })
-    for (const stream of [{ channel: "account.orders" }, { channel: "market.book", marketId }]) {
-      client.say({ op: "subscribe", ...stream, ...(resumes ? { fromSequence: kept.last.get(stream.channel)! } : {}) })
-    }
+  await whole.authenticate(alice)
+  whole.say({ op: "subscribe", channel: "account.orders" })
+
+  const platform = new LivePlatform(venue)
+  const notices: Array<Notice> = []
+  const client = new ReferenceClient(platform, { url: origin, apiKey: alice.key, onNotice: (notice) => notices.push(notice) })
+  const heard: Array<string> = []
+  let snapshots = 0
+  client.follow({ channel: "account.orders" }, {
+    snapshot: () => snapshots++,
+    update: ({ data, sequence }) => heard.push(...data.map(({ orderId, status }) => `${sequence} ${orderId} ${status}`)),
+    ended: (refusal) => expect.unreachable(refusal?.message)
+  })
+  const { book } = client.book(marketId)
+  let proofs = 0
+  const { apply } = book
+  book.apply = (changes, sequence, checksum) => {
+    if (checksum !== undefined) proofs++
+    return apply.call(book, changes, sequence, checksum)
   }
-  let client = new Client(venue)
-  connect(client, false)
-  connect(whole, false)
-  let heard = 0
-  const listen = (most: number): void => {
-    // Of what is on its way some is lost with the connection.
-    for (let left = most; left > 0 && heard < client.frames.length; heard++) {
-      const frame = client.frames[heard]
-      kept.hear(frame)
-      if (frame.type === "update" || frame.type === "snapshot") left--
-    }
-  }
+
   const open: Array<readonly [Trader, string]> = []
   const trade = (): void => {
     const trader = random.chance(0.5) ? alice : bob
@@ -90,20 +54,20 @@ test("misses nothing and is told nothing twice, and each checksum is that of its
   }
   for (let count = 0; count < disconnects; count++) {
     for (let trades = random.below(3); trades > 0; trades--) trade()
-    await Promise.resolve()
-    listen(random.below(4))
-    client.leave()
+    // Of what is on its way some is lost with the connection.
+    await platform.arrive(random.below(4))
+    platform.cut()
     for (let trades = random.below(2); trades > 0; trades--) trade()
-    client = new Client(venue)
-    heard = 0
-    connect(client, kept.last.size === 2)
+    await platform.connected()
   }
-  listen(client.frames.length)
-  const told = new Kept()
-  for (const frame of whole.frames) told.hear(frame)
-  expect(kept.orders).toEqual(told.orders)
-  expect(kept.orders.length).toBeGreaterThan(disconnects / 4)
-  expect(new Set(kept.orders).size).toBe(kept.orders.length)
-  expect([...kept.levels].sort()).toEqual([...told.levels].sort())
-  expect(kept.proofs).toBeGreaterThan(disconnects / 400)
+  await platform.arrive()
+  const told = whole.fresh().filter(({ type }) => type === "update")
+  expect(heard).toEqual(told.flatMap(({ data, sequence }) => data.map((order: any) => `${sequence} ${order.orderId} ${order.status}`)))
+  expect(heard.length).toBeGreaterThan(disconnects / 4)
+  expect(new Set(heard).size).toBe(heard.length)
+  expect(snapshots).toBe(1)
+  expect(client.book(marketId).isCurrent).toBe(true)
+  expect(book).toMatchObject(await client.rest.get(`/v1/markets/${marketId}/book`).then(({ asks, bids }: any) => ({ asks, bids })))
+  expect(proofs).toBeGreaterThan(disconnects / 400)
+  expect(new Set(notices.map(({ kind }) => kind))).toEqual(new Set(["connected", "disconnected"]))
 })

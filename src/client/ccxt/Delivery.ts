@@ -21,6 +21,11 @@ export class Delivery extends Exchange {
   /** What the venue lets the API key ask, and what it lets the address ask that sends no key. */
   private readonly allowances = { private: new Allowance(), public: new Allowance() }
 
+  /** Where the venue is, without a slash at the end. */
+  protected venueUrl(): string {
+    return (this.baseURL ?? this.implodeHostname(this.urls.api["rest"])).replace(/\/+$/, "")
+  }
+
   /** The library's own would hold every call back: what the venue allows is asked for where a request is sent. */
   override async throttle(_cost?: number): Promise<void> {}
 
@@ -57,8 +62,7 @@ export class Delivery extends Exchange {
     const placeholders: Array<string> = this.extractParams(path)
     const encoded = Object.fromEntries(placeholders.map((name) => [name, this.encodeURIComponent(params[name])]))
     const rest: Dict = this.omit(params, placeholders)
-    const root = this.baseURL ?? this.implodeHostname(this.urls.api["rest"])
-    let url = `${root.replace(/\/+$/, "")}/${this.implodeParams(path, encoded)}`
+    let url = `${this.venueUrl()}/${this.implodeParams(path, encoded)}`
     const signed: Dict = { ...headers }
     if (api === "private") {
       this.checkRequiredCredentials()

@@ -5,6 +5,7 @@ export const served = [
   "publicAPI",
   "privateAPI",
   "swap",
+  "ws",
   "cancelAllOrders",
   "cancelAllOrdersAfter",
   "cancelOrder",
@@ -79,7 +80,15 @@ export const served = [
   "fetchTradingFee",
   "fetchTradingFees",
   "fetchTradingLimits",
-  "setLeverage"
+  "setLeverage",
+  "watchBalance",
+  "watchMyTrades",
+  "watchOHLCV",
+  "watchOrderBook",
+  "watchOrders",
+  "watchPositions",
+  "watchTicker",
+  "watchTrades"
 ] as const
 
 /** Entries that one listing of the library's shapes may hold. */
@@ -183,7 +192,9 @@ export const options = {
   /** Attempts in all under one idempotency key. */
   maxAttempts: 5,
   /** Milliseconds before the second attempt; each further one waits twice as long, unless the venue names a time. */
-  retryDelayMs: 200
+  retryDelayMs: 200,
+  /** Things of one stream that are held for who watches it: trades, orders, candles. Where nobody takes them, the oldest are forgotten. */
+  watchedMost: 1_000
 }
 
 const listing = { marginMode: false, limit: 500, daysBack: undefined, untilDays: undefined, symbolRequired: false }

@@ -38,7 +38,7 @@ export class Markets extends Delivery {
       countries: [],
       version: "v2",
       rateLimit: 100,
-      pro: false,
+      pro: true,
       hostname: "127.0.0.1:8080",
       has,
       urls: Description.urls,

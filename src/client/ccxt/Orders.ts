@@ -158,7 +158,7 @@ export class Orders extends Accounts {
   }
 
   /** A fill of the native listing. */
-  private parseFill(fill: Dict, market: MarketInterface): Trade {
+  protected parseFill(fill: Dict, market: MarketInterface): Trade {
     const timestamp = this.safeInteger(fill, "executedAtEpochMs")
     return this.safeTrade({
       info: fill,

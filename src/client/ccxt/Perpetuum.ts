@@ -6,7 +6,8 @@
  * venue cannot be asked any more, in `OutcomeUnknown`. Numbers are never rounded on their way out.
  *
  * Orders are placed over the native routes: they tell the fills of the same decision, and they take market orders
- * in batches, `IOC` and expiry. Everything else goes through `/v2`, which speaks the library's shapes.
+ * in batches, `IOC` and expiry. Everything else goes through `/v2`, which speaks the library's shapes. What is watched comes over the
+ * venue's stream.
  */
 import {
   type CancellationRequest,
@@ -28,8 +29,8 @@ import {
 import * as Closing from "./Closing.js"
 import * as Cost from "./Cost.js"
 import * as Description from "./Description.js"
-import { Orders } from "./Orders.js"
 import { isDecision, isRefused } from "./Refusals.js"
+import { Watching } from "./Watching.js"
 
 export { apiKeyOf } from "./KeyFile.js"
 export { isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
@@ -52,7 +53,7 @@ interface Amendment {
 /** How large a position is, and the side of the order that closes it. */
 const closing = ({ contracts = 0, side }: Position) => ({ contracts, against: side === "long" ? "sell" : "buy" })
 
-export class Perpetuum extends Orders {
+export class Perpetuum extends Watching {
   /**
    * Places one order, and answers with what was decided, fills included. `params`: `clientOrderId`,
    * `timeInForce` (`GTC`, `IOC`, `PO`), `postOnly`, `reduceOnly`, `selfTradePrevention`, `expiresAtEpochMs`,

@@ -1,26 +1,10 @@
 /** The stream's protocol: what a client is told, and what becomes of what it says. */
 import { beforeEach, describe, expect, test } from "vitest"
+import { LocalBook } from "../../../src/client/venue/LocalBook.js"
 import { LiveVenue, marketId, order, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"
 
 const book = { channel: "market.book", marketId }
-/** A book as a client keeps it: by side and price, in atoms. */
-const keep = (levels: Map<string, string>, entries: ReadonlyArray<any>): void => {
-  for (const { priceAtoms, side, sizeAtoms } of entries) {
-    if (sizeAtoms === "0") levels.delete(`${side} ${priceAtoms}`)
-    else levels.set(`${side} ${priceAtoms}`, sizeAtoms)
-  }
-}
-
-const levelsOf = ({ asks, bids }: any): Map<string, string> => {
-  const levels = new Map<string, string>()
-  for (const [side, all] of [["bid", bids], ["ask", asks]] as const) {
-    for (const { priceAtoms, sizeAtoms } of all) levels.set(`${side} ${priceAtoms}`, sizeAtoms)
-  }
-  return levels
-}
-
-const sorted = (levels: Map<string, string>) => [...levels].sort(([left], [right]) => left < right ? -1 : 1)
 
 describe("the stream", () => {
   let venue: LiveVenue
@@ -126,7 +110,8 @@ describe("the stream", () => {
       expect(subscribed).toMatchObject({ type: "subscribed", ...book, resumed: false })
       const rest = await venue.read(undefined, `/v1/markets/${marketId}/book`)
       expect(snapshot).toMatchObject({ type: "snapshot", ...book, sequence: rest.snapshotSequence, data: rest })
-      const levels = levelsOf(snapshot.data)
+      const local = new LocalBook()
+      expect(local.reset(snapshot.data, snapshot.sequence)).toBe(true)
       let last = snapshot.sequence
       await venue.place(alice, { price: "98.0" })
       await venue.place(bob, { side: "sell", price: "101.0", quantity: "2.000" })
@@ -138,10 +123,10 @@ describe("the stream", () => {
       for (const update of updates) {
         expect(update).toMatchObject({ type: "update", ...book, previousSequence: last })
         last = update.sequence
-        keep(levels, update.data)
+        expect(local.apply(update.data, update.sequence, update.checksum)).toBe(true)
       }
       const after = await venue.read(undefined, `/v1/markets/${marketId}/book`)
-      expect(sorted(levels)).toEqual(sorted(levelsOf(after)))
+      expect(after).toMatchObject({ bids: local.bids, asks: local.asks, checksum: local.checksum() })
       expect(last).toBe(after.snapshotSequence)
     })
 

@@ -1,0 +1,318 @@
+/**
+ * What is watched: the library's `watch...` methods, over the venue's stream. Each answers with what has changed since it was last
+ * asked, and waits where that is nothing. Connections that are lost, tickets and gaps are seen to by the client beneath; whoever watches
+ * only waits longer.
+ */
+import {
+  type Balances,
+  type Dict,
+  ExchangeClosedByUser,
+  type Int,
+  type Market,
+  type MarketInterface,
+  type OHLCV,
+  type Order,
+  type OrderBook,
+  type Position,
+  Precise,
+  type Str,
+  type Strings,
+  type Ticker,
+  type Trade
+} from "ccxt"
+import type { Channel, StreamEvent } from "../venue/Channels.js"
+import { Client } from "../venue/Client.js"
+import type * as Contract from "../venue/Contract.js"
+import type { LocalBook } from "../venue/LocalBook.js"
+import { nodePlatform } from "../venue/NodePlatform.js"
+import type { Refusal } from "../venue/Refusal.js"
+import { News } from "./News.js"
+import { Orders } from "./Orders.js"
+import { errorOf } from "./Refusals.js"
+
+/** A thing that was told of, by its name and its market. */
+type Told<A> = readonly [name: string, symbol: string, value: A]
+
+type AnyNews = News<unknown>
+
+/** What of a stream was told already: of trades and fills a snapshot tells some again. */
+interface Progress {
+  sequence: number
+}
+
+export class Watching extends Orders {
+  private venueClient: Client | undefined
+  private readonly watched = new Map<string, AnyNews>()
+
+  /** The book with at most `limit` levels a side, as it is whenever it has changed. Its checksum is verified. */
+  override async watchOrderBook(symbol: string, limit: Int = undefined, _params: Dict = {}): Promise<OrderBook> {
+    const market = await this.loadMarket(symbol)
+    const news = this.newsOf<LocalBook>(`book:${market.id!}`, (into) => void this.followBook(market, into))
+    const [book] = await news.next(undefined)
+    return this.localBook(book!, market.symbol, limit)
+  }
+
+  /** Public trades, oldest first: at first the latest hundred. */
+  override async watchTrades(symbol: string, since: Int = undefined, limit: Int = undefined, _params: Dict = {}): Promise<Array<Trade>> {
+    const market = await this.loadMarket(symbol)
+    const news = this.streamed("market.trades", market,
+      (event, progress) =>
+        unseen(event, event.data as ReadonlyArray<Contract.Trade>, progress).map((trade) =>
+          [trade.tradeId, market.symbol, this.publicTrade(trade, market)] as const
+        ))
+    return this.filterBySinceLimit(await news.next(undefined, this.isWhole()), since, limit, "timestamp", true) as Array<Trade>
+  }
+
+  /** The day's figures, mark and index, each time that they change. Best bid and offer are the book's: `watchOrderBook`. */
+  override async watchTicker(symbol: string, _params: Dict = {}): Promise<Ticker> {
+    const market = await this.loadMarket(symbol)
+    const news = this.streamed("market.ticker", market,
+      ({ data }) => listOf<Contract.Stats>(data).map((stats) => ["ticker", market.symbol, this.statsTicker(stats, market)] as const))
+    return (await news.next(undefined)).at(-1)!
+  }
+
+  /** Candles of trades that have changed, oldest first: at first those that the venue begins with. The last one is still open. */
+  override async watchOHLCV(
+    symbol: string,
+    timeframe = "1m",
+    since: Int = undefined,
+    limit: Int = undefined,
+    _params: Dict = {}
+  ): Promise<Array<OHLCV>> {
+    const market = await this.loadMarket(symbol)
+    const named = this.safeString(this.timeframes, timeframe, timeframe)
+    const news = this.streamed("market.candles", market,
+      ({ data }) =>
+        (data as ReadonlyArray<Contract.Candle>).map((candle) =>
+          [String(candle.openTimeEpochMs), market.symbol, this.parseNativeCandle(candle)] as const
+        ), named)
+    const candles = this.sortBy(await news.next(undefined, this.isWhole()), 0) as Array<OHLCV>
+    return this.filterBySinceLimit(candles, since, limit, 0, true) as Array<OHLCV>
+  }
+
+  /** The account's orders that have changed, each as it is now: at first those that are open. */
+  override async watchOrders(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    _params: Dict = {}
+  ): Promise<Array<Order>> {
+    const only = await this.marketOf(symbol)
+    const news = this.streamed("account.orders", undefined, ({ data }) =>
+      (data as ReadonlyArray<Contract.Order>).map((order) => {
+        const parsed = this.parseOrder(order)
+        return [order.orderId, parsed.symbol!, parsed] as const
+      }))
+    return this.filterBySinceLimit(await news.next(only?.symbol, this.isWhole()), since, limit, "timestamp", true) as Array<Order>
+  }
+
+  /** The account's own trades, oldest first: at first the latest hundred. */
+  override async watchMyTrades(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    _params: Dict = {}
+  ): Promise<Array<Trade>> {
+    const only = await this.marketOf(symbol)
+    const news = this.streamed("account.fills", undefined,
+      (event, progress) =>
+        unseen(event, event.data as ReadonlyArray<Contract.Fill>, progress).map((fill) => {
+          const market = this.safeMarket(fill.marketId)
+          // An account that trades with itself has two fills of one trade.
+          return [`${fill.tradeId} ${fill.orderId}`, market.symbol, this.parseFill(fill, market)] as const
+        }))
+    return this.filterBySinceLimit(await news.next(only?.symbol, this.isWhole()), since, limit, "timestamp", true) as Array<Trade>
+  }
+
+  /** The account's positions that have changed, one that is flat with 0 contracts: at first all that are not. */
+  override async watchPositions(
+    symbols: Strings = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    _params: Dict = {}
+  ): Promise<Array<Position>> {
+    await this.loadMarkets()
+    const wanted = symbols?.map((symbol) => this.market(symbol).symbol)
+    const news = this.streamed("account.positions", undefined, ({ data }) =>
+      (data as ReadonlyArray<Contract.Position>).map((position) => {
+        const market = this.safeMarket(position.marketId)
+        return [position.marketId, market.symbol, this.nativePosition(position, market)] as const
+      }))
+    for (;;) {
+      const changed = await news.next(wanted?.length === 1 ? wanted[0] : undefined, this.isWhole())
+      const found = changed.filter(({ symbol }) => wanted === undefined || wanted.includes(symbol!))
+      if (found.length > 0) return this.filterBySinceLimit(found, since, limit, "timestamp", true) as Array<Position>
+    }
+  }
+
+  /** The account's money, each time that it changes. */
+  override async watchBalance(_params: Dict = {}): Promise<Balances> {
+    await this.loadMarkets()
+    const news = this.streamed("account.balance", undefined,
+      ({ data }) => listOf<Contract.Balance>(data).map((info) => ["balance", "", this.parseBalance({ info })] as const))
+    return (await news.next(undefined)).at(-1)!
+  }
+
+  /** Ends all that is watched: who waits gets `ExchangeClosedByUser`. Watching again begins anew. */
+  override async close(isCleaning = false): Promise<void> {
+    const client = this.venueClient
+    this.venueClient = undefined
+    const closed = new ExchangeClosedByUser(`${this.id} was closed`)
+    for (const news of this.watched.values()) news.fail(closed)
+    this.watched.clear()
+    await client?.close()
+    await super.close(isCleaning)
+  }
+
+  /** Whether the library is to tell all that it holds, and not only what is new. */
+  private isWhole(): boolean {
+    return this.newUpdates === false
+  }
+
+  private async marketOf(symbol: Str): Promise<MarketInterface | undefined> {
+    await this.loadMarkets()
+    return symbol === undefined ? undefined : this.market(symbol)
+  }
+
+  /** A method, since the library looks at every property of an exchange as it makes one. */
+  private stream(): Client {
+    return this.venueClient ??= new Client(nodePlatform, { url: this.venueUrl(), apiKey: () => this.apiKey })
+  }
+
+  /** What is held of a stream; it is followed from the first time that it is asked for. */
+  private newsOf<A>(key: string, follow: (into: News<A>) => void): News<A> {
+    const held = this.watched.get(key)
+    if (held !== undefined) return held as News<A>
+    const made = new News<A>(this.safeInteger(this.options, "watchedMost", 1))
+    this.watched.set(key, made as AnyNews)
+    follow(made)
+    return made
+  }
+
+  /** Follows a stream, with what its events tell as `read` has it. */
+  private streamed<C extends Channel, A>(
+    channel: C,
+    market: MarketInterface | undefined,
+    read: (event: StreamEvent<C>, progress: Progress) => ReadonlyArray<Told<A>>,
+    timeframe?: string
+  ): News<A> {
+    if (market === undefined) this.checkRequiredCredentials()
+    const name = {
+      channel,
+      ...(market === undefined ? undefined : { marketId: market.id! }),
+      ...(timeframe === undefined ? undefined : { timeframe })
+    }
+    const key = Object.values(name).join(":")
+    return this.newsOf<A>(key, (into) => {
+      const progress = { sequence: 0 }
+      const take = (event: StreamEvent<C>): void => {
+        for (const [thing, symbol, value] of read(event, progress)) into.put(thing, symbol, value)
+      }
+      this.stream().follow(name, { snapshot: take, update: take, ended: (refusal) => this.endedBy(key, into, refusal) })
+    })
+  }
+
+  private async followBook(market: MarketInterface, into: News<LocalBook>): Promise<void> {
+    try {
+      for await (const book of this.stream().book(market.id!).changes()) into.put("book", market.symbol, book)
+    } catch (refusal) {
+      this.endedBy(`book:${market.id!}`, into, refusal as Refusal)
+    }
+  }
+
+  /** The venue refused a stream: who watches is told, and whoever watches again asks again. */
+  private endedBy<A>(key: string, news: News<A>, refusal: Refusal | undefined): void {
+    if (refusal === undefined) return
+    this.watched.delete(key)
+    news.fail(errorOf(this.id, refusal.status ?? 400, {}, refusal.envelope) ?? refusal)
+  }
+
+  private localBook(book: LocalBook, symbol: string, limit: Int): OrderBook {
+    const side = (levels: LocalBook["bids"]): Array<[number, number]> =>
+      levels.slice(0, limit).map(({ price, size }) => [Number(price), Number(size)])
+    const parsed = this.parseOrderBook({ bids: side(book.bids), asks: side(book.asks) }, symbol)
+    parsed.nonce = book.sequence
+    return parsed
+  }
+
+  private publicTrade(trade: Contract.Trade, market: MarketInterface): Trade {
+    return this.safeTrade({
+      info: trade,
+      id: trade.tradeId,
+      timestamp: trade.executedAtEpochMs,
+      datetime: this.iso8601(trade.executedAtEpochMs),
+      symbol: market.symbol,
+      order: undefined,
+      type: undefined,
+      side: trade.takerSide,
+      takerOrMaker: "taker",
+      price: trade.price,
+      amount: trade.size,
+      fee: undefined
+    }, market)
+  }
+
+  private statsTicker(stats: Contract.Stats, market: MarketInterface): Ticker {
+    const { marketData } = stats
+    // The venue says 0 before there was any.
+    const known = (value: string): Str => Precise.stringEq(value, "0") ? undefined : value
+    const ticker = this.safeTicker({
+      info: stats,
+      symbol: market.symbol,
+      timestamp: undefined,
+      datetime: undefined,
+      high: known(stats.high24h),
+      low: known(stats.low24h),
+      last: known(stats.lastPrice),
+      baseVolume: stats.volume24hBase,
+      quoteVolume: stats.volume24hQuote,
+      markPrice: known(marketData.markPrice),
+      indexPrice: known(marketData.indexPrice)
+    }, market)
+    const percentage = known(stats.lastPrice) === undefined ? undefined : Number(stats.change24hBps) / 100
+    return { ...ticker, percentage }
+  }
+
+  private parseNativeCandle({ close, high, low, open, openTimeEpochMs, volume }: Contract.Candle): OHLCV {
+    return [openTimeEpochMs, Number(open), Number(high), Number(low), Number(close), Number(volume)]
+  }
+
+  /** A position as the stream has it. What the whole account stands on is in `watchBalance`. */
+  private nativePosition(position: Dict, market: Market): Position {
+    const text = (name: string): string => this.safeString(position, name, "0")
+    const notional = Precise.stringMul(text("quantity"), text("markPrice"))
+    const share = (name: string): Str => Precise.stringEq(notional, "0") ? undefined : Precise.stringDiv(text(name), notional, 8)
+    return this.parsePosition({
+      info: position,
+      id: this.safeString(position, "positionId"),
+      symbol: market!.symbol,
+      side: this.safeString(position, "side"),
+      contracts: text("quantity"),
+      entryPrice: this.safeString(position, "avgEntryPrice"),
+      markPrice: this.safeString(position, "markPrice"),
+      notional,
+      leverage: this.safeString(position, "leverageX"),
+      initialMargin: text("initialMargin"),
+      initialMarginPercentage: share("initialMargin"),
+      maintenanceMargin: text("maintenanceMargin"),
+      maintenanceMarginPercentage: share("maintenanceMargin"),
+      unrealizedPnl: text("unrealizedPnl"),
+      realizedPnl: this.safeString(position, "realizedPnl"),
+      liquidationPrice: this.safeString(position, "liquidationPrice")
+    }, market)
+  }
+}
+
+/** One thing or several, as a list: a snapshot has one where an update has a list. */
+const listOf = <A>(data: unknown): ReadonlyArray<A> => Array.isArray(data) ? data : [data as A]
+
+/** Of a snapshot, which has the newest first, those that were not told; of an update all. Oldest first. */
+const unseen = <A extends { readonly sequence: number }>(
+  { sequence, type }: StreamEvent,
+  things: ReadonlyArray<A>,
+  progress: Progress
+): ReadonlyArray<A> => {
+  const seen = progress.sequence
+  progress.sequence = Math.max(seen, sequence)
+  return type === "snapshot" ? things.filter((thing) => thing.sequence > seen).toReversed() : things
+}

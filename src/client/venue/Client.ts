@@ -1,0 +1,277 @@
+/**
+ * A client of the venue: commands whose outcome is always told, reads, and streams that go on over lost connections.
+ *
+ * A command answers with an `Outcome`: what the venue decided, that it never arrived, or that it cannot be known yet. Nothing is guessed,
+ * and nothing is done twice. What only reads rejects with `Refusal` or `Unanswered`.
+ */
+import { BookFeed } from "./BookFeed.js"
+import type { Channel, StreamName } from "./Channels.js"
+import type * as Contract from "./Contract.js"
+import { Events } from "./Events.js"
+import type { Following, Listener } from "./Following.js"
+import { type Command, type Outcome, Outcomes } from "./Outcome.js"
+import type { Platform } from "./Platform.js"
+import { Rest } from "./Rest.js"
+import { type Notice, type OrderFrame, Stream } from "./Stream.js"
+import { Tickets, type TicketSource } from "./Tickets.js"
+
+export interface Options {
+  /** Where the venue is: `https://venue.example`. */
+  readonly url: string
+  /** An API key, or an owner's session; a function where it may change. Undefined: only what is public. */
+  readonly apiKey?: string | (() => string | undefined)
+  /** The account that the credential belongs to; asked of the venue where it is not given. */
+  readonly accountId?: string
+  /** Where tickets come from, for who keeps the key elsewhere. Made with the key where it is not given. */
+  readonly tickets?: TicketSource
+  /** How commands are sent: `rest` where it is not given. Over the socket they go wherever it can take them now, and by REST otherwise. */
+  readonly orders?: "rest" | "socket"
+  /** Has the venue cancel the open orders that were placed on a connection when it ends. */
+  readonly cancelOnDisconnect?: boolean
+  /** How long one answer is waited for: 10,000 where it is not given. */
+  readonly timeoutMs?: number
+  /** How often a request is sent at most: 5 where it is not given. */
+  readonly maxAttempts?: number
+  /** How long is waited before the second attempt: 200 where it is not given. Twice as long before each further one. */
+  readonly retryDelayMs?: number
+  /** How many events of a stream may wait to be taken: 10,000 where it is not given. */
+  readonly mostQueued?: number
+  /** Hears of what happens on the stream. */
+  readonly onNotice?: (notice: Notice) => void
+}
+
+/** An order to place. The account is the credential's, and a clientOrderId is made where none is given. */
+export type NewOrder = Omit<Contract.PlaceOrder, "accountId" | "clientOrderId"> & Partial<Pick<Contract.PlaceOrder, "clientOrderId">>
+
+/** An open order, by its id and its market. */
+export interface OrderName {
+  readonly orderId: string
+  readonly marketId: string
+}
+
+/** Under which identity a command is sent: a key of its own is made where none is given. The same key is for the same command alone. */
+export interface Identity {
+  readonly idempotencyKey?: string
+}
+
+/** A page of a listing. */
+export interface Page {
+  readonly marketId?: string
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/** Since when, in milliseconds since the epoch, and how many. */
+export interface Latest {
+  readonly since?: number
+  readonly limit?: number
+}
+
+const segment = encodeURIComponent
+
+export class Client {
+  /** Any other route of the venue: with the credential, and repeated while that may help. */
+  readonly rest: Rest
+  private readonly outcomes: Outcomes
+  private readonly stream: Stream
+  private readonly tickets: Tickets | undefined
+  private readonly notice: (notice: Notice) => void
+  private readonly books = new Map<string, BookFeed>()
+  private known: Promise<string> | undefined
+
+  constructor(private readonly platform: Platform, private readonly options: Options) {
+    const { apiKey, cancelOnDisconnect, maxAttempts = 5, onNotice = () => {}, orders, retryDelayMs = 200, timeoutMs = 10_000, url } =
+      options
+    this.rest = new Rest(platform, { url, apiKey, timeoutMs, maxAttempts, retryDelayMs })
+    this.outcomes = new Outcomes(this.rest, () => this.accountId())
+    this.notice = onNotice
+    this.tickets = options.tickets !== undefined || apiKey === undefined
+      ? undefined
+      : new Tickets(this.rest, orders === "socket" ? ["read", "trade"] : ["read"])
+    this.stream = new Stream(platform, {
+      url: `${url.replace(/^http/, "ws").replace(/\/+$/, "")}/streams/v1/ws`,
+      tickets: options.tickets ?? this.tickets?.take,
+      isForOrders: orders === "socket",
+      timeoutMs,
+      cancelOnDisconnect,
+      notice: onNotice
+    })
+  }
+
+  // Commands.
+
+  async place(order: NewOrder, identity: Identity = {}): Promise<Outcome<Contract.PlacedOrder>> {
+    return await this.command({ op: "place", body: await this.ordered(order) }, "/v1/orders", identity)
+  }
+
+  /** Places 1 to 32 orders in one turn of the venue. One that is refused leaves its siblings alone. */
+  async placeBatch(orders: ReadonlyArray<NewOrder>, identity: Identity = {}): Promise<Outcome<Contract.PlacedBatch>> {
+    const body = { orders: await Promise.all(orders.map((order) => this.ordered(order))) }
+    return await this.command({ op: "place_batch", body }, "/v1/orders/batch", identity)
+  }
+
+  /** Changes an open order's price, its total quantity, or both. */
+  async amend(
+    { marketId, orderId }: OrderName,
+    change: Pick<Contract.AmendOrder, "price" | "quantity">,
+    identity: Identity = {}
+  ): Promise<Outcome<Contract.Amended>> {
+    const body = { accountId: await this.accountId(), marketId, ...change }
+    return await this.command({ op: "amend", orderId, body }, `/v1/orders/${segment(orderId)}/amend`, identity)
+  }
+
+  async cancel({ marketId, orderId }: OrderName, identity: Identity = {}): Promise<Outcome<Contract.Canceled>> {
+    const body = { accountId: await this.accountId(), marketId }
+    return await this.command({ op: "cancel", orderId, body }, `/v1/orders/${segment(orderId)}/cancel`, identity)
+  }
+
+  /** Cancels 1 to 24 orders in one turn of the venue. */
+  async cancelBatch(orders: ReadonlyArray<OrderName>, identity: Identity = {}): Promise<Outcome<Contract.CanceledBatch>> {
+    const accountId = await this.accountId()
+    const body = { orders: orders.map(({ marketId, orderId }) => ({ accountId, marketId, orderId })) }
+    return await this.command({ op: "cancel_batch", body }, "/v1/orders/batch/cancel", identity)
+  }
+
+  /** Cancels all open orders, or those of one market. */
+  async cancelAll(marketId?: string, identity: Identity = {}): Promise<Outcome<Contract.CanceledAll>> {
+    const body = { accountId: await this.accountId(), ...(marketId === undefined ? undefined : { marketId }) }
+    return await this.command({ op: "cancel_all", body }, "/v1/orders/cancel-all", identity)
+  }
+
+  /** Has all open orders cancelled so much later, unless this is said again before; 0 takes it back. */
+  async cancelAllAfter(timeoutMs: number, identity: Identity = {}): Promise<Outcome<Contract.CancelAllAfter>> {
+    const path = `/v1/accounts/${segment(await this.accountId())}/orders/cancel-all-after`
+    return await this.command({ op: "cancel_all_after", body: { timeoutMs } }, path, identity)
+  }
+
+  /** What the venue remembers under an idempotency key. */
+  async lookUp(idempotencyKey: string): Promise<Contract.OutcomeLookup> {
+    return await this.outcomes.lookUp(idempotencyKey)
+  }
+
+  // Reads.
+
+  async limits(): Promise<Contract.Limits> {
+    return await this.rest.get("/v1/limits")
+  }
+
+  async markets(): Promise<Contract.MarketList> {
+    return await this.rest.get("/v1/markets")
+  }
+
+  async market(marketId: string): Promise<Contract.MarketSnapshot> {
+    return await this.rest.get(`/v1/markets/${segment(marketId)}`)
+  }
+
+  async stats(marketId: string): Promise<Contract.Stats> {
+    return await this.rest.get(`/v1/markets/${segment(marketId)}/stats`)
+  }
+
+  /** The latest public trades, newest first. */
+  async trades(marketId: string, page: Omit<Page, "marketId"> = {}): Promise<Contract.TradeList> {
+    return await this.rest.get(`/v1/markets/${segment(marketId)}/trades`, { ...page })
+  }
+
+  async candles(
+    marketId: string,
+    query: Latest & { readonly timeframe?: Contract.Timeframe; readonly series?: "trade" | "index" } = {}
+  ): Promise<Contract.CandleList> {
+    return await this.rest.get(`/v1/markets/${segment(marketId)}/candles`, { ...query })
+  }
+
+  /** Funding intervals that have ended, newest first. */
+  async fundings(marketId: string, query: Latest = {}): Promise<Contract.FundingHistory> {
+    return await this.rest.get(`/v1/markets/${segment(marketId)}/funding`, { ...query })
+  }
+
+  async balance(): Promise<Contract.Balance> {
+    return await this.rest.get(await this.ofAccount("balance"))
+  }
+
+  async positions(): Promise<Contract.PositionList> {
+    return await this.rest.get(await this.ofAccount("positions"))
+  }
+
+  /** The account's orders, newest first. */
+  async orders(page: Page & { readonly status?: Contract.Order["status"] } = {}): Promise<Contract.OrderList> {
+    return await this.rest.get(await this.ofAccount("orders"), { ...page })
+  }
+
+  async order(orderId: string): Promise<Contract.Order> {
+    return await this.rest.get(`/v1/orders/${segment(orderId)}`)
+  }
+
+  /** The account's own fills, newest first. */
+  async fills(page: Page = {}): Promise<Contract.FillList> {
+    return await this.rest.get(await this.ofAccount("fills"), { ...page })
+  }
+
+  // Streams.
+
+  /** The events of a stream, for `for await`. Throws where the client follows it already. */
+  events<C extends Channel>(channel: C, marketId?: string, timeframe?: Contract.Timeframe): Events<C> {
+    return new Events(this.stream, nameOf(channel, marketId, timeframe), this.options.mostQueued ?? 10_000, this.notice)
+  }
+
+  /** Tells a listener of a stream, as it comes: whoever is called should be quick. Throws where the client follows it already. */
+  follow<C extends Channel>(name: StreamName<C>, listener: Listener<C>): Following<C> {
+    return this.stream.follow(name, listener)
+  }
+
+  /** A market's book, kept up to date: the same one for all who ask. */
+  book(marketId: string): BookFeed {
+    const held = this.books.get(marketId)
+    if (held?.isClosed === false) return held
+    const made = new BookFeed(this.stream, marketId, this.notice)
+    this.books.set(marketId, made)
+    return made
+  }
+
+  /** Ends everything: streams, requests under way (their outcome is unknown), and the ticket. */
+  async close(): Promise<void> {
+    this.stream.close()
+    await this.tickets?.end()
+    this.rest.close()
+  }
+
+  /** The credential's account. */
+  async accountId(): Promise<string> {
+    if (this.options.accountId !== undefined) return this.options.accountId
+    const asked = this.known ??= this.rest.get<Contract.CurrentApiKey>("/v1/api-keys/current").then(({ key }) => key.accountId)
+    try {
+      return await asked
+    } catch (cause) {
+      // It is asked again next time.
+      this.known = undefined
+      throw cause
+    }
+  }
+
+  private async ofAccount(what: string): Promise<string> {
+    return `/v1/accounts/${segment(await this.accountId())}/${what}`
+  }
+
+  private async ordered(order: NewOrder): Promise<Contract.PlaceOrder> {
+    return { accountId: await this.accountId(), clientOrderId: this.platform.newKey(), ...order }
+  }
+
+  /** Sends a command over the socket where that is wanted and can be, and by REST otherwise, or where its answer was lost. */
+  private async command<A>(frame: Omit<OrderFrame, "idempotencyKey">, path: string, identity: Identity): Promise<Outcome<A>> {
+    const idempotencyKey = identity.idempotencyKey ?? this.platform.newKey()
+    const command: Command = { method: "POST", path, body: frame.body, idempotencyKey }
+    if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
+    this.stream.start()
+    const answer = await this.stream.command({ ...frame, idempotencyKey })
+    if (answer?.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
+    if (answer?.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
+    // A defect may have come behind the decision.
+    const isUncertain = answer?.kind === "lost" || answer?.kind === "refused" && answer.refusal.code === "internal_error"
+    return await this.outcomes.settle(command, isUncertain)
+  }
+}
+
+const nameOf = <C extends Channel>(channel: C, marketId: string | undefined, timeframe: string | undefined): StreamName<C> => ({
+  channel,
+  ...(marketId === undefined ? undefined : { marketId }),
+  ...(timeframe === undefined ? undefined : { timeframe })
+})

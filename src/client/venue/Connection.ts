@@ -1,0 +1,156 @@
+/**
+ * One connection to the stream, from `hello` until it ends. It ends by itself where nothing comes any more, although heartbeats should,
+ * and it never says more in a second than the venue takes: what is more waits.
+ */
+import type { Line, Platform } from "./Platform.js"
+
+/** A frame of the venue, as far as any of them is looked at here. Which members are there follows from `type`. */
+export interface Frame {
+  readonly type: string
+  readonly id?: string
+  readonly connectionId?: string
+  readonly heartbeatMs?: number
+  readonly limits?: { readonly messagesPerSecond?: number }
+  readonly channel?: string
+  readonly stream?: string
+  readonly marketId?: string
+  readonly timeframe?: string
+  readonly resumed?: boolean
+  readonly reason?: string
+  readonly previousSequence?: number
+  readonly sequence?: number
+  readonly checksum?: string
+  readonly data?: unknown
+  readonly body?: unknown
+  readonly error?: unknown
+  readonly heads?: Readonly<Record<string, number>>
+}
+
+export interface ConnectionEvents {
+  /** It is open: the venue has said `hello`. */
+  readonly opened: (hello: Frame) => void
+  readonly frame: (frame: Frame) => void
+  /** It has ended; nothing is heard of it after this. */
+  readonly ended: (code: number, reason: string) => void
+}
+
+/** How long a connection may take to be open. */
+const openingMs = 10_000
+/** Heartbeats that may be missed. */
+const missedHeartbeats = 3
+/** The code of an end that the venue did not tell, as sockets have it. */
+const abnormal = 1006
+const secondMs = 1_000
+/** Frames a second before the venue has told its limit. */
+const modestPace = 10
+/** The largest frame that the venue takes, in bytes. */
+const maxFrameBytes = 16 * 1024
+
+export class Connection {
+  isOpen = false
+  private isOver = false
+  private readonly line: Line
+  private heardAtEpochMs: number
+  private silenceMs = openingMs
+  private cancelWatch: () => void
+  private cancelTurn: () => void = () => {}
+  /** Frames a second; half of what the venue takes, since it counts by seconds of its own, in which two of these may fall together. */
+  private pace = modestPace
+  /** When the frames of the last second were sent. */
+  private sentAtEpochMs: Array<number> = []
+  /** What waits for its turn: a frame or two for each stream that is followed at most. */
+  private waiting: Array<string> = []
+
+  constructor(private readonly platform: Platform, url: string, private readonly events: ConnectionEvents) {
+    this.heardAtEpochMs = platform.nowEpochMs()
+    this.line = platform.connect(url, {
+      text: (text) => this.hear(text),
+      closed: (code, reason) => this.end(code, reason)
+    })
+    this.cancelWatch = platform.after(openingMs, () => this.watch())
+  }
+
+  /** Sends a frame, in its turn. */
+  say(frame: object): void {
+    if (this.isOver) return
+    this.waiting.push(JSON.stringify(frame))
+    this.sayWaiting()
+  }
+
+  /** Sends a frame at once, before what waits; false where the pace, or the frame's own size, does not allow it. */
+  sayNow(frame: object): boolean {
+    const text = JSON.stringify(frame)
+    // A character is three bytes at most.
+    if (this.isOver || !this.isOpen || text.length * 3 > maxFrameBytes || !this.hasTurn()) return false
+    this.send(text)
+    return true
+  }
+
+  /** Ends it. `ended` is told. */
+  cut(reason: string): void {
+    this.end(abnormal, reason)
+  }
+
+  private end(code: number, reason: string): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.isOpen = false
+    this.waiting = []
+    this.cancelWatch()
+    this.cancelTurn()
+    this.line.close()
+    this.events.ended(code, reason)
+  }
+
+  private hear(text: string): void {
+    if (this.isOver) return
+    this.heardAtEpochMs = this.platform.nowEpochMs()
+    let frame: Frame
+    try {
+      frame = JSON.parse(text) as Frame
+    } catch {
+      return this.end(abnormal, "what came is no frame")
+    }
+    if (frame.type === "hello") this.open(frame)
+    else this.events.frame(frame)
+  }
+
+  private open(hello: Frame): void {
+    this.isOpen = true
+    this.pace = Math.max(1, Math.floor((hello.limits?.messagesPerSecond ?? 2 * modestPace) / 2))
+    if (hello.heartbeatMs !== undefined) this.silenceMs = hello.heartbeatMs * missedHeartbeats
+    this.cancelWatch()
+    this.cancelWatch = this.platform.after(this.silenceMs, () => this.watch())
+    this.events.opened(hello)
+  }
+
+  /** Ends a connection on which nothing comes: that the other side is gone is not always told. */
+  private watch(): void {
+    const silentMs = Math.max(0, this.platform.nowEpochMs() - this.heardAtEpochMs)
+    if (!this.isOpen || silentMs >= this.silenceMs) {
+      return this.end(abnormal, this.isOpen ? `nothing came for ${silentMs} ms` : "it did not open")
+    }
+    this.cancelWatch = this.platform.after(this.silenceMs - silentMs, () => this.watch())
+  }
+
+  private hasTurn(): boolean {
+    const nowEpochMs = this.platform.nowEpochMs()
+    // A clock that was set back begins anew.
+    this.sentAtEpochMs = this.sentAtEpochMs.filter((atEpochMs) => atEpochMs <= nowEpochMs && nowEpochMs - atEpochMs < secondMs)
+    return this.sentAtEpochMs.length < this.pace
+  }
+
+  private send(text: string): void {
+    this.sentAtEpochMs.push(this.platform.nowEpochMs())
+    this.line.send(text)
+  }
+
+  private sayWaiting(): void {
+    if (!this.isOpen) return
+    while (this.waiting.length > 0 && this.hasTurn()) this.send(this.waiting.shift()!)
+    this.cancelTurn()
+    if (this.waiting.length === 0) return
+    const waitMs = Math.max(1, secondMs - (this.platform.nowEpochMs() - this.sentAtEpochMs[0]!))
+    this.cancelTurn = this.platform.after(waitMs, () => this.sayWaiting())
+  }
+}

@@ -1,0 +1,30 @@
+/** The platform in Node: its own `fetch`, and sockets of the package `ws`, since Node 20 has none. */
+import { randomUUID } from "node:crypto"
+import { WebSocket } from "ws"
+import type { Platform } from "./Platform.js"
+
+export const nodePlatform: Platform = {
+  send: async ({ body, headers, method, url }, signal) => {
+    const response = await fetch(url, { method, headers, signal, redirect: "error", ...(body === undefined ? undefined : { body }) })
+    return { status: response.status, body: await response.text(), header: (name) => response.headers.get(name) ?? undefined }
+  },
+  connect: (url, events) => {
+    const socket = new WebSocket(url, { perMessageDeflate: false })
+    socket.on("message", (data) => events.text(String(data)))
+    // What follows an error is always a close, which says all that can be done about it.
+    socket.on("error", () => {})
+    socket.on("close", (code, reason) => events.closed(code, reason.toString()))
+    return {
+      send: (text) => socket.send(text),
+      // A line that is given up for silence would wait for its end to be answered: it is cut.
+      close: () => socket.readyState === WebSocket.OPEN ? socket.close(1000) : socket.terminate()
+    }
+  },
+  nowEpochMs: () => Date.now(),
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs)
+    return () => clearTimeout(timer)
+  },
+  random: () => Math.random(),
+  newKey: () => randomUUID()
+}

@@ -1,0 +1,120 @@
+/**
+ * What became of a command. Where its answers were lost, the venue is asked under the command's own identity before anything is said:
+ * an outcome is what the venue told, and never a guess.
+ */
+import type * as Contract from "./Contract.js"
+import type { Refusal } from "./Refusal.js"
+import { Unanswered } from "./Refusal.js"
+import type { Asked, Attempt, Rest } from "./Rest.js"
+
+/** The venue decided it, and did it. */
+export interface Accepted<A> {
+  readonly kind: "accepted"
+  readonly idempotencyKey: string
+  readonly value: A
+}
+
+/** It was not done: the venue decided against it, or did not take it at all. */
+export interface NotDone {
+  readonly kind: "refused"
+  readonly idempotencyKey: string
+  readonly refusal: Refusal
+}
+
+/** Its answers were lost, and it had never arrived. Its identity is fenced: nothing is done under it until the fence ends. */
+export interface NeverArrived {
+  readonly kind: "never_arrived"
+  readonly idempotencyKey: string
+  /** Undefined where the venue does not tell how long its fence holds. */
+  readonly fencedUntilEpochMs: number | undefined
+}
+
+/**
+ * Its answers were lost, and the venue could not tell what became of it. The same command under the same key is safe at any time: it
+ * is done once at most, and tells.
+ */
+export interface Unknown {
+  readonly kind: "unknown"
+  readonly idempotencyKey: string
+  readonly cause: unknown
+  /** What the venue remembers under the key, where it could be asked: it was decided so, but the answer itself could not be had. */
+  readonly seen: Contract.OutcomeLookup | undefined
+}
+
+export type Outcome<A> = Accepted<A> | NotDone | NeverArrived | Unknown
+
+/** A command as it is sent by HTTP. */
+export interface Command extends Asked {
+  readonly method: "POST"
+  readonly idempotencyKey: string
+}
+
+/** Sends commands, and finds out what became of those whose answers were lost. */
+export class Outcomes {
+  constructor(private readonly rest: Rest, private readonly accountId: () => Promise<string>) {}
+
+  /** `isUncertain`: whether it was sent already, by a way on which its answer was lost. */
+  async settle<A>(command: Command, isUncertain: boolean): Promise<Outcome<A>> {
+    let wasLost = isUncertain
+    const attempt = await this.rest.repeat<A>(command, () => {
+      wasLost = true
+    })
+    const { idempotencyKey } = command
+    const known = outcomeOf(idempotencyKey, attempt)
+    if (known?.kind === "accepted" || known?.kind === "refused" && (known.refusal.isDecision || !wasLost)) return known
+    return await this.findOut(command, attempt)
+  }
+
+  /** What the venue remembers under an identity. Rejects where it cannot be asked. */
+  async lookUp(idempotencyKey: string): Promise<Contract.OutcomeLookup> {
+    return await this.rest.get(`/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes`, { idempotencyKey })
+  }
+
+  private async findOut<A>(command: Command, last: Attempt<A>): Promise<Outcome<A>> {
+    const { idempotencyKey } = command
+    const lostCause = last.kind === "refused" ? last.refusal : last.kind === "lost" ? last.cause : undefined
+    const unknown = (cause: unknown, seen?: Contract.OutcomeLookup): Unknown => ({ kind: "unknown", idempotencyKey, cause, seen })
+    let seen: Contract.OutcomeLookup
+    try {
+      seen = await this.lookUp(idempotencyKey)
+      if (seen.outcome === "unknown_expired") return unknown(lostCause, seen)
+      if (seen.outcome === "never_seen") {
+        const fence = await this.fence(idempotencyKey)
+        if (fence !== undefined) return { kind: "never_arrived", idempotencyKey, fencedUntilEpochMs: fence.holdsUntilEpochMs }
+      }
+    } catch (cause) {
+      return unknown(cause)
+    }
+    // It was decided: the same request gets the same answer.
+    const again = await this.rest.repeat<A>(command, () => {})
+    const known = outcomeOf(idempotencyKey, again)
+    if (known?.kind === "accepted" || known?.kind === "refused" && known.refusal.isDecision) return known
+    return unknown(known?.kind === "refused" ? known.refusal : lostCause, seen)
+  }
+
+  /** Bars an identity from ever acting; undefined where something was decided under it meanwhile. */
+  private async fence(idempotencyKey: string): Promise<Contract.Fence | undefined> {
+    const asked: Command = {
+      method: "POST",
+      path: `/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes/fence`,
+      body: { idempotencyKey },
+      idempotencyKey: this.rest.platform.newKey()
+    }
+    const attempt = await this.rest.repeat<Contract.Fence>(asked, () => {})
+    if (attempt.kind === "answered") return attempt.value
+    if (attempt.kind === "lost") throw new Unanswered(`${asked.method} ${asked.path}`, attempt.cause)
+    if (attempt.refusal.envelope.rejectionGuard === "already_seen") return undefined
+    throw attempt.refusal
+  }
+}
+
+const outcomeOf = <A>(idempotencyKey: string, attempt: Attempt<A>): Accepted<A> | NotDone | undefined => {
+  switch (attempt.kind) {
+    case "answered":
+      return { kind: "accepted", idempotencyKey, value: attempt.value }
+    case "refused":
+      return { kind: "refused", idempotencyKey, refusal: attempt.refusal }
+    case "lost":
+      return undefined
+  }
+}

@@ -1,0 +1,64 @@
+/** What went wrong with a request: the venue refused it, or nothing was heard of it. */
+import type * as Contract from "./Contract.js"
+
+/** The venue refused a request; for what, its envelope tells. Nothing was done by the request that got this answer. */
+export class Refusal extends Error {
+  override readonly name = "Refusal"
+
+  constructor(
+    /** Undefined where it came over the socket, which has no status. */
+    readonly status: number | undefined,
+    readonly envelope: Contract.Envelope,
+    /** How long the venue asks to be left alone; undefined where it did not ask. */
+    readonly retryAfterMs: number | undefined
+  ) {
+    super(envelope.rejectionGuard === undefined
+      ? `${envelope.safeMessage} (${envelope.code})`
+      : `${envelope.safeMessage} (${envelope.code}: ${envelope.rejectionGuard})`)
+  }
+
+  get code(): Contract.Envelope["code"] {
+    return this.envelope.code
+  }
+
+  /** Whether the same request may be taken later. */
+  get isRetryable(): boolean {
+    return this.envelope.retryable || this.code === "rate_limited"
+  }
+
+  /**
+   * Whether a command was decided by this: it stands for its idempotency key. Any other refusal comes before anything is decided,
+   * and says nothing of an earlier request under the same key.
+   */
+  get isDecision(): boolean {
+    return this.status === undefined
+      ? decisions.has(this.code)
+      : [404, 409, 422].includes(this.status) || this.code === "account_not_enabled"
+  }
+}
+
+/** Codes of what is decided, for answers that have no status. */
+const decisions: ReadonlySet<Contract.Envelope["code"]> = new Set([
+  "not_found",
+  "market_not_found",
+  "account_not_found",
+  "idempotency_key_conflict",
+  "client_order_id_in_use",
+  "order_rejected",
+  "account_not_enabled"
+] as const)
+
+/** No whole answer came to a request that only reads, however often it was sent. */
+export class Unanswered extends Error {
+  override readonly name = "Unanswered"
+
+  constructor(what: string, override readonly cause: unknown) {
+    super(`${what} was not answered: ${cause instanceof Error ? cause.message : String(cause)}`)
+  }
+}
+
+/** The envelope in an answer, or undefined where there is none: then something between here and the venue answered. */
+export const envelopeOf = (body: unknown): Contract.Envelope | undefined => {
+  if (typeof body !== "object" || body === null || !("version" in body) || !("code" in body)) return undefined
+  return body.version === "external-rest-error/v1" ? body as Contract.Envelope : undefined
+}

@@ -1,0 +1,360 @@
+/**
+ * The stream: what is followed, over as many connections as that takes. Where one ends another is made, each stream goes on behind the
+ * last event that its listener was given, and the account's tickets are renewed before they end. What is missing is noticed by the
+ * sequences, or by a heartbeat where nothing comes behind it, and asked for again.
+ */
+import { type Channel, keyOf, type SnapshotReason, type Snapshots, type StreamName, type Updates } from "./Channels.js"
+import { Connection, type Frame } from "./Connection.js"
+import { Following, type Listener } from "./Following.js"
+import type { Platform } from "./Platform.js"
+import { envelopeOf, Refusal } from "./Refusal.js"
+import type { TicketSource } from "./Tickets.js"
+
+/** What happens on the stream that is no event of what is followed. Nothing has to be done about any of it. */
+export type Notice =
+  | { readonly kind: "connected"; readonly connectionId: string }
+  | { readonly kind: "disconnected"; readonly code: number; readonly reason: string; readonly retryInMs: number }
+  | { readonly kind: "gap"; readonly stream: string; readonly noticedBy: "update" | "heartbeat" }
+  | { readonly kind: "resync"; readonly stream: string; readonly reason: string }
+  | { readonly kind: "checksum_mismatch"; readonly stream: string; readonly sequence: number }
+  | { readonly kind: "queue_full"; readonly stream: string }
+  | { readonly kind: "ticket_failed"; readonly cause: unknown; readonly retryInMs: number }
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+
+/** A command as it is sent here. */
+export interface OrderFrame {
+  readonly op: "place" | "place_batch" | "amend" | "cancel" | "cancel_batch" | "cancel_all" | "cancel_all_after"
+  readonly idempotencyKey: string
+  readonly orderId?: string
+  readonly body: unknown
+}
+
+/** What came of a command that was sent here; `lost`: it may have arrived. */
+export type FrameAnswer =
+  | { readonly kind: "answered"; readonly body: unknown }
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+  | { readonly kind: "lost"; readonly cause: Error }
+
+export interface StreamOptions {
+  readonly url: string
+  /** Undefined where no account is spoken for. */
+  readonly tickets: TicketSource | undefined
+  /** Whether commands are sent here, so that the account is spoken for also where nothing of it is followed. */
+  readonly isForOrders: boolean
+  /** How long the answer to a command is waited for. */
+  readonly timeoutMs: number
+  /** Whether the venue is to cancel the orders that were placed on a connection when it ends. */
+  readonly cancelOnDisconnect: boolean | undefined
+  readonly notice: (notice: Notice) => void
+}
+
+const firstDelayMs = 250
+const longestDelayMs = 30_000
+/** Commands that may be under way here; the venue takes 64 of a connection. */
+const mostCommands = 48
+
+/** Data as listeners are given it: candles may come as their listing has them. */
+const dataOf = (data: unknown): unknown => typeof data === "object" && data !== null && "candles" in data ? data.candles : data
+
+export class Stream {
+  private connection: Connection | undefined
+  private readonly followed = new Map<string, Following>()
+  private readonly commands = new Map<string, (answer: FrameAnswer) => void>()
+  private ids = 0
+  private isTrusted = false
+  private authId: string | undefined
+  private isAuthenticating = false
+  /** Connections, and tickets, that failed one after another. */
+  private failures = 0
+  private ticketFailures = 0
+  /** Ends whatever waits for its time. */
+  private readonly waits = new Set<() => void>()
+  private isStarted = false
+  private isClosed = false
+
+  constructor(private readonly platform: Platform, private readonly options: StreamOptions) {}
+
+  /** Connects, unless it is or does. */
+  start(): void {
+    if (this.isStarted || this.isClosed) return
+    this.isStarted = true
+    this.connect()
+  }
+
+  /** Tells a listener of a stream from now on. Throws where it is followed already: one stream is told once. */
+  follow<C extends Channel>(name: StreamName<C>, listener: Listener<C>): Following<C> {
+    const key = keyOf(name)
+    if (this.isClosed) throw new Error("the client is closed")
+    if (this.followed.has(key)) throw new Error(`${key} is followed already`)
+    const following = new Following<C>(name, listener, {
+      ask: () => this.ask(known),
+      leave: () => this.leave(known),
+      forget: () => void this.followed.delete(key),
+      isTrusted: () => this.isTrusted
+    })
+    const known = following as unknown as Following
+    if (following.isOfAccount && this.options.tickets === undefined) throw new Error(`${key} needs an API key, or tickets`)
+    this.followed.set(key, known)
+    this.ask(known)
+    this.start()
+    return following
+  }
+
+  /** Sends a command; undefined where it cannot be sent here now. */
+  command(frame: OrderFrame): Promise<FrameAnswer> | undefined {
+    const { connection } = this
+    if (connection === undefined || !this.isTrusted || this.commands.size >= mostCommands) return undefined
+    const id = this.nextId()
+    if (!connection.sayNow({ ...frame, id })) return undefined
+    return new Promise((resolve) => {
+      const cancel = this.platform.after(this.options.timeoutMs, () => {
+        const cause = new Error(`no answer came for ${this.options.timeoutMs} ms`)
+        this.commands.get(id)?.({ kind: "lost", cause })
+      })
+      this.commands.set(id, (answer) => {
+        cancel()
+        this.commands.delete(id)
+        resolve(answer)
+      })
+    })
+  }
+
+  /** Follows nothing any more. */
+  close(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    for (const cancel of this.waits) cancel()
+    for (const following of [...this.followed.values()]) following.end(undefined)
+    this.connection?.cut("the client is closed")
+  }
+
+  private nextId(): string {
+    return `c${++this.ids}`
+  }
+
+  private delayMs(failures: number): number {
+    return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10)) * (0.5 + this.platform.random() / 2)
+  }
+
+  private later(delayMs: number, run: () => void): void {
+    const cancel = this.platform.after(delayMs, () => {
+      this.waits.delete(cancel)
+      run()
+    })
+    this.waits.add(cancel)
+  }
+
+  private connect(): void {
+    const connection: Connection = new Connection(this.platform, this.options.url, {
+      opened: ({ connectionId }) => {
+        this.options.notice({ kind: "connected", connectionId: connectionId ?? "" })
+        if (this.options.isForOrders) this.authenticate(false)
+        this.askAll()
+      },
+      frame: (frame) => this.hear(frame),
+      ended: (code, reason) => this.ended(code, reason)
+    })
+    this.connection = connection
+  }
+
+  private ended(code: number, reason: string): void {
+    this.connection = undefined
+    this.isTrusted = false
+    this.isAuthenticating = false
+    for (const answer of [...this.commands.values()]) answer({ kind: "lost", cause: new Error(`the connection ended (${code})`) })
+    for (const following of this.followed.values()) {
+      if (following.state !== "asked" && following.state !== "live") continue
+      following.state = "waiting"
+      following.askedId = undefined
+      following.listener.interrupted?.()
+    }
+    if (this.isClosed) return
+    const retryInMs = this.delayMs(this.failures++)
+    this.later(retryInMs, () => this.connect())
+    this.options.notice({ kind: "disconnected", code, reason, retryInMs })
+  }
+
+  private askAll(): void {
+    for (const following of this.followed.values()) this.ask(following)
+  }
+
+  private ask(following: Following): void {
+    const { connection } = this
+    if (following.state !== "waiting" || connection?.isOpen !== true) return
+    if (following.isOfAccount && !this.isTrusted) return this.authenticate(false)
+    following.state = "asked"
+    following.askedId = this.nextId()
+    const from = following.last === undefined ? undefined : { fromSequence: following.last }
+    connection.say({ op: "subscribe", id: following.askedId, ...following.name, ...from })
+  }
+
+  private leave(following: Following): void {
+    if (following.state === "asked" || following.state === "live") {
+      // What comes of it from here on is no answer to what is asked next.
+      this.connection?.say({ op: "unsubscribe", id: `u${++this.ids}`, ...following.name })
+    }
+    following.askedId = undefined
+  }
+
+  private hear(frame: Frame): void {
+    switch (frame.type) {
+      case "subscribed":
+        return this.subscribed(frame)
+      case "snapshot":
+        return this.snapshot(frame)
+      case "update":
+        return this.update(frame)
+      case "resync":
+        return this.resync(frame)
+      case "heartbeat":
+        return this.heartbeat(frame.heads ?? {})
+      case "auth_ok":
+        return this.trusted(frame)
+      case "auth_error":
+        return this.distrusted(frame)
+      case "ticket_expiring":
+        return this.authenticate(true)
+      case "result":
+        return this.commands.get(frame.id ?? "")?.({ kind: "answered", body: frame.body })
+      case "error":
+        return this.refused(frame)
+    }
+  }
+
+  /** The stream that a frame is of, where it is asked for here and the venue has said so. */
+  private liveOf({ channel, marketId, stream, timeframe }: Frame): Following | undefined {
+    const following = this.followed.get(keyOf({ channel: channel ?? stream, marketId, timeframe }))
+    return following?.state === "live" ? following : undefined
+  }
+
+  private subscribed({ id }: Frame): void {
+    for (const following of this.followed.values()) {
+      if (following.state !== "asked" || following.askedId !== id) continue
+      following.state = "live"
+      following.askedId = undefined
+    }
+  }
+
+  private snapshot(frame: Frame): void {
+    const following = this.liveOf(frame)
+    if (following === undefined) return
+    const { name, reason } = following
+    const sequence = frame.sequence!
+    following.last = sequence
+    following.reason = "gap"
+    following.listener.snapshot({ type: "snapshot", name, reason, sequence, data: dataOf(frame.data) as Snapshots[Channel] })
+  }
+
+  private update(frame: Frame): void {
+    const following = this.liveOf(frame)
+    // Behind a resync its snapshot is waited for.
+    if (following?.last === undefined) return
+    const previousSequence = frame.previousSequence!
+    const sequence = frame.sequence!
+    if (previousSequence !== following.last) return this.missed(following, "update")
+    following.last = sequence
+    const more = frame.checksum === undefined ? undefined : { checksum: frame.checksum }
+    const data = dataOf(frame.data) as Updates[Channel]
+    following.listener.update({ type: "update", name: following.name, previousSequence, sequence, data, ...more })
+  }
+
+  private missed(following: Following, noticedBy: "update" | "heartbeat"): void {
+    this.options.notice({ kind: "gap", stream: following.key, noticedBy })
+    following.listener.interrupted?.()
+    following.again()
+  }
+
+  private resync(frame: Frame): void {
+    const following = this.liveOf(frame)
+    if (following === undefined) return
+    following.last = undefined
+    following.reason = frame.reason as SnapshotReason
+    this.options.notice({ kind: "resync", stream: following.key, reason: frame.reason ?? "" })
+    following.listener.interrupted?.()
+  }
+
+  /** What the venue has sent of each stream came before this, or never will. */
+  private heartbeat(heads: Readonly<Record<string, number>>): void {
+    this.failures = 0
+    for (const following of [...this.followed.values()]) {
+      const head = heads[following.key]
+      if (following.state !== "live" || head === undefined || head === following.last) continue
+      this.missed(following, "heartbeat")
+    }
+  }
+
+  // Whom the connection speaks for.
+
+  private authenticate(isSpent: boolean): void {
+    const { connection, options: { cancelOnDisconnect, tickets } } = this
+    if (connection?.isOpen !== true || this.isAuthenticating || tickets === undefined) return
+    this.isAuthenticating = true
+    tickets(isSpent).then(({ ticket }) => {
+      if (connection !== this.connection) return
+      this.authId = this.nextId()
+      connection.say({ op: "auth", id: this.authId, ticket, ...(cancelOnDisconnect === undefined ? {} : { cancelOnDisconnect }) })
+    }, (cause: unknown) => {
+      if (connection === this.connection) this.withoutTicket(cause)
+    })
+  }
+
+  private trusted({ id }: Frame): void {
+    if (id !== this.authId) return
+    this.isAuthenticating = false
+    this.isTrusted = true
+    this.ticketFailures = 0
+    this.askAll()
+  }
+
+  private distrusted({ error, id }: Frame): void {
+    if (id !== this.authId) return
+    const envelope = envelopeOf(error)
+    this.withoutTicket(envelope === undefined ? new Error("the ticket was refused") : new Refusal(undefined, envelope, undefined))
+  }
+
+  /** No ticket was to be had, or it is not taken: tries again, unless the venue has said that this is of no use. */
+  private withoutTicket(cause: unknown): void {
+    this.isAuthenticating = false
+    if (cause instanceof Refusal && !cause.isRetryable && cause.code !== "realtime_ticket_rejected") {
+      for (const following of [...this.followed.values()]) if (following.isOfAccount) following.end(cause)
+      return
+    }
+    const retryInMs = this.delayMs(this.ticketFailures++)
+    const { connection } = this
+    this.later(retryInMs, () => {
+      if (connection === this.connection) this.authenticate(true)
+    })
+    this.options.notice({ kind: "ticket_failed", cause, retryInMs })
+  }
+
+  private refused({ error, id }: Frame): void {
+    const envelope = envelopeOf(error)
+    if (envelope === undefined) return
+    const refusal = new Refusal(undefined, envelope, undefined)
+    const answer = id === undefined ? undefined : this.commands.get(id)
+    if (answer !== undefined) return answer({ kind: "refused", refusal })
+    const following = [...this.followed.values()].find(({ askedId }) => askedId !== undefined && askedId === id)
+    if (following !== undefined) return this.notFollowed(following, refusal)
+    // What is not subscribed to needs no end.
+    if (id?.startsWith("u") === true) return
+    if (id === undefined && refusal.code === "realtime_ticket_rejected") {
+      this.isTrusted = false
+      for (const one of this.followed.values()) if (one.isOfAccount && one.state === "live") one.listener.interrupted?.()
+      this.authenticate(true)
+    }
+    this.options.notice({ kind: "refused", refusal })
+  }
+
+  private notFollowed(following: Following, refusal: Refusal): void {
+    following.askedId = undefined
+    following.state = "waiting"
+    // The ticket had ended meanwhile: it is asked for again once there is another.
+    if (refusal.code === "realtime_ticket_rejected") {
+      this.isTrusted = false
+      return this.authenticate(true)
+    }
+    if (!refusal.isRetryable) return following.end(refusal)
+    this.options.notice({ kind: "refused", refusal })
+    this.later(this.delayMs(this.failures), () => this.ask(following))
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Tickets, by which a connection speaks for an account. One is minted with the API key and then rotated, which needs no key and takes
+ * nothing of the key's limit; where a ticket can be rotated no more, another is minted.
+ */
+import type * as Contract from "./Contract.js"
+import type { Rest } from "./Rest.js"
+
+const path = "/v1/realtime/ticket"
+
+/** What is left of a ticket at least that is shown on another connection. */
+const leastLeftMs = 60_000
+
+/** Where tickets come from. `isSpent`: the last one is refused, or is about to end. */
+export type TicketSource = (isSpent: boolean) => Promise<{ readonly ticket: string }>
+
+export class Tickets {
+  private held: Contract.Ticket | undefined
+
+  constructor(private readonly rest: Rest, private readonly scopes: ReadonlyArray<"read" | "trade">) {}
+
+  readonly take: TicketSource = async (isSpent) => {
+    const { held } = this
+    const nowEpochMs = this.rest.platform.nowEpochMs()
+    if (held !== undefined && !isSpent && held.expiresAt - nowEpochMs > leastLeftMs) return held
+    this.held = undefined
+    this.held = (held === undefined ? undefined : await this.rotated(held)) ?? await this.minted()
+    return this.held
+  }
+
+  /** Ends the ticket and all that came of it, so that a key's tickets do not add up. One that cannot be ended ends by itself. */
+  async end(): Promise<void> {
+    const { held } = this
+    this.held = undefined
+    if (held === undefined) return
+    await this.rest.repeat({ method: "DELETE", path, body: { ticket: held.ticket }, isOpen: true }, () => {}, 1)
+  }
+
+  private async minted(): Promise<Contract.Ticket> {
+    return await this.rest.ask({ method: "POST", path, body: { scopes: this.scopes } })
+  }
+
+  /** The ticket's successor; undefined where it has none any more. A lost answer may have made one that nobody knows. */
+  private async rotated({ ticket }: Contract.Ticket): Promise<Contract.Ticket | undefined> {
+    const attempt = await this.rest.repeat<Contract.Ticket>({ method: "PUT", path, body: { ticket }, isOpen: true }, () => {}, 1)
+    return attempt.kind === "answered" ? attempt.value : undefined
+  }
+}

@@ -1,0 +1,172 @@
+/** What is watched through the exchange class, of a venue that says what the test says: over real sockets. */
+import ccxt from "ccxt"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { type WebSocket, WebSocketServer } from "ws"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { market } from "./ScriptedVenue.js"
+
+const symbol = market.symbol
+const marketId = market.id
+
+/** A stream that answers each subscription as it was told. */
+class ScriptedStream {
+  private socket: WebSocket | undefined
+  readonly subscribed: Array<any> = []
+  /** What subscriptions come to, in order: the frames that follow one, or the error that refuses it. */
+  answers: Array<ReadonlyArray<object> | { readonly refused: object }> = []
+  private look: () => void = () => {}
+
+  private constructor(private readonly server: WebSocketServer) {
+    this.server.on("connection", (socket) => {
+      this.socket = socket
+      this.say({ type: "hello", heartbeatMs: 5_000, limits: { messagesPerSecond: 100 } })
+      socket.on("message", (data) => {
+        const frame = JSON.parse(String(data))
+        if (frame.op !== "subscribe") return
+        this.subscribed.push(frame)
+        this.look()
+        const { channel, fromSequence, id, timeframe } = frame
+        const answer = this.answers.shift() ?? []
+        if ("refused" in answer) return this.say({ type: "error", id, error: answer.refused })
+        this.say({ type: "subscribed", id, channel, marketId, timeframe, resumed: fromSequence !== undefined }, ...answer)
+      })
+    })
+  }
+
+  static start(): Promise<ScriptedStream> {
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" })
+    return new Promise((resolve) => server.once("listening", () => resolve(new ScriptedStream(server))))
+  }
+
+  get port(): number {
+    return (this.server.address() as { readonly port: number }).port
+  }
+
+  say(...frames: ReadonlyArray<object>): void {
+    for (const frame of frames) this.socket!.send(JSON.stringify(frame))
+  }
+
+  /** Waits until so much was subscribed to. */
+  reached(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.look = () => {
+        if (this.subscribed.length >= count) resolve()
+      }
+      this.look()
+    })
+  }
+
+  cut(): void {
+    this.socket!.terminate()
+  }
+
+  stop(): Promise<void> {
+    this.socket?.terminate()
+    return new Promise((resolve) => this.server.close(() => resolve()))
+  }
+}
+
+const candle = (openTimeEpochMs: number, close: number) => ({
+  openTimeEpochMs,
+  open: "1.0",
+  high: "9.0",
+  low: "0.5",
+  close: `${close}.0`,
+  volume: "2.500"
+})
+const candles = { channel: "market.candles", marketId, timeframe: "5m" }
+
+const trades = { channel: "market.trades", marketId }
+const trade = (sequence: number) => ({
+  tradeId: `trd_${sequence}`,
+  marketId,
+  takerSide: "buy",
+  price: "10.0",
+  priceAtoms: "100",
+  size: "0.500",
+  sizeAtoms: "500",
+  executedAtEpochMs: sequence,
+  sequence
+})
+
+describe("what is watched", () => {
+  let stream: ScriptedStream
+  let exchange: Perpetuum
+
+  beforeEach(async () => {
+    stream = await ScriptedStream.start()
+    exchange = new Perpetuum({ hostname: `127.0.0.1:${stream.port}` })
+    exchange.setMarkets([exchange.parseMarket(market)!])
+  })
+
+  afterEach(async () => {
+    await exchange.close()
+    await stream.stop()
+  })
+
+  test("candles begin with what there is, and then are those that have changed", async () => {
+    stream.answers = [[{ type: "snapshot", ...candles, sequence: 5, data: [candle(0, 1), candle(300_000, 2)] }]]
+    expect(await exchange.watchOHLCV(symbol, "5m")).toEqual([[0, 1, 9, 0.5, 1, 2.5], [300_000, 1, 9, 0.5, 2, 2.5]])
+    expect(stream.subscribed).toMatchObject([candles])
+    const next = exchange.watchOHLCV(symbol, "5m")
+    stream.say({ type: "update", ...candles, previousSequence: 5, sequence: 6, data: [candle(300_000, 3)] })
+    expect(await next).toEqual([[300_000, 1, 9, 0.5, 3, 2.5]])
+    stream.say({ type: "update", ...candles, previousSequence: 6, sequence: 8, data: [candle(300_000, 4), candle(600_000, 4)] })
+    expect(await exchange.watchOHLCV(symbol, "5m")).toEqual([[300_000, 1, 9, 0.5, 4, 2.5], [600_000, 1, 9, 0.5, 4, 2.5]])
+    // Another connection goes on where this one ended; the library may be told all that is held.
+    stream.answers = [[{ type: "update", ...candles, previousSequence: 8, sequence: 9, data: [candle(600_000, 5)] }]]
+    exchange.newUpdates = false
+    const whole = exchange.watchOHLCV(symbol, "5m", 300_000, 2)
+    stream.cut()
+    expect(await whole).toEqual([[300_000, 1, 9, 0.5, 4, 2.5], [600_000, 1, 9, 0.5, 5, 2.5]])
+    expect(stream.subscribed.at(-1)).toMatchObject({ ...candles, fromSequence: 8 })
+  })
+
+  test("a stream's own listing of candles is taken as well", async () => {
+    const data = { version: "external-candle-list/v1", marketId, timeframe: "1m", series: "trade", candles: [candle(0, 1)] }
+    stream.answers = [[{ type: "snapshot", ...candles, timeframe: "1m", sequence: 5, data }]]
+    expect(await exchange.watchOHLCV(symbol)).toEqual([[0, 1, 9, 0.5, 1, 2.5]])
+  })
+
+  test("a snapshot that follows another one tells nothing twice", async () => {
+    stream.answers = [[{ type: "snapshot", ...trades, sequence: 5, data: [trade(5), trade(4)] }]]
+    expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_4", price: 10, amount: 0.5, cost: 5, side: "buy" }, {
+      id: "trd_5"
+    }])
+    const next = exchange.watchTrades(symbol)
+    stream.say(
+      { type: "resync", stream: "market.trades", marketId, fromSequence: 7, reason: "slow_consumer" },
+      { type: "snapshot", ...trades, sequence: 7, data: [trade(7), trade(5), trade(4)] }
+    )
+    expect(await next).toMatchObject([{ id: "trd_7" }])
+  })
+
+  test("all who wait for the same are told the same, and a few things are held where nobody waits", async () => {
+    exchange.options["watchedMost"] = 3
+    stream.answers = [[{ type: "snapshot", ...trades, sequence: 4, data: [trade(4)] }]]
+    const both = [exchange.watchTrades(symbol), exchange.watchTrades(symbol)]
+    expect((await Promise.all(both)).map((found) => found.map(({ id }) => id))).toEqual([["trd_4"], ["trd_4"]])
+    const waiting = exchange.watchTrades(symbol)
+    const update = (sequence: number) => ({ type: "update", ...trades, previousSequence: sequence - 1, sequence, data: [trade(sequence)] })
+    stream.say(update(5))
+    expect(await waiting).toMatchObject([{ id: "trd_5" }])
+    stream.say(...[6, 7, 8, 9].map(update))
+    const book = { channel: "market.book", marketId }
+    stream.answers = [[{ type: "snapshot", ...book, sequence: 9, data: { bids: [], asks: [], checksum: "another's" } }]]
+    const ended = expect(exchange.watchOrderBook(symbol)).rejects.toBeInstanceOf(ccxt.ExchangeClosedByUser)
+    // The book is not the venue's, and asked for again: by then all trades have come.
+    await stream.reached(3)
+    expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_7" }, { id: "trd_8" }, { id: "trd_9" }])
+    await exchange.close()
+    await ended
+  })
+
+  test("what the venue refuses is the library's error, and may be asked for again; an account needs its key", async () => {
+    await expect(exchange.watchPositions()).rejects.toBeInstanceOf(ccxt.AuthenticationError)
+    const refused = { version: "external-rest-error/v1", code: "market_not_found", safeMessage: "No.", retryable: false }
+    stream.answers = [{ refused }, { refused }, [{ type: "snapshot", ...trades, sequence: 4, data: [trade(4)] }]]
+    await expect(exchange.watchTrades(symbol)).rejects.toBeInstanceOf(ccxt.BadSymbol)
+    await expect(exchange.watchOrderBook(symbol)).rejects.toBeInstanceOf(ccxt.BadSymbol)
+    expect(await exchange.watchTrades(symbol)).toMatchObject([{ id: "trd_4" }])
+  })
+})

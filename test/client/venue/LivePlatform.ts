@@ -1,0 +1,100 @@
+/**
+ * A platform whose network is the real edge over the real engine, in the same process: requests are answered by it, and what it says
+ * on a socket waits until the test lets it arrive.
+ */
+import type { HttpAnswer, HttpRequest, Line, LineEvents } from "../../../src/client/venue/Platform.js"
+import type { Conversation } from "../../../src/edge/http/Listener.js"
+import type { LiveVenue } from "../../edge/LiveVenue.js"
+import { VirtualPlatform } from "./VirtualPlatform.js"
+
+export const origin = "http://venue"
+
+/** A connection to the venue's stream. */
+class LiveLine {
+  private readonly waiting: Array<string> = []
+  private readonly conversation: Conversation
+  private isOver = false
+
+  constructor(venue: LiveVenue, private readonly events: LineEvents) {
+    const opening = venue.application.open({ target: "/streams/v1/ws", headers: {}, remoteAddress: "192.0.2.1" })
+    if ("refused" in opening) throw new Error(`refused: ${opening.refused.body}`)
+    this.conversation = opening.accept({
+      send: (frames) => {
+        for (const { text } of frames) this.waiting.push(text)
+      },
+      bufferedBytes: () => 0,
+      ping: () => {},
+      close: (code, reason) => {
+        this.conversation.closed()
+        events.closed(code, reason)
+      }
+    })
+  }
+
+  get line(): Line {
+    return { send: (text) => this.conversation.text(text), close: () => this.cut() }
+  }
+
+  /** Lets the next frame arrive, and tells its type; undefined where there is none. */
+  arrive(): string | undefined {
+    const text = this.isOver ? undefined : this.waiting.shift()
+    if (text === undefined) return undefined
+    this.events.text(text)
+    return (JSON.parse(text) as { readonly type: string }).type
+  }
+
+  /** Ends it from between: what was on its way is lost. */
+  cut(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.conversation.closed()
+    this.events.closed(1006, "")
+  }
+}
+
+export class LivePlatform extends VirtualPlatform {
+  private current: LiveLine | undefined
+  /** Connections so far. */
+  connections = 0
+
+  constructor(private readonly venue: LiveVenue) {
+    super()
+  }
+
+  override readonly send = async ({ body, headers, method, url }: HttpRequest): Promise<HttpAnswer> => {
+    const answer = await this.venue.ask({
+      method,
+      target: url.slice(origin.length),
+      ...(body === undefined ? undefined : { body: JSON.parse(body) as unknown }),
+      ...(headers["authorization"] === undefined ? undefined : { key: headers["authorization"].slice("Bearer ".length) }),
+      ...(headers["idempotency-key"] === undefined ? undefined : { idempotencyKey: headers["idempotency-key"] })
+    })
+    return { status: answer.status, body: answer.body, header: (name) => answer.headers?.[name] }
+  }
+
+  override readonly connect = (_url: string, events: LineEvents): Line => {
+    this.connections++
+    this.current = new LiveLine(this.venue, events)
+    return this.current.line
+  }
+
+  /** Lets frames arrive, up to so many snapshots and updates, with all that comes of them. */
+  async arrive(most = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let left = most; left > 0;) {
+      await this.settle()
+      const type = this.current?.arrive()
+      if (type === undefined) return
+      if (type === "snapshot" || type === "update") left--
+    }
+  }
+
+  /** Cuts the connection. */
+  cut(): void {
+    this.current?.cut()
+  }
+
+  /** Waits until there is another connection. */
+  async connected(): Promise<void> {
+    for (const { connections } = this; connections === this.connections;) await this.pass(1_000)
+  }
+}

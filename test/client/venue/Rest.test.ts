@@ -1,0 +1,173 @@
+/** What becomes of requests whose answers are lost, refused or late: against a venue that answers as it was told, in time of the test's own. */
+import { expect, test } from "vitest"
+import { Client, type Options } from "../../../src/client/venue/Client.js"
+import type { HttpRequest } from "../../../src/client/venue/Platform.js"
+import { Refusal, Unanswered } from "../../../src/client/venue/Refusal.js"
+import { type Given, VirtualPlatform } from "./VirtualPlatform.js"
+
+const refusal = (code: string, more: object = {}): object => ({
+  version: "external-rest-error/v1",
+  requestId: "req_1",
+  code,
+  safeMessage: "No.",
+  retryable: false,
+  recoveryActions: ["none"],
+  occurredAtEpochMs: 1,
+  ...more
+})
+
+const overloaded: Given = { status: 503, body: refusal("overloaded", { retryable: true }) }
+const rejected: Given = { status: 422, body: refusal("order_rejected", { rejectionGuard: "margin_insufficient" }) }
+const limited: Given = { status: 429, body: refusal("rate_limited"), headers: { "retry-after": "7" } }
+const defect: Given = { status: 500, body: refusal("internal_error") }
+const placed: Given = { body: { orderId: "ord_1", status: "open" } }
+const seen = (outcome: string): Given => ({ body: { outcome, decisions: [], fenced: false } })
+const fenced: Given = { body: { fenced: true, holdsUntilEpochMs: 9 } }
+
+/** A client whose requests get these answers, in order. */
+const scripted = (answers: ReadonlyArray<Given>, more: Partial<Options> = {}) => {
+  const left = [...answers]
+  const platform = new VirtualPlatform((request) => {
+    const given = left.shift()
+    if (given === undefined) throw new Error(`nothing was scripted for ${request.method} ${request.url}`)
+    return given
+  })
+  const client = new Client(platform, { url: "http://venue/", apiKey: "key", accountId: "acc_1", maxAttempts: 3, ...more })
+  return { client, platform, left }
+}
+
+const order = { marketId: "M", side: "buy", orderType: "limit", price: "1.0", quantity: "1.0" } as const
+const keysOf = (requests: ReadonlyArray<HttpRequest>) => requests.map(({ headers }) => headers["idempotency-key"])
+const pathOf = ({ method, url }: HttpRequest): string => `${method} ${url.slice("http://venue".length)}`
+
+test("a command is sent once where it is answered, under an identity of its own", async () => {
+  const { client, platform } = scripted([placed, placed])
+  expect(await client.place(order)).toEqual({ kind: "accepted", idempotencyKey: "made-2", value: { orderId: "ord_1", status: "open" } })
+  await client.cancel({ orderId: "ord/1", marketId: "M" }, { idempotencyKey: "mine" })
+  expect(platform.requests).toMatchObject([
+    {
+      method: "POST",
+      url: "http://venue/v1/orders",
+      headers: { authorization: "Bearer key", "idempotency-key": "made-2", "content-type": "application/json" },
+      body: JSON.stringify({ accountId: "acc_1", clientOrderId: "made-1", ...order })
+    },
+    {
+      url: "http://venue/v1/orders/ord%2F1/cancel",
+      headers: { "idempotency-key": "mine" },
+      body: "{\"accountId\":\"acc_1\",\"marketId\":\"M\"}"
+    }
+  ])
+  expect(platform.waits).toBe(0)
+})
+
+test.each<readonly [what: string, answers: ReadonlyArray<Given>, kind: string]>([
+  ["nothing came, and it is answered then", ["silence", "broken", placed], "accepted"],
+  ["something else answered in the venue's place", [{ status: 502, body: "<html>" }, { body: "<html>" }, placed], "accepted"],
+  ["the venue takes it later", [overloaded, limited, placed], "accepted"],
+  ["the venue decides against it", [rejected], "refused"],
+  ["an earlier one was lost, and the venue has decided against it", ["broken", rejected], "refused"],
+  ["the venue never takes it, and lost nothing", [overloaded, overloaded, overloaded], "refused"],
+  ["it is wrong", [{ status: 400, body: refusal("invalid_request") }], "refused"],
+  ["all were lost, and it was decided", ["broken", "silence", defect, seen("accepted"), placed], "accepted"],
+  ["all were lost, and it was decided against", ["broken", "broken", "broken", seen("refused"), rejected], "refused"],
+  ["one was lost, and the venue takes nothing now", ["broken", overloaded, overloaded, seen("accepted"), placed], "accepted"],
+  ["all were lost, and none had arrived", ["broken", "broken", "broken", seen("never_seen"), fenced], "never_arrived"],
+  [
+    "all were lost, and one arrives as it is fenced",
+    ["broken", "broken", "broken", seen("never_seen"), { status: 409, body: refusal("order_rejected", { rejectionGuard: "already_seen" }) },
+      placed],
+    "accepted"
+  ],
+  ["the venue has forgotten", ["broken", "broken", "broken", seen("unknown_expired")], "unknown"],
+  ["the venue cannot be asked", Array<Given>(6).fill("broken"), "unknown"],
+  ["it cannot be fenced", ["broken", "broken", "broken", seen("never_seen"), ...Array<Given>(3).fill("broken")], "unknown"],
+  ["it was decided, but the answer is not to be had", ["broken", "broken", "broken", seen("accepted"), overloaded, overloaded, overloaded],
+    "unknown"],
+  ["the key may not act any more", ["broken", { status: 401, body: refusal("unauthorized") }, {
+    status: 401,
+    body: refusal("unauthorized")
+  }], "unknown"]
+])("where %s, its outcome is told", async (_, answers, kind) => {
+  const { client, left, platform } = scripted(answers)
+  const outcome = await platform.finish(client.place(order, { idempotencyKey: "one" }))
+  expect(outcome).toMatchObject({ kind, idempotencyKey: "one" })
+  expect(left).toEqual([])
+  const commands = platform.requests.filter((request) => pathOf(request) === "POST /v1/orders")
+  expect(new Set(keysOf(commands))).toEqual(new Set(["one"]))
+  expect(new Set(commands.map(({ body }) => body)).size).toBe(1)
+  expect(platform.waits).toBe(0)
+})
+
+test("what was found out is said with it", async () => {
+  const lost = ["broken", "broken", "broken"] as const
+  const never = scripted([...lost, seen("never_seen"), fenced])
+  expect(await never.platform.finish(never.client.cancelAll("M"))).toMatchObject({ kind: "never_arrived", fencedUntilEpochMs: 9 })
+  expect(never.platform.requests.slice(3).map(pathOf)).toEqual([
+    "GET /v1/accounts/acc_1/outcomes?idempotencyKey=made-1",
+    "POST /v1/accounts/acc_1/outcomes/fence"
+  ])
+  expect(never.platform.requests.at(-1)).toMatchObject({
+    body: "{\"idempotencyKey\":\"made-1\"}",
+    headers: { "idempotency-key": "made-2" }
+  })
+  const decided = scripted([...lost, seen("accepted"), ...lost])
+  expect(await decided.platform.finish(decided.client.cancelAll())).toMatchObject({ kind: "unknown", seen: { outcome: "accepted" } })
+})
+
+test("it waits longer each time, and as long as the venue says", async () => {
+  const { client, platform } = scripted(["broken", limited, placed])
+  const work = client.place(order)
+  await platform.pass(149)
+  expect(platform.requests).toHaveLength(1)
+  await platform.pass(1)
+  expect(platform.requests).toHaveLength(2)
+  await platform.pass(6_999)
+  expect(platform.requests).toHaveLength(2)
+  await platform.pass(1)
+  expect(await work).toMatchObject({ kind: "accepted" })
+})
+
+test("an answer is not waited for any longer than was said", async () => {
+  const { client, platform } = scripted(["silence", placed], { timeoutMs: 500 })
+  const work = client.place(order)
+  await platform.pass(499)
+  expect(platform.requests).toHaveLength(1)
+  await platform.pass(200)
+  expect(platform.requests).toHaveLength(2)
+  expect(await work).toMatchObject({ kind: "accepted" })
+})
+
+test("what only reads rejects with what was wrong", async () => {
+  const missing = scripted([{ status: 404, body: refusal("market_not_found") }])
+  await expect(missing.client.market("M")).rejects.toMatchObject({ code: "market_not_found", status: 404 })
+  await expect(scripted([{ status: 404, body: refusal("market_not_found") }]).client.market("M")).rejects.toBeInstanceOf(Refusal)
+  const silent = scripted(["broken", "silence", "broken"])
+  await expect(silent.platform.finish(silent.client.orders({ status: "open", limit: 5 }))).rejects.toBeInstanceOf(Unanswered)
+  expect(silent.platform.requests[0]!.url).toBe("http://venue/v1/accounts/acc_1/orders?status=open&limit=5")
+})
+
+test("the account is asked for once, and again where that failed", async () => {
+  const key: Given = { body: { key: { accountId: "acc_2" } } }
+  const left: Array<Given> = [{ status: 401, body: refusal("unauthorized") }, key, { body: {} }, { body: {} }]
+  const platform = new VirtualPlatform(() => left.shift()!)
+  const client = new Client(platform, { url: "http://venue", apiKey: () => "later" })
+  await expect(client.balance()).rejects.toBeInstanceOf(Refusal)
+  await client.balance()
+  await client.positions()
+  expect(platform.requests.map(pathOf)).toEqual([
+    "GET /v1/api-keys/current",
+    "GET /v1/api-keys/current",
+    "GET /v1/accounts/acc_2/balance",
+    "GET /v1/accounts/acc_2/positions"
+  ])
+  expect(platform.requests[0]!.headers["authorization"]).toBe("Bearer later")
+})
+
+test("closing gives up what is under way, and says that it is not known", async () => {
+  const { client, platform } = scripted(["silence"])
+  const work = client.place(order)
+  await platform.settle()
+  await client.close()
+  expect(await work).toMatchObject({ kind: "unknown" })
+  expect(platform.waits).toBe(0)
+})

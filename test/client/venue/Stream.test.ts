@@ -1,0 +1,472 @@
+/** The stream's client against a venue that says what the test says, in time of the test's own: resuming, gaps, silence, tickets, and slow takers. */
+import { createHash } from "node:crypto"
+import { expect, test } from "vitest"
+import { Client, type Options } from "../../../src/client/venue/Client.js"
+import type { StreamEvent } from "../../../src/client/venue/Channels.js"
+import type { Notice } from "../../../src/client/venue/Stream.js"
+import { sha256 } from "../../../src/client/venue/Sha256.js"
+import { type Given, VirtualPlatform } from "./VirtualPlatform.js"
+
+const hello = { type: "hello", version: "stream/v1", connectionId: "con_1", heartbeatMs: 5_000, limits: { messagesPerSecond: 100 } }
+const refusal = (code: string, more: object = {}): object => ({
+  version: "external-rest-error/v1",
+  code,
+  safeMessage: "No.",
+  retryable: false,
+  ...more
+})
+
+const made = (more: Partial<Options> = {}, answer: (path: string) => Given = () => "silence") => {
+  const notices: Array<Notice> = []
+  const platform = new VirtualPlatform(({ method, url }) => answer(`${method} ${url.slice("http://venue".length)}`))
+  const client = new Client(platform, { url: "http://venue", onNotice: (notice) => notices.push(notice), ...more })
+  return { client, notices, platform, kinds: () => notices.map(({ kind }) => kind) }
+}
+
+/** Says that the stream that was asked for last is told of. */
+const confirm = (platform: VirtualPlatform, resumed = false): void => {
+  const { id } = platform.line.last("subscribe")
+  platform.line.say({ type: "subscribed", id, resumed })
+}
+
+const level = (price: number, size: number) => ({
+  price: `${price}.0`,
+  priceAtoms: String(price),
+  size: `${size}.0`,
+  sizeAtoms: String(size)
+})
+const checksum = (lines: ReadonlyArray<string>): string => `sha256:${createHash("sha256").update(lines.join("\n")).digest("hex")}`
+
+const trades = { channel: "market.trades", marketId: "M" }
+const book = { channel: "market.book", marketId: "M" }
+const snapshot = (sequence: number, name: object = trades, data: unknown = []) => ({ type: "snapshot", ...name, sequence, data })
+const update = (
+  previousSequence: number,
+  sequence: number,
+  name: object = trades,
+  data: unknown = [{ tradeId: `trd_${sequence}` }],
+  more = {}
+) => ({
+  type: "update",
+  ...name,
+  previousSequence,
+  sequence,
+  ...more,
+  data
+})
+
+/** Takes what has come, up to so many events. */
+const taken = async (events: AsyncIterator<StreamEvent>, count: number): Promise<ReadonlyArray<string>> => {
+  const found: Array<string> = []
+  for (let left = count; left > 0; left--) {
+    const { value } = await events.next()
+    found.push(
+      value === undefined ? "end" : value.type === "snapshot" ? `snapshot ${value.sequence} (${value.reason})` : `update ${value.sequence}`
+    )
+  }
+  return found
+}
+
+test("a text's SHA-256 is what Node makes of it", () => {
+  for (const length of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1_000]) {
+    const text = "b|100|é€".repeat(length).slice(0, length)
+    expect(sha256(text)).toBe(createHash("sha256").update(text).digest("hex"))
+  }
+})
+
+test("a stream is told in order, and goes on behind its last event on another connection", async () => {
+  const { client, kinds, platform } = made()
+  const events = client.events("market.trades", "M")
+  expect(platform.line.url).toBe("ws://venue/streams/v1/ws")
+  expect(platform.line.sent).toEqual([])
+  platform.line.say(hello)
+  expect(platform.line.sent).toEqual([{ op: "subscribe", id: "c1", ...trades }])
+  confirm(platform)
+  platform.line.say(snapshot(5), update(5, 7), update(7, 8))
+  expect(events.isCurrent).toBe(false)
+  expect(await taken(events, 3)).toEqual(["snapshot 5 (first)", "update 7", "update 8"])
+  expect(events.isCurrent).toBe(true)
+  platform.line.end()
+  expect(events.isCurrent).toBe(false)
+  await platform.pass(187)
+  expect(platform.lines).toHaveLength(1)
+  await platform.pass(1)
+  platform.line.say(hello)
+  expect(platform.line.last("subscribe")).toMatchObject({ fromSequence: 8 })
+  confirm(platform, true)
+  platform.line.say(update(8, 9))
+  expect(await taken(events, 1)).toEqual(["update 9"])
+  expect(kinds()).toEqual(["connected", "disconnected", "connected"])
+})
+
+test("connections that fail are tried again less and less often, until one lasts", async () => {
+  const { client, notices, platform } = made()
+  client.events("market.trades", "M")
+  for (let count = 0; count < 10; count++) {
+    platform.line.end()
+    await platform.pass(30_000)
+  }
+  const waits = notices.map((notice) => notice.kind === "disconnected" ? notice.retryInMs : 0)
+  expect(waits.slice(0, 3)).toEqual([187.5, 375, 750])
+  expect(waits.slice(-2)).toEqual([22_500, 22_500])
+  platform.line.say(hello, { type: "heartbeat", heads: {} })
+  platform.line.end()
+  expect(notices.at(-1)).toMatchObject({ retryInMs: 187.5 })
+})
+
+test("what is missing is noticed at the next update, and asked for again", async () => {
+  const { client, notices, platform } = made()
+  const events = client.events("market.trades", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(5), update(6, 7))
+  expect(platform.line.sent.slice(1)).toEqual([
+    { op: "unsubscribe", id: "u2", ...trades },
+    { op: "subscribe", id: "c3", ...trades, fromSequence: 5 }
+  ])
+  // What was on its way before is no answer to that.
+  platform.line.say(update(7, 8))
+  confirm(platform, true)
+  platform.line.say(update(5, 6), update(6, 7), update(7, 8))
+  expect(await taken(events, 4)).toEqual(["snapshot 5 (first)", "update 6", "update 7", "update 8"])
+  expect(notices.slice(1)).toEqual([{ kind: "gap", stream: "market.trades:M", noticedBy: "update" }])
+})
+
+test("what is missing is noticed by a heartbeat where nothing comes behind it", async () => {
+  const { client, notices, platform } = made()
+  const events = client.events("market.trades", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(5), { type: "heartbeat", heads: { "market.trades:M": 5 } })
+  expect(platform.line.sent).toHaveLength(1)
+  platform.line.say({ type: "heartbeat", heads: { "market.trades:M": 6 } })
+  expect(platform.line.last("subscribe")).toMatchObject({ fromSequence: 5 })
+  confirm(platform, true)
+  platform.line.say(update(5, 6))
+  expect(await taken(events, 2)).toEqual(["snapshot 5 (first)", "update 6"])
+  expect(notices.slice(1)).toEqual([{ kind: "gap", stream: "market.trades:M", noticedBy: "heartbeat" }])
+})
+
+test("a resync is told with the snapshot that follows it, and nothing in between", async () => {
+  const { client, kinds, platform } = made()
+  const events = client.events("market.trades", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(5), { type: "resync", stream: "market.trades", marketId: "M", fromSequence: 9, reason: "slow_consumer" })
+  platform.line.say(update(8, 9), snapshot(9), update(9, 10))
+  expect(await taken(events, 3)).toEqual(["snapshot 5 (first)", "snapshot 9 (slow_consumer)", "update 10"])
+  expect(kinds()).toEqual(["connected", "resync"])
+})
+
+test.each([
+  ["does not open", false, 10_000],
+  ["says nothing any more", true, 15_000]
+])("a connection that %s is given up", async (_, opens, afterMs) => {
+  const { client, notices, platform } = made()
+  client.events("market.trades", "M")
+  if (opens) platform.line.say(hello)
+  await platform.pass(afterMs - 1)
+  expect(platform.line.isClosed).toBe(false)
+  await platform.pass(1)
+  expect(platform.line.isClosed).toBe(true)
+  expect(notices.at(-1)).toMatchObject({ kind: "disconnected", code: 1006 })
+  await platform.pass(200)
+  expect(platform.lines).toHaveLength(2)
+})
+
+test("a connection lasts while anything comes on it, and ends with what is no frame", async () => {
+  const { client, platform } = made()
+  client.events("market.trades", "M")
+  platform.line.say(hello)
+  for (let count = 0; count < 10; count++) {
+    await platform.pass(5_000)
+    platform.line.say({ type: "heartbeat", heads: {} })
+  }
+  expect(platform.lines).toHaveLength(1)
+  platform.line.sayText("{")
+  expect(platform.line.isClosed).toBe(true)
+})
+
+test("no more is said in a second than half of what the venue takes", async () => {
+  const { client, platform } = made()
+  for (let count = 0; count < 120; count++) client.events("market.trades", `M${count}`)
+  platform.line.say(hello)
+  expect(platform.line.sent).toHaveLength(50)
+  await platform.pass(999)
+  expect(platform.line.sent).toHaveLength(50)
+  await platform.pass(1)
+  expect(platform.line.sent).toHaveLength(100)
+  await platform.pass(1_000)
+  expect(platform.line.sent.map(({ marketId }) => marketId)).toEqual(Array.from({ length: 120 }, (_, count) => `M${count}`))
+})
+
+test("a stream whose events nobody takes is held, and goes on where it stood", async () => {
+  const { client, kinds, platform } = made({ mostQueued: 3 })
+  const events = client.events("market.trades", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(1), update(1, 2), update(2, 3), update(3, 4), update(4, 5))
+  expect(platform.line.sent.map(({ op }) => op)).toEqual(["subscribe", "unsubscribe"])
+  expect(kinds()).toEqual(["connected", "queue_full"])
+  platform.line.end()
+  await platform.pass(200)
+  platform.line.say(hello)
+  expect(platform.line.sent).toEqual([])
+  expect(await taken(events, 3)).toEqual(["snapshot 1 (first)", "update 2", "update 3"])
+  expect(platform.line.last("subscribe")).toMatchObject({ fromSequence: 3 })
+  confirm(platform, true)
+  platform.line.say(update(3, 4))
+  expect(await taken(events, 1)).toEqual(["update 4"])
+})
+
+test("a loop that is left closes its stream, which may be followed again then", async () => {
+  const { client, platform } = made()
+  const events = client.events("market.trades", "M")
+  expect(() => client.events("market.trades", "M")).toThrow("market.trades:M is followed already")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(1), update(1, 2))
+  for await (const { sequence } of events) if (sequence === 2) break
+  expect(platform.line.last("unsubscribe")).toMatchObject(trades)
+  expect(await taken(events, 1)).toEqual(["end"])
+  client.events("market.trades", "M")
+  expect(platform.line.last("subscribe")).toEqual({ op: "subscribe", id: "c3", ...trades })
+})
+
+test("a stream that the venue refuses ends with why, one that it cannot have now is asked for again", async () => {
+  const { client, kinds, platform } = made()
+  const events = client.events("market.trades", "M")
+  const next = events.next()
+  platform.line.say(hello, { type: "error", id: "c1", error: refusal("overloaded", { retryable: true }) })
+  await platform.pass(200)
+  const { id } = platform.line.last("subscribe")
+  expect(id).toBe("c2")
+  platform.line.say({ type: "error", id, error: refusal("market_not_found") })
+  await expect(next).rejects.toMatchObject({ name: "Refusal", code: "market_not_found" })
+  expect(await taken(events, 1)).toEqual(["end"])
+  expect(kinds()).toEqual(["connected", "refused"])
+})
+
+test("a book follows its levels, and is thrown away where its checksum is another's", async () => {
+  const { client, notices, platform } = made()
+  const feed = client.book("M")
+  expect(client.book("M")).toBe(feed)
+  const whole = { bids: [level(10, 1), level(9, 2)], asks: [level(12, 3)], checksum: checksum(["b|10|1", "b|9|2", "a|12|3"]) }
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(5, book, whole))
+  const local = await feed.ready()
+  const changes = feed.changes()
+  expect((await changes.next()).value).toBe(local)
+  platform.line.say(
+    update(5, 6, book, [{ side: "bid", ...level(11, 4) }, { side: "ask", ...level(12, 0) }, { side: "ask", ...level(13, 5) }])
+  )
+  platform.line.say(update(6, 7, book, [{ side: "bid", ...level(9, 7) }, { side: "bid", ...level(8, 0) }], {
+    checksum: checksum(["b|11|4", "b|10|1", "b|9|7", "a|13|5"])
+  }))
+  expect((await changes.next()).value?.bids.map(({ priceAtoms, sizeAtoms }) => `${priceAtoms}@${sizeAtoms}`)).toEqual(["11@4", "10@1",
+    "9@7"])
+  expect([local.sequence, local.asks, feed.isCurrent]).toEqual([7, [level(13, 5)], true])
+  platform.line.say(update(7, 8, book, [{ side: "bid", ...level(11, 5) }], { checksum: checksum(["b|11|4"]) }))
+  expect(feed.isCurrent).toBe(false)
+  expect(notices.at(-1)).toEqual({ kind: "checksum_mismatch", stream: "market.book:M", sequence: 8 })
+  expect(platform.line.last("subscribe")).not.toHaveProperty("fromSequence")
+  const again = feed.ready()
+  confirm(platform)
+  platform.line.say(snapshot(8, book, whole))
+  expect((await again).bids).toHaveLength(2)
+  feed.close()
+  await expect(feed.ready()).rejects.toThrow("closed")
+  expect(await changes.next()).toMatchObject({ done: true })
+  expect(client.book("M")).not.toBe(feed)
+})
+
+const ticket = (name: string, minutes = 5): Given => ({
+  body: { ticket: name, accountId: "acc_1", expiresAt: 1_700_000_000_000 + minutes * 60_000 }
+})
+const orders = { channel: "account.orders" }
+
+/** A client that has shown a ticket, and what its requests for tickets get then. */
+const authenticated = async (answers: ReadonlyArray<Given>, more: Partial<Options> = {}) => {
+  const left = [...answers]
+  const asked: Array<string> = []
+  const all = made({ apiKey: "key", accountId: "acc_1", ...more }, (path) => {
+    asked.push(path)
+    return left.shift() ?? "silence"
+  })
+  const { client, platform } = all
+  const events = client.events("account.orders")
+  platform.line.say(hello)
+  await platform.settle()
+  return { ...all, asked, events }
+}
+
+test("an account's streams are asked for behind a ticket, which is rotated before it ends", async () => {
+  const { asked, client, events, platform } = await authenticated([ticket("one"), ticket("two", 10)])
+  const { line } = platform
+  expect(line.sent).toEqual([{ op: "auth", id: "c1", ticket: "one" }])
+  line.say({ type: "auth_ok", id: "c1", accountId: "acc_1" })
+  expect(line.last("subscribe")).toEqual({ op: "subscribe", id: "c2", ...orders })
+  confirm(platform)
+  line.say(snapshot(1, orders), { type: "ticket_expiring" }, { type: "ticket_expiring" })
+  await platform.settle()
+  expect(asked).toEqual(["POST /v1/realtime/ticket", "PUT /v1/realtime/ticket"])
+  expect(platform.requests[1]).toMatchObject({ body: "{\"ticket\":\"one\"}" })
+  expect(platform.requests[1]!.headers["authorization"]).toBeUndefined()
+  expect(line.last("auth")).toMatchObject({ ticket: "two" })
+  line.say({ type: "auth_ok", id: line.last("auth").id }, update(1, 2, orders))
+  expect(await taken(events, 2)).toEqual(["snapshot 1 (first)", "update 2"])
+  expect(line.sent.filter(({ op }) => op === "subscribe")).toHaveLength(1)
+  // Another connection takes the same ticket while it is good.
+  line.end()
+  await platform.pass(200)
+  platform.line.say(hello)
+  await platform.settle()
+  expect(platform.line.sent).toMatchObject([{ op: "auth", ticket: "two" }])
+  const closing = client.close()
+  await platform.pass(10_000)
+  await closing
+  expect(asked.slice(2)).toEqual(["DELETE /v1/realtime/ticket"])
+})
+
+test("where the authority has ended, another ticket is shown and the account's streams go on", async () => {
+  const { asked, events, platform } = await authenticated([ticket("one"), { status: 401, body: refusal("realtime_ticket_rejected") },
+    ticket("two")])
+  const { line } = platform
+  line.say({ type: "auth_ok", id: "c1" })
+  confirm(platform)
+  line.say(snapshot(1, orders))
+  expect(await taken(events, 1)).toEqual(["snapshot 1 (first)"])
+  expect(events.isCurrent).toBe(true)
+  line.say({ type: "error", error: refusal("realtime_ticket_rejected") })
+  expect(events.isCurrent).toBe(false)
+  await platform.settle()
+  expect(asked).toEqual(["POST /v1/realtime/ticket", "PUT /v1/realtime/ticket", "POST /v1/realtime/ticket"])
+  line.say({ type: "auth_ok", id: line.last("auth").id }, update(1, 2, orders))
+  expect(await taken(events, 1)).toEqual(["update 2"])
+})
+
+test("a ticket that is not taken, or not to be had, is asked for again", async () => {
+  const { notices, platform } = await authenticated([{ status: 503, body: "" }, ticket("one"), "broken", ticket("two")], { maxAttempts: 1 })
+  expect(notices.at(-1)).toMatchObject({ kind: "ticket_failed" })
+  await platform.pass(200)
+  const { line } = platform
+  expect(line.last("auth")).toMatchObject({ ticket: "one" })
+  line.say({ type: "auth_error", id: line.last("auth").id, error: refusal("realtime_ticket_rejected") })
+  await platform.pass(400)
+  expect(line.last("auth")).toMatchObject({ ticket: "two" })
+})
+
+test("where the key may not act, the account's streams end, and the market's go on", async () => {
+  const { client, events, platform } = await authenticated([])
+  platform.answer = () => ({ status: 403, body: refusal("scope_missing") })
+  const market = client.events("market.trades", "M")
+  await platform.pass(50_000)
+  await expect(events.next()).rejects.toMatchObject({ code: "scope_missing" })
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(1))
+  expect(await taken(market, 1)).toEqual(["snapshot 1 (first)"])
+})
+
+test("without a key there is nothing of an account to follow", () => {
+  expect(() => made().client.events("account.orders")).toThrow("account.orders needs an API key, or tickets")
+})
+
+const order = { marketId: "M", side: "buy", orderType: "limit", price: "1.0", quantity: "1.0" } as const
+
+/** A client that sends commands over the socket. */
+const trading = async (answers: ReadonlyArray<Given>) => {
+  const all = await authenticated([ticket("one"), ...answers], { orders: "socket", cancelOnDisconnect: true, maxAttempts: 2 })
+  const { line } = all.platform
+  expect(JSON.parse(all.platform.requests[0]!.body!)).toEqual({ scopes: ["read", "trade"] })
+  expect(line.sent).toEqual([{ op: "auth", id: "c1", ticket: "one", cancelOnDisconnect: true }])
+  line.say({ type: "auth_ok", id: "c1" })
+  return { ...all, line }
+}
+
+test("a command over the socket is answered there", async () => {
+  const { client, line, platform } = await trading([])
+  const placing = client.place(order, { idempotencyKey: "one" })
+  await platform.settle()
+  const frame = line.last("place")
+  expect(frame).toMatchObject({ idempotencyKey: "one", body: { accountId: "acc_1", ...order } })
+  line.say({ type: "result", id: frame.id, body: { orderId: "ord_1" } })
+  expect(await placing).toEqual({ kind: "accepted", idempotencyKey: "one", value: { orderId: "ord_1" } })
+  const canceling = client.cancel({ orderId: "ord_1", marketId: "M" })
+  await platform.settle()
+  line.say({ type: "error", id: line.last("cancel").id, error: refusal("not_found") })
+  expect(await canceling).toMatchObject({ kind: "refused", refusal: { code: "not_found", isDecision: true } })
+  expect(platform.requests).toHaveLength(1)
+})
+
+test.each<
+  readonly [what: string, answers: ReadonlyArray<Given>, happens: (platform: VirtualPlatform) => void, kind: string, asked: number]
+>([
+  ["the connection ends", [{ body: { orderId: "ord_1" } }], ({ line }) => line.end(), "accepted", 2],
+  ["no answer comes", [{ body: { orderId: "ord_1" } }], () => {}, "accepted", 2],
+  [
+    "the connection ends, and nothing had arrived",
+    ["broken", "broken", { body: { outcome: "never_seen", decisions: [] } }, { body: {} }],
+    ({ line }) => line.end(),
+    "never_arrived",
+    5
+  ],
+  [
+    "it is refused for a time",
+    [{ body: { orderId: "ord_1" } }],
+    ({ line }) => line.say({ type: "error", id: line.last("place").id, error: refusal("overloaded", { retryable: true }) }),
+    "accepted",
+    2
+  ],
+  [
+    "the venue has a defect there, and takes nothing then",
+    [
+      { status: 503, body: refusal("overloaded", { retryable: true }) },
+      { status: 503, body: refusal("overloaded", { retryable: true }) },
+      { body: { outcome: "unknown_expired", decisions: [] } }
+    ],
+    ({ line }) => line.say({ type: "error", id: line.last("place").id, error: refusal("internal_error") }),
+    "unknown",
+    4
+  ]
+])("where %s, the same command goes by REST, and its outcome is told", async (_, answers, happens, kind, asked) => {
+  const { client, platform } = await trading(answers)
+  const placing = client.place(order, { idempotencyKey: "one" })
+  await platform.settle()
+  const { body } = platform.line.last("place")
+  happens(platform)
+  expect(await platform.finish(placing)).toMatchObject({ kind })
+  const sent = platform.requests.filter(({ url }) => url.endsWith("/v1/orders"))
+  expect(platform.requests).toHaveLength(asked)
+  for (const request of sent) {
+    expect(JSON.parse(request.body!)).toEqual(body)
+    expect(request.headers["idempotency-key"]).toBe("one")
+  }
+})
+
+test("a command that the socket cannot take goes by REST at once", async () => {
+  const { client, line, platform } = await trading([{ body: {} }, { body: {} }])
+  const many = Array.from({ length: 48 }, () => client.place(order))
+  await platform.settle()
+  expect(line.sent.filter(({ op }) => op === "place")).toHaveLength(48)
+  expect(await client.place(order)).toMatchObject({ kind: "accepted" })
+  line.sent.filter(({ op }) => op === "place").forEach(({ id }) => line.say({ type: "result", id, body: {} }))
+  await Promise.all(many)
+  await platform.pass(1_000)
+  const wide = { ...order, clientOrderId: "x".repeat(6_000) }
+  expect(await client.place(wide)).toMatchObject({ kind: "accepted" })
+  expect(platform.requests).toHaveLength(3)
+})
+
+test("closing ends every stream, and leaves nothing to happen", async () => {
+  const { client, platform } = made()
+  const events = client.events("market.trades", "M")
+  const next = events.next()
+  platform.line.say(hello)
+  await client.close()
+  expect(await next).toEqual({ done: true, value: undefined })
+  expect(platform.line.isClosed).toBe(true)
+  expect(platform.waits).toBe(0)
+  expect(() => client.events("market.trades", "M")).toThrow("closed")
+})

@@ -1,0 +1,132 @@
+/** A platform of a test: its clock moves when the test says so, requests are answered as it says, and it is the other end of sockets. */
+import type { HttpAnswer, HttpRequest, LineEvents, Platform } from "../../../src/client/venue/Platform.js"
+
+/** What a request gets: an answer, `silence`, or `broken` for a connection that ends. */
+export type Given =
+  | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | "silence"
+  | "broken"
+
+/** The venue's end of a socket. */
+class VirtualLine {
+  /** What the client has sent, oldest first. */
+  readonly sent: Array<any> = []
+  isClosed = false
+
+  constructor(readonly url: string, private readonly events: LineEvents) {}
+
+  take(text: string): void {
+    if (this.isClosed) throw new Error("the client sends on a line that it has closed")
+    this.sent.push(JSON.parse(text))
+  }
+
+  close(): void {
+    this.isClosed = true
+  }
+
+  /** Says frames. */
+  say(...frames: ReadonlyArray<object>): void {
+    for (const frame of frames) this.events.text(JSON.stringify(frame))
+  }
+
+  sayText(text: string): void {
+    this.events.text(text)
+  }
+
+  /** Ends it. */
+  end(code = 1006): void {
+    this.events.closed(code, "")
+  }
+
+  /** The latest frame of an operation. */
+  last(op: string): any {
+    return this.sent.findLast((frame) => frame.op === op)
+  }
+}
+
+export class VirtualPlatform implements Platform {
+  now = 1_700_000_000_000
+  readonly requests: Array<HttpRequest> = []
+  readonly lines: Array<VirtualLine> = []
+  private timers: Array<{ readonly atEpochMs: number; readonly run: () => void }> = []
+  private keys = 0
+
+  /** `answer`: what a request gets. */
+  constructor(public answer: (request: HttpRequest) => Given | Promise<Given> = () => "silence") {}
+
+  readonly send = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
+    this.requests.push(request)
+    const given = await this.answer(request)
+    if (given === "silence") {
+      return await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))))
+    }
+    if (given === "broken") throw new Error("the connection ended")
+    const { body, headers = {}, status = 200 } = given
+    return { status, body: typeof body === "string" ? body : JSON.stringify(body ?? {}), header: (name) => headers[name] }
+  }
+
+  readonly connect = (url: string, events: LineEvents) => {
+    const line = new VirtualLine(url, events)
+    this.lines.push(line)
+    return { send: (text: string) => line.take(text), close: () => line.close() }
+  }
+
+  readonly nowEpochMs = (): number => this.now
+
+  readonly after = (delayMs: number, run: () => void): () => void => {
+    const timer = { atEpochMs: this.now + delayMs, run }
+    this.timers.push(timer)
+    return () => {
+      this.timers = this.timers.filter((one) => one !== timer)
+    }
+  }
+
+  readonly random = (): number => 0.5
+
+  readonly newKey = (): string => `made-${++this.keys}`
+
+  /** The socket that was opened last. */
+  get line(): VirtualLine {
+    return this.lines.at(-1)!
+  }
+
+  /** How many timers are set. */
+  get waits(): number {
+    return this.timers.length
+  }
+
+  /** Lets everything happen that waits for no time. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 50; turn++) await Promise.resolve()
+  }
+
+  /** Lets time pass, and all happen that waited for it. */
+  async pass(durationMs: number): Promise<void> {
+    const until = this.now + durationMs
+    await this.settle()
+    for (;;) {
+      const next = this.timers.filter(({ atEpochMs }) => atEpochMs <= until).sort((left, right) => left.atEpochMs - right.atEpochMs)[0]
+      if (next === undefined) break
+      this.timers = this.timers.filter((one) => one !== next)
+      this.now = Math.max(this.now, next.atEpochMs)
+      next.run()
+      await this.settle()
+    }
+    this.now = until
+  }
+
+  /** Waits for what is under way, letting as much time pass as it takes. */
+  async finish<A>(work: Promise<A>): Promise<A> {
+    let isDone = false
+    void work.then(() => {
+      isDone = true
+    }, () => {
+      isDone = true
+    })
+    await this.settle()
+    while (!isDone && this.timers.length > 0) {
+      await this.pass(Math.max(1, Math.min(...this.timers.map(({ atEpochMs }) => atEpochMs)) - this.now))
+    }
+    return await work
+  }
+}
