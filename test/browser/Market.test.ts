@@ -227,7 +227,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
       leverage: undefined,
       takers: 3,
       speed: 10,
-      limitSeconds: 40,
+      limitSeconds: 25,
       inFlight: 16,
       alone: false,
       observe: () => {}

@@ -211,7 +211,7 @@ describe("an open market", () => {
       .on(`GET ${account}/triggers`, ok({ triggers: [] }))
       .on(`GET ${account}/fills`, ok({ fills: [], nextCursor: null }))
       .on(`POST ${account}/margin/preview`, ok(preview))
-    outside.platform.answer = () => ({ body: { candles: [] } })
+    outside.platform.answer = ({ url }) => ({ body: url.includes("/candles") ? { candles: [] } : { marketId, market: terms } })
     const store = new Store(outside, { page: "market", userCode: "", marketId })
     store.trading.open(marketId)
     await outside.platform.settle()
@@ -249,6 +249,8 @@ describe("an open market", () => {
 
   test("says since when it has not been told, and no longer than it lasts", async () => {
     const { line, market: { feed }, outside } = await opened()
+    // What is known without the stream is shown without it.
+    expect(feed.market.value).toMatchObject({ market: terms })
     line.end()
     expect(feed.link.value).toEqual({ kind: "lost", sinceEpochMs: startEpochMs })
     outside.nowEpochMs += 60_000
@@ -277,6 +279,23 @@ describe("an open market", () => {
     await candles.choose("1h", "index")
     await candles.refresh()
     expect(asked()).toBe(4)
+  })
+
+  test("asks for older candles where somebody looks, further back where a time had none", async () => {
+    const { market: { candles }, outside } = await opened()
+    const candle = (openTimeEpochMs: number) => ({ openTimeEpochMs, close: "1.0" })
+    const minuteMs = 60_000
+    const told = [[candle(9_000 * minuteMs)], [candle(9_000 * minuteMs)], [candle(8_850 * minuteMs), candle(9_000 * minuteMs)]]
+    outside.platform.answer = () => ({ body: { candles: told.shift() ?? [] } })
+    await candles.choose("1m", "index")
+    await candles.older()
+    await outside.paint()
+    expect(candles.shown.value?.candles).toEqual([candle(8_850 * minuteMs), candle(9_000 * minuteMs)])
+    await candles.older()
+    const since = outside.platform.requests.flatMap(({ url }) => /since=([0-9]+)/.exec(url)?.[1] ?? []).map((text) =>
+      Number(text) / minuteMs
+    )
+    expect(since).toEqual([8_900, 8_800, 8_700, 8_600, 8_500, 8_400, 8_300])
   })
 
   test("asks what an order would come to once nobody types any more", async () => {

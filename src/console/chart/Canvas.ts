@@ -48,6 +48,12 @@ interface Bar {
   readonly close: number
 }
 
+/** Below so many candles they are as wide as ever, and the chart is not filled. */
+const fewest = 40
+
+/** From so many candles before the first on, older ones are asked for. */
+const nearFirst = 5
+
 const bar = ({ close, high, low, open, openTimeEpochMs }: Candle): Bar => ({
   time: Math.floor(openTimeEpochMs / 1_000) as UTCTimestamp,
   open: Number(open),
@@ -70,13 +76,13 @@ export class Canvas {
   private lines: ReadonlyArray<Line> = []
   private marks: ReadonlyArray<Mark> = []
 
-  /** `priceScale`: decimals of a price. */
-  constructor(host: HTMLElement, priceScale: number, private colours: Colours) {
+  /** `priceScale`: decimals of a price. `older`: hears that somebody looks where candles are that are not there yet. */
+  constructor(host: HTMLElement, priceScale: number, private colours: Colours, older: () => void) {
     this.chart = createChart(host, {
       autoSize: true,
       // Its logo brings a style sheet of its own, which the page's policy refuses: who made the library stands under the chart.
       layout: { attributionLogo: false },
-      timeScale: { timeVisible: true, secondsVisible: false },
+      timeScale: { timeVisible: true, secondsVisible: false, rightOffset: 6 },
       handleScale: { mouseWheel: false },
       handleScroll: { mouseWheel: false, vertTouchDrag: false }
     })
@@ -85,6 +91,9 @@ export class Canvas {
       borderVisible: false
     })
     this.marked = createSeriesMarkers(this.series, [])
+    this.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+      if (range !== null && range.from < nearFirst) older()
+    })
     this.paint(colours)
   }
 
@@ -118,7 +127,8 @@ export class Canvas {
     const isContinued = name === this.name && shown.length > 0 && (at < 0 || at >= shown.length - 1)
     if (isContinued) { if (at >= 0) { for (const candle of candles.slice(at)) this.series.update(bar(candle)) } }
     else this.series.setData(candles.map(bar))
-    if (name !== this.name) this.chart.timeScale().fitContent()
+    // A few candles look like candles, and not like a wall.
+    if (name !== this.name && candles.length > fewest) this.chart.timeScale().fitContent()
     this.name = name
     this.shown = candles
     this.drawMarks()

@@ -1,7 +1,7 @@
 /** Who did best over a day, a week, a month or ever, under the names that they chose. */
 import { useEffect } from "preact/hooks"
 import { Choices } from "../parts/Choices.js"
-import { Gain } from "../parts/market/OrderForm.js"
+import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
 import { Read } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"

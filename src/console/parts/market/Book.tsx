@@ -67,10 +67,12 @@ export const Book = ({ feed, own, priceScale, take }: Props) => {
           <span role="columnheader" class="size">Size</span>
         </div>
         <Side side="asks" rows={asks} own={own} take={take} />
-        <p class="spread">
-          {isCurrent || sequence === 0 ? "" : "As it was last. "}
-          {spreadAtoms === undefined ? "No spread" : `Spread ${format(spreadAtoms, priceScale)}`}
-        </p>
+        <div role="row" class="spread">
+          <span role="cell" aria-colspan={2}>
+            {isCurrent || sequence === 0 ? "" : "As it was last. "}
+            {spreadAtoms === undefined ? "No spread" : `Spread ${format(spreadAtoms, priceScale)}`}
+          </span>
+        </div>
         <Side side="bids" rows={bids} own={own} take={take} />
       </div>
     </section>

@@ -47,7 +47,7 @@ export const Chart = ({ candles, lines, marketId, marks, priceScale }: Props) =>
     const repaint = (): void => canvas.value?.paint(colours())
     const query = matchMedia(dark)
     import("../../chart/Canvas.js").then(({ Canvas }) => {
-      if (!isLeft && host.current !== null) canvas.value = new Canvas(host.current, priceScale, colours())
+      if (!isLeft && host.current !== null) canvas.value = new Canvas(host.current, priceScale, colours(), () => void candles.older())
     }, () => {
       isMissing.value = true
     })

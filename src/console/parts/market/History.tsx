@@ -6,11 +6,11 @@ import { percent } from "../../state/market/Decimals.js"
 import { type Histories, type Kind, kinds } from "../../state/market/Histories.js"
 import { decimal, money, words } from "../../state/Words.js"
 import { Choices } from "../Choices.js"
+import { Gain } from "../Gain.js"
 import { Moment } from "../Moment.js"
 import { Read } from "../Section.js"
 import { type Column, Table } from "../Table.js"
 import { Trouble } from "../Trouble.js"
-import { Gain } from "./OrderForm.js"
 
 const titles: Readonly<Record<Kind, string>> = { fills: "Fills", positions: "Positions", funding: "Funding", ledger: "Ledger" }
 

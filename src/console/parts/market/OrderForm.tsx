@@ -6,7 +6,7 @@ import type { Failure } from "../../state/Failure.js"
 import type { Draft, Field } from "../../state/market/Draft.js"
 import type { Feed } from "../../state/market/Feed.js"
 import type { Ticket } from "../../state/market/Ticket.js"
-import { decimal, direction, money, words } from "../../state/Words.js"
+import { decimal, money, words } from "../../state/Words.js"
 import { Choices } from "../Choices.js"
 import { Trouble } from "../Trouble.js"
 
@@ -255,6 +255,3 @@ export const OrderForm = ({ feed, marketId, ticket }: Props) => {
     </section>
   )
 }
-
-/** A gain or a loss, by its sign as well as by its colour. */
-export const Gain = ({ amount }: { readonly amount: string }) => <span class={direction(amount)}>{money(amount)}</span>

@@ -6,9 +6,9 @@ import type { Fault, Terms } from "../../state/market/Draft.js"
 import type { Trading } from "../../state/market/Trading.js"
 import { decimal, money, words } from "../../state/Words.js"
 import { Confirm } from "../Confirm.js"
+import { Gain } from "../Gain.js"
 import { type Column, Table } from "../Table.js"
 import { Trouble } from "../Trouble.js"
-import { Gain } from "./OrderForm.js"
 
 interface Props {
   readonly trading: Trading

@@ -5,7 +5,7 @@
 import { signal } from "@preact/signals-core"
 import type { BookFeed } from "../../../client/venue/BookFeed.js"
 import type { Client } from "../../../client/venue/Client.js"
-import { Refusal } from "../../../client/venue/Refusal.js"
+import { Refusal, Unanswered } from "../../../client/venue/Refusal.js"
 import type { Notice } from "../../../client/venue/Stream.js"
 import type * as Contract from "../../../client/venue/Contract.js"
 import * as Failure from "../Failure.js"
@@ -49,6 +49,7 @@ export class Feed {
   /** Follows the market by a client that follows nothing else; it ends with the client. */
   follow(client: Client): void {
     const { marketId } = this
+    void this.describe(client)
     void this.followBook(client.book(marketId))
     client.follow({ channel: "market.trades", marketId }, {
       snapshot: ({ data }) => this.took(data),
@@ -76,10 +77,22 @@ export class Feed {
     if (notice.kind === "disconnected") {
       this.isBookCurrent.value = false
       // Tries that fail one after another are one loss.
-      if (this.link.value.kind === "live") this.link.value = { kind: "lost", sinceEpochMs: this.now() }
+      if (this.link.value.kind !== "lost") this.link.value = { kind: "lost", sinceEpochMs: this.now() }
     }
     const isOfBook = "stream" in notice && notice.stream.startsWith("market.book")
     if (isOfBook) this.isBookCurrent.value = false
+  }
+
+  /** The market itself is asked for, too: what can be done without the stream does not wait for it. */
+  private async describe(client: Client): Promise<void> {
+    try {
+      const market = await client.market(this.marketId)
+      this.market.value ??= market
+    } catch (cause) {
+      if (cause instanceof Refusal) return this.ended(cause)
+      if (!(cause instanceof Unanswered)) throw cause
+      if (this.market.value === undefined) this.failure.value = Failure.unanswered
+    }
   }
 
   /** Shows each state of the book that there is time for: the latest, once a frame. */
