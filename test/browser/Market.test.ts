@@ -196,7 +196,9 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
 
   test("an answer that is lost is found out about: the order is there once", async () => {
     await tab.page.getByRole("group", { name: "Type" }).getByText("Limit", { exact: true }).click()
-    await side("Sell").click()
+    // By keyboard, as a group of radio buttons is used.
+    await tab.page.getByRole("radio", { name: "Buy", exact: true }).focus()
+    await tab.page.keyboard.press("ArrowRight")
     await field("Price").fill(await priceAt(4))
     await field("Size").fill("0.011")
     const keys: Array<string | undefined> = []
@@ -209,7 +211,8 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     await tab.page.getByRole("status").filter({ hasText: "0.011 rests in the book" }).waitFor()
     await tab.page.unroute("**/v1/orders")
     expect(keys).toEqual([keys[0], keys[0]])
-    expect(await rows("Open orders").filter({ hasText: "0.011" }).count()).toBe(1)
+    await rows("Open orders").filter({ hasText: "0.011" }).waitFor()
+    expect(await rows("Open orders").count()).toBe(1)
     await button("Cancel all in this market").click()
     await tab.page.getByRole("dialog").getByRole("button", { name: "Cancel them" }).click()
     await tab.page.getByText("No open order here.").waitFor()
@@ -275,6 +278,12 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     venue = await VenueProcess.start(dataDir, { PORT: new URL(origin).port })
     await tab.page.getByText("Live", { exact: true }).waitFor()
     await isBook(tapeMarketId)
+  })
+
+  test("a market that is none is told of", async () => {
+    await tab.page.goto(`${origin}/#/market/NONE-USDC-PERP`)
+    await tab.page.getByRole("alert").filter({ hasText: "There is no such market." }).waitFor()
+    expect(await Chromium.obstacles(tab, landmarks)).toEqual([])
   })
 
   test("the leaderboard is shown, in the dark as in the light", async () => {

@@ -316,9 +316,11 @@ describe("an open market", () => {
     ticket.enter({ price: "60000", quantity: "1" })
     outside.platform.answer = () => "broken"
     expect(await outside.platform.finish(ticket.submit())).toBe(false)
-    expect(ticket.isOpen).toBe(true)
+    expect(ticket.unknown).toMatchObject({ price: "60000.0", quantity: "1.000" })
     expect(ticket.sending.failure.value).toMatchObject({ again: true })
-    // What is typed meanwhile is for later.
+    // What is typed meanwhile is for later, and another market does not forget it.
+    ticket.about({ ...terms, marketId: "ETH-USDC-PERP" })
+    ticket.about(terms)
     ticket.enter({ price: "1", quantity: "2" })
     outside.platform.answer = () => ({
       body: { side: "buy", price: "60000.0", filledQuantity: "0.000", remainingQuantity: "1.000", canceledQuantity: "0.000" }
@@ -327,7 +329,7 @@ describe("an open market", () => {
     const placed = outside.platform.requests.filter(({ method, url }) => method === "POST" && url.endsWith("/v1/orders"))
     expect(new Set(placed.map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
     expect(new Set(placed.map(({ body }) => body)).size).toBe(1)
-    expect(ticket.isOpen).toBe(false)
+    expect(ticket.unknown).toBeUndefined()
     expect(ticket.outcome.value).toBe("1.000 rests in the book at 60,000.0.")
   })
 

@@ -17,7 +17,7 @@ import type * as Contract from "../state/Contract.js"
 import type { Opened } from "../state/market/Trading.js"
 import * as Places from "../state/Places.js"
 import type { Store } from "../state/Store.js"
-import { decimal, words } from "../state/Words.js"
+import { decimal, money, words } from "../state/Words.js"
 
 /** Between two looks at the account, and at candles that nobody tells of, while the page is seen. */
 const accountMs = 2_000
@@ -99,6 +99,11 @@ const Shown = ({ market, opened, store }: Props) => {
         <Trades feed={feed} />
       </div>
       <Section title="Positions">
+        <Trouble
+          subject="Take-profits and stop-losses"
+          failure={trading.triggers.failure.value}
+          again={() => void trading.triggers.load()}
+        />
         <Read of={portfolio.positions}>
           {({ positions }) => (
             <Positions trading={trading} positions={positions} triggers={trading.triggers.value.value?.triggers ?? []} terms={terms} />
@@ -120,10 +125,11 @@ const Shown = ({ market, opened, store }: Props) => {
 /** The account is read again and again: the stream tells an account's news to holders of a key alone. */
 const AsOf = ({ store: { portfolio } }: { readonly store: Store }) => {
   const readAtEpochMs = portfolio.readAtEpochMs.value
+  const balance = portfolio.balance.value.value
   if (readAtEpochMs === undefined) return null
   return (
     <p class="fine">
-      Account as of <Moment atEpochMs={readAtEpochMs} ofDay />
+      {balance !== undefined && `${money(balance.available)} USDC available, `}as of <Moment atEpochMs={readAtEpochMs} ofDay />
     </p>
   )
 }

@@ -218,6 +218,7 @@ export const OrderForm = ({ feed, marketId, ticket }: Props) => {
     await ticket.submit()
     form.current?.querySelector<HTMLInputElement>("[aria-invalid=true]")?.focus()
   }
+  const { unknown } = ticket
   const what = `${words(draft.side)} ${marketId}`
   return (
     <section class="ticket" aria-labelledby="ticket-title">
@@ -246,8 +247,14 @@ export const OrderForm = ({ feed, marketId, ticket }: Props) => {
         <Rules ticket={ticket} />
         <Preview ticket={ticket} />
         <button type="submit" class={`primary ${draft.side}`} disabled={isBusy}>
-          {isBusy ? "Sending…" : ticket.isOpen ? "Ask again what became of it" : what}
+          {isBusy ? "Sending…" : unknown !== undefined ? "Ask again what became of it" : what}
         </button>
+        {unknown !== undefined && !isBusy && (
+          <p class="warning" role="note">
+            Nobody knows yet what became of the last order: {unknown.side} {decimal(unknown.quantity)} {unknown.marketId}
+            {unknown.price !== undefined && ` at ${decimal(unknown.price)}`}. It is asked about before another one is sent.
+          </p>
+        )}
         <Trouble failure={failure} />
         {failure !== undefined && <Suggestion failure={failure} ticket={ticket} />}
         <p role="status" class={ticket.outcome.value === undefined ? "unseen" : "notice"}>{ticket.outcome.value ?? ""}</p>

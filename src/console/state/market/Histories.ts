@@ -5,6 +5,9 @@ import type * as Contract from "../Contract.js"
 import { hasFailed } from "../Failure.js"
 import { listed, Listing } from "../Listing.js"
 
+/** Rows of one page, as the venue tells them. */
+const newest = 50
+
 export const kinds = ["fills", "positions", "funding", "ledger"] as const
 export type Kind = (typeof kinds)[number]
 
@@ -35,10 +38,11 @@ export class Histories {
     await this[kind].list.load()
   }
 
-  /** Reads the newest of what is shown again, unless somebody has gone on to older ones. */
+  /** Reads the newest of what is shown again, and of the fills, which are on the chart, unless somebody has gone on to older ones. */
   async refresh(): Promise<void> {
-    const { list } = this[this.shown.value]
-    const rows = list.value.value?.rows.length ?? 0
-    if (!list.isBusy.value && rows <= 50) await list.load()
+    await Promise.all([...new Set([this.fills, this[this.shown.value]])].map(async ({ list }) => {
+      const rows = list.value.value?.rows.length ?? 0
+      if (!list.isBusy.value && rows <= newest) await list.load()
+    }))
   }
 }

@@ -64,9 +64,9 @@ export class Ticket {
     return found !== undefined && "order" in found
   }
 
-  /** Whether the last order has to be found out about before another one is sent. */
-  get isOpen(): boolean {
-    return this.open.value !== undefined
+  /** The last order, where it has to be found out about before another one is sent. */
+  get unknown(): NewOrder | undefined {
+    return this.open.value?.order
   }
 
   /** The value that a refusal of the order would have let pass. */
@@ -74,9 +74,9 @@ export class Ticket {
     return suggested(failure, this.draft.value)
   }
 
-  /** The market's figures; another market begins with an empty order. */
+  /** The market's figures; another market begins with an empty order. One that is not known about yet stays to be asked for. */
   about(terms: Terms | undefined): void {
-    if (terms?.marketId !== this.terms.value?.marketId) this.clear()
+    if (terms?.marketId !== this.terms.value?.marketId) this.empty()
     this.terms.value = terms
   }
 
@@ -120,14 +120,18 @@ export class Ticket {
   }
 
   clear(): void {
+    this.empty()
+    this.open.value = undefined
+    this.terms.value = undefined
+  }
+
+  private empty(): void {
     this.cancelPreview()
     this.preview.clear()
     this.sending.clear()
     this.draft.value = emptyDraft
     this.isTried.value = false
     this.outcome.value = undefined
-    this.open.value = undefined
-    this.terms.value = undefined
   }
 
   private async previewed() {

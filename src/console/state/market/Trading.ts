@@ -140,6 +140,7 @@ export class Trading {
 
   clear(): void {
     this.leave()
+    this.ticket.clear()
     this.commands.clear()
     this.triggers.clear()
   }
