@@ -7,11 +7,12 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import type { Browser } from "playwright-core"
+import type { Browser, WebSocketRoute } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Run from "../../scripts/tape/Run.js"
-import { type Client, connect } from "../../src/client/venue/node.js"
+import { type Client, connect, LocalBook } from "../../src/client/venue/node.js"
+import { depth } from "../../src/console/state/market/Ladder.js"
 import * as Synthetic from "../tape/Synthetic.js"
 import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
@@ -22,6 +23,17 @@ const recorded = ["usdm_btcusdt_20240808.gz", "spot_btcusdt_20240808.gz"].map((n
 
 const marketId = "BTC-USDC-PERP"
 const tapeMarketId = "TAPEBTC-USDC-PERP"
+/** Prices and sizes, best first, as many as the page has rows for. */
+interface Levels {
+  readonly bids: ReadonlyArray<ReadonlyArray<string>>
+  readonly asks: ReadonlyArray<ReadonlyArray<string>>
+}
+
+const levels = ({ asks, bids }: Pick<LocalBook, "asks" | "bids">): Levels => {
+  const best = (side: LocalBook["bids"]) => side.slice(0, depth).map(({ price, size }) => [price, size])
+  return { bids: best(bids), asks: best(asks) }
+}
+
 const landmarks = ["banner", "navigation", "main", "contentinfo"]
 
 describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { timeout: 60_000 }, () => {
@@ -59,31 +71,26 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
   const rows = (table: string) =>
     tab.page.getByRole("table", { name: table, exact: true }).getByRole("row").filter({ has: tab.page.getByRole("rowheader") })
   const field = (label: string) => tab.page.getByLabel(label, { exact: true })
-  const side = (name: string) => tab.page.getByRole("group", { name: "Side" }).getByText(name, { exact: true })
 
   const api = async (target: string): Promise<any> => await (await fetch(`${origin}${target}`)).json()
 
-  /** The book as the page shows it: prices and sizes, best first. */
-  const shown = async (): Promise<unknown> =>
-    tab.page.evaluate(`Object.fromEntries(["bids", "asks"].map((side) => {
-      const rows = [...document.querySelectorAll("." + side + " .level")].map((row) => [".price", ".size"].map((part) =>
-        row.querySelector(part).lastChild.textContent.replaceAll(",", "")))
-      return [side, (side === "asks" ? rows.reverse() : rows).filter(([price]) => price !== "\u2013")]
-    }))`)
+  /** The book as the page shows it at one moment: the record that it is of, and prices and sizes, best first. */
+  const shown = async (): Promise<{ readonly sequence: number; readonly book: Levels }> =>
+    tab.page.evaluate(`({
+      sequence: Number(document.querySelector(".book [role=table]").dataset.sequence),
+      book: Object.fromEntries(["bids", "asks"].map((side) => {
+        const rows = [...document.querySelectorAll("." + side + " .level")].map((row) => [".price", ".size"].map((part) =>
+          row.querySelector(part).lastChild.textContent.replaceAll(",", "")))
+        return [side, (side === "asks" ? rows.reverse() : rows).filter(([price]) => price !== "\u2013")]
+      }))
+    })`)
 
-  /** The same of what the API tells. */
-  const told = async (market: string): Promise<unknown> => {
-    const book = await api(`/v1/markets/${market}/book`)
-    const best = (levels: ReadonlyArray<any>) => levels.slice(0, 12).map(({ price, size }) => [price, size])
-    return { bids: best(book.bids), asks: best(book.asks) }
+  /** Waits until the page shows the book that the API tells, which is one of both sides. */
+  const isBook = async (): Promise<void> => {
+    const told = levels(await api(`/v1/markets/${marketId}/book`))
+    expect(Math.min(told.bids.length, told.asks.length)).toBeGreaterThan(0)
+    await expect.poll(async () => (await shown()).book, { timeout: 15_000 }).toEqual(told)
   }
-
-  /** Waits until the page shows the book that the API tells. */
-  const isBook = async (market: string): Promise<void> => {
-    await expect.poll(async () => JSON.stringify(await shown()), { timeout: 15_000 }).toBe(JSON.stringify(await told(market)))
-  }
-
-  const sequence = async (): Promise<number> => Number(await tab.page.getByRole("table", { name: "Book" }).getAttribute("data-sequence"))
 
   /** A price so many percent from the index, on the grid. */
   const priceAt = async (percent: number): Promise<string> => {
@@ -116,7 +123,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     await tab.page.getByRole("link", { name: marketId }).click()
     await heading(marketId).waitFor()
     await tab.page.getByText("Live", { exact: true }).waitFor()
-    await isBook(marketId)
+    await isBook()
     await tab.page.locator(".canvas canvas").first().waitFor()
     expect(await Chromium.obstacles(tab, landmarks)).toEqual([])
   })
@@ -133,18 +140,31 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
   })
 
   test("a refusal is told in the venue's own words before and after it, with a nearest value that is taken", async () => {
-    await side("Buy").click()
+    const note = tab.page.getByRole("note")
+    const nearestOf = async (what: string): Promise<string> => {
+      const words = await note.filter({ hasText: `Nearest ${what} that would be taken` }).textContent()
+      return /would be taken: ([0-9.,]+)/.exec(words!)![1]!
+    }
     await field("Price").fill(await priceAt(-1))
-    const preview = tab.page.getByRole("note").filter({ hasText: "Would be refused: The account's margin does not cover this order." })
-    await preview.waitFor()
+    await note.filter({ hasText: "Would be refused: The account's margin does not cover this order." }).waitFor()
+    const size = await nearestOf("size")
+    await button(`Use ${size}`).click()
+    expect(await field("Size").inputValue()).toBe(size)
+
+    await field("Size").fill("0.01")
+    await field("Price").fill(await priceAt(3))
+    await field("Post only").check()
+    await note.filter({ hasText: "Would be refused: A post-only order would have traded at once." }).waitFor()
     await button(`Buy ${marketId}`).click()
-    const refused = tab.page.getByRole("alert").filter({ hasText: "The account's margin does not cover this order." })
+    const refused = tab.page.getByRole("alert").filter({ hasText: "A post-only order would have traded at once." })
     await refused.waitFor()
-    const nearest = /Nearest size that would be taken: ([0-9.,]+)/.exec((await preview.textContent())!)![1]!
-    await button(`Use ${nearest}`).first().click()
-    expect(await field("Size").inputValue()).toBe(nearest)
-    await tab.page.getByText("Would trade nothing at once.").waitFor()
     expect(await Chromium.obstacles(tab, landmarks)).toEqual([])
+    const price = await nearestOf("price")
+    await button(`Use ${price}`).first().click()
+    expect(await field("Price").inputValue()).toBe(price.replaceAll(",", ""))
+    await tab.page.getByText("Would trade nothing at once.").waitFor()
+    await refused.waitFor({ state: "detached" })
+    await field("Post only").uncheck()
   })
 
   test("an order rests, is in the book and among the open orders, and is taken back", async () => {
@@ -158,10 +178,10 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     const shownPrice = Number(price).toLocaleString("en", { minimumFractionDigits: 1 })
     await rows("Open orders").filter({ hasText: shownPrice }).waitFor()
     await tab.page.locator(".level.own").filter({ hasText: shownPrice }).waitFor()
-    await isBook(marketId)
+    await isBook()
     await button(`Cancel: buy 0.020 at ${shownPrice}`).click()
     await tab.page.getByText("No open order here.").waitFor()
-    await isBook(marketId)
+    await isBook()
   })
 
   test("a market order opens a position, which has a liquidation price, exits that are set and removed, and an end", async () => {
@@ -185,6 +205,13 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     await dialog.getByRole("button", { name: "Set" }).click()
     await dialog.waitFor({ state: "detached" })
     await position.filter({ hasText: "profit at" }).filter({ hasText: "loss at" }).waitFor()
+
+    await button(`Exits of long 0.300 ${marketId}`).click()
+    await dialog.getByLabel("Take profit at").fill("")
+    await dialog.getByLabel("Stop loss at").fill("")
+    await dialog.getByRole("button", { name: "Remove both" }).click()
+    await dialog.waitFor({ state: "detached" })
+    await position.filter({ hasNotText: "profit at" }).waitFor()
 
     await button(`Close long 0.300 ${marketId}`).click()
     await tab.page.getByRole("dialog").getByRole("button", { name: "Close it" }).click()
@@ -219,8 +246,9 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
   })
 
   test("on the tape, what is typed stays while the book changes between any two keys, and the book is the venue's", async () => {
-    const isRecorded = recorded.every((file) => fs.existsSync(file))
-    const files = isRecorded ? recorded : (({ perpetual, spot }) => [perpetual, spot])(Synthetic.captures(1, 150))
+    const files = recorded.every((file) => fs.existsSync(file))
+      ? recorded
+      : (({ perpetual, spot }) => [perpetual, spot])(Synthetic.captures(1, 150))
     let isOver = false
     const playing = Run.run({
       url: new URL(origin),
@@ -237,8 +265,22 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     }).finally(() => {
       isOver = true
     })
+    await expect.poll(async () => (await api(`/v1/markets/${tapeMarketId}/book`)).bids?.length ?? 0, { timeout: 15_000 }).toBeGreaterThan(0)
+    const books = new Map<number, Levels>()
+    const copy = new LocalBook()
+    const taken = (sequence: number): void => void books.set(sequence, levels(copy))
+    maker.follow({ channel: "market.book", marketId: tapeMarketId }, {
+      snapshot: ({ data, sequence }) => {
+        copy.reset(data, sequence)
+        taken(sequence)
+      },
+      update: ({ data, sequence }) => {
+        copy.apply(data, sequence)
+        taken(sequence)
+      },
+      ended: () => {}
+    })
     await tab.page.goto(`${origin}/#/market/${tapeMarketId}`)
-    await tab.page.reload()
     await heading(tapeMarketId).waitFor()
     await tab.page.locator(".bids .level").first().filter({ hasText: /[0-9]/ }).waitFor()
     await tab.page.evaluate(`{
@@ -250,34 +292,47 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
       requestAnimationFrame(frame)
     }`)
     const text = "12345.678901234567890"
+    const samples = [await shown()]
     await field("Size").focus()
     for (const key of text) {
-      const before = await sequence()
       await tab.page.keyboard.press(key)
-      while (!isOver && await sequence() === before) {
-        /* The next key comes when the book is another. */
-      }
+      // The next key comes when the book is another.
+      let sample = await shown()
+      while (!isOver && sample.sequence === samples.at(-1)!.sequence) sample = await shown()
+      samples.push(sample)
     }
     expect(await field("Size").inputValue()).toBe(text)
+    // Each book that was seen is the venue's of that record; one that has put several together may name another.
+    const known = samples.filter(({ sequence }) => books.has(sequence))
+    expect(known.length).toBeGreaterThan(5)
+    expect(known.map(({ book }) => book)).toEqual(known.map(({ sequence }) => books.get(sequence)))
     const seen = await tab.page.evaluate("seen") as { readonly shown: number; readonly most: number }
-    expect(seen.shown).toBeGreaterThan(isRecorded ? text.length : 5)
+    expect(seen.shown).toBeGreaterThan(5)
     // Many updates a frame are painted as one; a frame's observers may be told of the next one's beside it.
     expect(seen.most).toBeLessThanOrEqual(2)
     await playing
-    await isBook(tapeMarketId)
     expect(await tab.page.locator(".trades .trade").count()).toBeLessThanOrEqual(41)
     expect(await Chromium.obstacles(tab, landmarks)).toEqual([])
   })
 
   test("a stream that is lost is told of, with since when, and goes on by itself", async () => {
-    await tab.page.context().setOffline(true)
-    await venue.kill()
+    const lines: Array<WebSocketRoute> = []
+    let isLost = false
+    await tab.page.routeWebSocket("**/streams/v1/ws", async (line) => {
+      if (isLost) return await line.close()
+      lines.push(line)
+      line.connectToServer()
+    })
+    await tab.page.goto(`${origin}/#/market/${marketId}`)
+    await tab.page.reload()
+    await isBook()
+    isLost = true
+    await Promise.all(lines.map((line) => line.close({ code: 1012 })))
     await tab.page.getByRole("status").filter({ hasText: "Reconnecting since" }).waitFor()
     await tab.page.getByText("As it was last.").waitFor()
-    await tab.page.context().setOffline(false)
-    venue = await VenueProcess.start(dataDir, { PORT: new URL(origin).port })
+    isLost = false
     await tab.page.getByText("Live", { exact: true }).waitFor()
-    await isBook(tapeMarketId)
+    await isBook()
   })
 
   test("a market that is none is told of", async () => {

@@ -148,7 +148,9 @@ export const MarketPage = ({ store, title }: { readonly store: Store; readonly t
       trading.leave()
     }
   }, [marketId])
-  const opened = trading.opened.value
+  const held = trading.opened.value
+  // Not what another market was, under this one's name.
+  const opened = held?.feed.marketId === marketId ? held : undefined
   const market = opened?.feed.market.value
   // The order is checked by the market's figures as they are now.
   useEffect(() => {
