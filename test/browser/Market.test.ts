@@ -248,7 +248,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
   test("on the tape, what is typed stays while the book changes between any two keys, and the book is the venue's", async () => {
     const files = recorded.every((file) => fs.existsSync(file))
       ? recorded
-      : (({ perpetual, spot }) => [perpetual, spot])(Synthetic.captures(1, 150))
+      : (({ perpetual, spot }) => [perpetual, spot])(Synthetic.captures(1, 300))
     let isOver = false
     const playing = Run.run({
       url: new URL(origin),

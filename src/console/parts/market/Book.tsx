@@ -34,7 +34,8 @@ const Line = ({ isOwn, row, take }: LineProps) => (
   </div>
 )
 
-const numbers = Array.from({ length: depth }, (_, at) => at)
+const fromBest = Array.from({ length: depth }, (_, at) => at)
+const fromWorst = [...fromBest].reverse()
 
 interface SideProps {
   readonly side: "asks" | "bids"
@@ -46,7 +47,7 @@ interface SideProps {
 /** Rows keep their places, so that the browser moves none of them. */
 const Side = ({ own, rows, side, take }: SideProps) => (
   <div role="rowgroup" aria-label={side === "asks" ? "Asks" : "Bids"} class={side}>
-    {(side === "asks" ? numbers.toReversed() : numbers).map((at) => {
+    {(side === "asks" ? fromWorst : fromBest).map((at) => {
       const row = rows[at]
       return <Line key={at} row={row} isOwn={row !== undefined && own.has(row.price)} take={take} />
     })}
