@@ -40,7 +40,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   domain: [],
   // What users take away with them: it knows the venue by its interface alone, whose types it takes, and loads nothing of the server.
   client: ["src/edge/"],
-  // The owner's pages run in a browser: they know the types of the routes, and load nothing of the server; the client they may.
+  // The owner's pages run in a browser: they know the types of the routes, load the reference client, and nothing of the server.
   console: ["src/edge/", "src/client/venue/"],
   operations: ["src/domain/"],
   engine: [...vocabulary],
@@ -120,6 +120,9 @@ const permits = (rules: ReadonlyArray<string>, path: string): boolean =>
 /** What runs in the browser. */
 const isPage = (path: string): boolean => path.startsWith("src/console/")
 
+/** What the pages may load: themselves, and the client that runs in browsers. */
+const isForPages = (path: string): boolean => isPage(path) || path.startsWith("src/client/venue/")
+
 /** What users take away with them. */
 const isTakenAway = (path: string): boolean => path.startsWith("src/client/")
 
@@ -135,8 +138,7 @@ const reachesKeys = ({ path }: Source, imported: string, isType: boolean): boole
 
 const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>): string | undefined => {
   if (imported.path === undefined) return packageFault(source.path, imported)
-  if (isPage(source.path) && !isPage(imported.path) && !isTakenAway(imported.path) && !imported.isType)
-    return `the pages take only types of ${imported.path}`
+  if (isPage(source.path) && !isForPages(imported.path) && !imported.isType) return `the pages take only types of ${imported.path}`
   if (isTakenAway(source.path) && !isTakenAway(imported.path) && !imported.isType) return `clients take only types of ${imported.path}`
   if (isEntryPoint(imported.path) && source.path.startsWith("src/")) return "nothing in src imports src/main.ts"
   if (reachesKeys(source, imported.path, imported.isType)) return "parties' keys are opened by src/main.ts and src/cli/signer.ts alone"

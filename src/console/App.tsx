@@ -5,6 +5,9 @@ import "@preact/signals"
 import { ApiKeysPage } from "./pages/ApiKeys.js"
 import { ConnectPage } from "./pages/Connect.js"
 import { FundsPage } from "./pages/Funds.js"
+import { LeaderboardPage } from "./pages/Leaderboard.js"
+import { MarketPage } from "./pages/Market.js"
+import { MarketsPage } from "./pages/Markets.js"
 import { PasskeysPage } from "./pages/Passkeys.js"
 import { PortfolioPage } from "./pages/Portfolio.js"
 import { SecurityPage } from "./pages/Security.js"
@@ -26,6 +29,9 @@ interface Entry {
 /** Every page. A new one is a file in `pages/`, a name in `Places.ts` and a line here. */
 const entries: Readonly<Record<Places.Page, Entry>> = {
   portfolio: { title: "Portfolio", Page: PortfolioPage, under: "portfolio" },
+  markets: { title: "Markets", Page: MarketsPage, under: "markets" },
+  market: { title: "Market", Page: MarketPage, under: "markets" },
+  leaderboard: { title: "Leaderboard", Page: LeaderboardPage, under: "leaderboard" },
   funds: { title: "Deposit and withdraw", short: "Funds", Page: FundsPage, under: "funds" },
   keys: { title: "API keys", Page: ApiKeysPage, under: "keys" },
   passkeys: { title: "Passkeys", Page: PasskeysPage, under: "passkeys" },
@@ -82,9 +88,11 @@ const useArrival = (name: string): void => {
 }
 
 export const App = ({ store }: { readonly store: Store }) => {
-  const { page } = store.place.value
+  const { marketId, page } = store.place.value
   const isSigned = store.credential.signed.value !== undefined
-  const { Page, title } = isSigned ? entries[page] : { Page: SignInPage, title: "Sign in" }
+  const entry = isSigned ? entries[page] : { Page: SignInPage, title: "Sign in" }
+  const { Page } = entry
+  const title = isSigned && marketId !== "" ? marketId : entry.title
   useArrival(`${title} ${isSigned}`)
   useEffect(() => {
     document.title = `${title} \u00b7 Perpetuum`

@@ -1,5 +1,6 @@
 /** `Outside` in a browser: the one file of the pages that knows the network, the clock, chance, storage and passkeys. */
 import { browserSupportsWebAuthn, startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser"
+import { browserPlatform } from "../client/venue/BrowserPlatform.js"
 import type { Answered, Ceremony, Outside, Sent } from "./state/Outside.js"
 
 /** Until a request without an answer is given up. */
@@ -106,5 +107,7 @@ export const browser: Outside = {
       if (document.visibilityState === "visible") run()
     }, intervalMs)
     return () => clearInterval(timer)
-  }
+  },
+  frame: (run) => void requestAnimationFrame(run),
+  venue: { url: location.origin, platform: browserPlatform }
 }

@@ -10,7 +10,7 @@ const place = Places.opened(pathname, search, hash)
 const store = new Store(browser, place)
 
 // From here on the place is what stands behind `#`, whatever address the pages were opened at.
-history.replaceState(null, "", `/${Places.link(place.page, place.userCode)}`)
+history.replaceState(null, "", `/${Places.linkTo(place)}`)
 addEventListener("hashchange", () => {
   store.place.value = Places.parse(location.hash)
 })

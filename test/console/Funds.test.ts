@@ -67,7 +67,7 @@ const withdrawalList = (...withdrawals: ReadonlyArray<Withdrawal>) =>
 /** A tab that is opened anew, as after a closed one: what the venue says is all that it has. */
 const opened = async (outside: ScriptedOutside): Promise<Store> => {
   outside.stored = JSON.stringify({ accessToken: "ses_1", accountId, expiresAtEpochMs: startEpochMs + 1_000 })
-  const store = new Store(outside, { page: "funds", userCode: "" })
+  const store = new Store(outside, { page: "funds", userCode: "", marketId: "" })
   await store.funds.load()
   return store
 }

@@ -1,4 +1,5 @@
 /** A browser for the pages' state: what the venue answers is the test's word, request by request, and passkeys are made at once. */
+import { VirtualPlatform } from "../client/venue/VirtualPlatform.js"
 import type { Answered, Ceremony, Outside, Sent } from "../../src/console/state/Outside.js"
 
 type Answer = Answered | undefined
@@ -54,6 +55,21 @@ export class ScriptedOutside implements Outside {
   readonly now = (): number => this.nowEpochMs
   readonly nextKey = (): string => `key-${++this.keys}`
   readonly every = (): () => void => () => {}
+  readonly platform = new VirtualPlatform()
+  readonly venue = { url: "http://venue.test", platform: this.platform }
+  private painted: Array<() => void> = []
+
+  /** What waits for the next painting. */
+  readonly frame = (run: () => void): void => void this.painted.push(run)
+
+  /** Paints, and lets everything happen that waited for it; how many frames were asked for. */
+  async paint(): Promise<number> {
+    const { painted } = this
+    this.painted = []
+    for (const run of painted) run()
+    await this.platform.settle()
+    return painted.length
+  }
 
   private ceremony<A>(kind: "create" | "use", options: object): Ceremony<A> {
     this.ceremonies.push([kind, options])

@@ -9,7 +9,7 @@ const registration = "/v1/auth/passkeys/registration"
 const authentication = "/v1/auth/passkeys/authentication"
 const current = "/v1/auth/sessions/current"
 
-const opened = (outside: ScriptedOutside): Store => new Store(outside, { page: "portfolio", userCode: "" })
+const opened = (outside: ScriptedOutside): Store => new Store(outside, { page: "portfolio", userCode: "", marketId: "" })
 
 /** A tab with a session in it. */
 const signedIn = (): { readonly outside: ScriptedOutside; readonly store: Store } => {

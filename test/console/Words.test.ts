@@ -58,7 +58,7 @@ test.each([
   ["#/connect/bcdfgh23", "connect", "BCDF-GH23"],
   ["#/keys/BCDF-GH23", "keys", ""]
 ])("the place behind %j is %s %j", (hash, page, userCode) => {
-  expect(Places.parse(hash)).toEqual({ page, userCode })
+  expect(Places.parse(hash)).toEqual({ page, userCode, marketId: "" })
 })
 
 test.each([
@@ -69,12 +69,14 @@ test.each([
   ["/", "?code=BCDF-GH23", "", "portfolio", ""],
   ["/connect", "?code=%3Cscript%3E", "", "connect", "SCRI-PT"]
 ])("%s%s%s opens %s %j", (pathname, search, hash, page, userCode) => {
-  expect(Places.opened(pathname, search, hash)).toEqual({ page, userCode })
+  expect(Places.opened(pathname, search, hash)).toEqual({ page, userCode, marketId: "" })
 })
 
 test("every page's link leads back to it", () => {
-  for (const page of Places.pages) expect(Places.parse(Places.link(page))).toEqual({ page, userCode: "" })
-  expect(Places.parse(Places.link("connect", "BCDF-GH23"))).toEqual({ page: "connect", userCode: "BCDF-GH23" })
+  // A market's page without its market is the list of them.
+  const alone = Places.pages.filter((page) => page !== "market")
+  for (const page of alone) expect(Places.parse(Places.link(page))).toEqual({ page, userCode: "", marketId: "" })
+  expect(Places.parse(Places.link("connect", "BCDF-GH23"))).toEqual({ page: "connect", userCode: "BCDF-GH23", marketId: "" })
   expect([Places.isWholeCode("BCDF-GH23"), Places.isWholeCode("BCDF-GH2")]).toEqual([true, false])
 })
 

@@ -1,19 +1,19 @@
 /** What the account holds: money, positions, and open orders, each of which can be taken back. Read again every few seconds. */
 import { useEffect } from "preact/hooks"
+import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
 import { Read, Section } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
 import { Trouble } from "../parts/Trouble.js"
 import type * as Contract from "../state/Contract.js"
+import * as Places from "../state/Places.js"
 import type { Portfolio } from "../state/Portfolio.js"
 import type { Store } from "../state/Store.js"
-import { decimal, direction, money, words } from "../state/Words.js"
+import { decimal, money, words } from "../state/Words.js"
 
 /** Between two looks, while the page is seen. */
 const intervalMs = 5_000
-
-const Gain = ({ amount }: { readonly amount: string }) => <span class={direction(amount)}>{money(amount)}</span>
 
 interface Figure {
   readonly title: string
@@ -43,7 +43,7 @@ const Balance = ({ balance }: { readonly balance: Contract.Balance }) => (
 )
 
 const positionColumns: ReadonlyArray<Column<Contract.Position>> = [
-  { title: "Market", isName: true, cell: ({ marketId }) => marketId },
+  { title: "Market", isName: true, cell: ({ marketId }) => <a href={Places.link("market", marketId)}>{marketId}</a> },
   { title: "Side", cell: ({ side }) => <span class={side === "long" ? "up" : "down"}>{words(side)}</span> },
   { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
   { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
@@ -58,7 +58,7 @@ const positionColumns: ReadonlyArray<Column<Contract.Position>> = [
 ]
 
 const orderColumns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> => [
-  { title: "Market", isName: true, cell: ({ marketId }) => marketId },
+  { title: "Market", isName: true, cell: ({ marketId }) => <a href={Places.link("market", marketId)}>{marketId}</a> },
   { title: "Side", cell: ({ side }) => <span class={side === "buy" ? "up" : "down"}>{words(side)}</span> },
   { title: "Price", isNumber: true, cell: ({ price }) => price === undefined ? "market" : decimal(price) },
   { title: "Quantity", isNumber: true, cell: ({ quantity }) => decimal(quantity) },

@@ -8,8 +8,8 @@ import type { Outside, Sent } from "./Outside.js"
 const segment = encodeURIComponent
 const nothing: Partial<Sent> = {}
 
-/** The query of a page of deposits or withdrawals. */
-const transferPage = (cursor: string | undefined): string => `limit=50${cursor === undefined ? "" : `&cursor=${segment(cursor)}`}`
+/** The query of a page of a listing. */
+const page = (cursor: string | undefined): string => `limit=50${cursor === undefined ? "" : `&cursor=${segment(cursor)}`}`
 
 export class Client {
   constructor(private readonly outside: Pick<Outside, "send">, private readonly credential: Credential) {}
@@ -88,12 +88,49 @@ export class Client {
     return this.ask("POST", `/v1/orders/${segment(orderId)}/cancel`, { body, idempotencyKey })
   }
 
+  markets(): Promise<Result<Contract.MarketList>> {
+    return this.ask("GET", "/v1/markets")
+  }
+
+  stats(marketId: string): Promise<Result<Contract.Stats>> {
+    return this.ask("GET", `/v1/markets/${segment(marketId)}/stats`)
+  }
+
+  leaderboard(window: Contract.Window, cursor: string | undefined): Promise<Result<Contract.Leaderboard>> {
+    return this.ask("GET", `/v1/leaderboard?window=${window}&${page(cursor)}`)
+  }
+
+  /** What an order would come to; nothing is placed. */
+  preview(order: Contract.PlaceOrder): Promise<Result<Contract.Preview>> {
+    return this.post(`${this.account}/margin/preview`, order)
+  }
+
+  triggers(): Promise<Result<Contract.TriggerList>> {
+    return this.ask("GET", `${this.account}/triggers`)
+  }
+
+  fills(marketId: string, cursor: string | undefined): Promise<Result<Contract.FillList>> {
+    return this.ask("GET", `${this.account}/fills?marketId=${segment(marketId)}&${page(cursor)}`)
+  }
+
+  positionHistory(marketId: string, cursor: string | undefined): Promise<Result<Contract.PositionHistory>> {
+    return this.ask("GET", `${this.account}/positions/history?marketId=${segment(marketId)}&${page(cursor)}`)
+  }
+
+  ledger(marketId: string, cursor: string | undefined): Promise<Result<Contract.Ledger>> {
+    return this.ask("GET", `${this.account}/ledger?marketId=${segment(marketId)}&${page(cursor)}`)
+  }
+
+  fundingPayments(): Promise<Result<Contract.FundingPaymentList>> {
+    return this.ask("GET", `${this.account}/funding-payments?limit=50`)
+  }
+
   createDeposit(body: Contract.DepositAsked, idempotencyKey: string): Promise<Result<Contract.Deposit>> {
     return this.ask("POST", `${this.account}/deposits`, { body, idempotencyKey })
   }
 
   deposits(cursor: string | undefined): Promise<Result<Contract.DepositList>> {
-    return this.ask("GET", `${this.account}/deposits?${transferPage(cursor)}`)
+    return this.ask("GET", `${this.account}/deposits?${page(cursor)}`)
   }
 
   deposit(depositId: string): Promise<Result<Contract.Deposit>> {
@@ -113,7 +150,7 @@ export class Client {
   }
 
   withdrawals(cursor: string | undefined): Promise<Result<Contract.WithdrawalList>> {
-    return this.ask("GET", `${this.account}/withdrawals?${transferPage(cursor)}`)
+    return this.ask("GET", `${this.account}/withdrawals?${page(cursor)}`)
   }
 
   withdrawal(withdrawalId: string): Promise<Result<Contract.Withdrawal>> {

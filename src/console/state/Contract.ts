@@ -1,7 +1,13 @@
 /** What the venue's routes take and answer, by the schemas that they are declared with: types alone, nothing of the server. */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import type { listTriggers } from "../../edge/accounts/autoClose.js"
 import type { getBalance } from "../../edge/accounts/getBalance.js"
+import type { listFills } from "../../edge/accounts/listFills.js"
+import type { listFundingPayments } from "../../edge/accounts/listFundingPayments.js"
+import type { listLedger } from "../../edge/accounts/listLedger.js"
+import type { listPositionHistory } from "../../edge/accounts/listPositionHistory.js"
 import type { listPositions } from "../../edge/accounts/listPositions.js"
+import type { previewMargin } from "../../edge/accounts/previewMargin.js"
 import type { confirmDeposit, createDeposit, getDeposit, listDeposits } from "../../edge/funds/deposits.js"
 import type { getLedgerParty } from "../../edge/funds/ledgerParty.js"
 import type { pinPasskeys } from "../../edge/funds/pins.js"
@@ -13,6 +19,9 @@ import type { listPasskeys, removePasskey } from "../../edge/identity/passkeys.j
 import type { beginRegistration, finishRegistration } from "../../edge/identity/register.js"
 import type { listSecurityEvents } from "../../edge/identity/securityEvents.js"
 import type { beginAuthentication, finishAuthentication } from "../../edge/identity/signIn.js"
+import type { getLeaderboard } from "../../edge/markets/getLeaderboard.js"
+import type { listMarkets } from "../../edge/markets/getMarket.js"
+import type { getStats } from "../../edge/markets/getStats.js"
 import type { cancelOrder } from "../../edge/orders/cancelOrder.js"
 import type { listOrders } from "../../edge/orders/listOrders.js"
 
@@ -65,6 +74,30 @@ export type OrderList = Answer<typeof listOrders>
 export type Order = OrderList["orders"][number]
 export type Cancel = Body<typeof cancelOrder>
 export type Canceled = Answer<typeof cancelOrder>
+
+export type MarketList = Answer<typeof listMarkets>
+export type Market = MarketList["markets"][number]
+export type Stats = Answer<typeof getStats>
+export type Leaderboard = Answer<typeof getLeaderboard>
+export type Ranked = Leaderboard["entries"][number]
+/** The time over which a leaderboard ranks. */
+export type Window = Leaderboard["windowKind"]
+
+/** A placement, and what it would come to. */
+export type PlaceOrder = Body<typeof previewMargin>
+export type Preview = Answer<typeof previewMargin>
+export type TriggerList = Answer<typeof listTriggers>
+/** What closes a position, or a part of it, by itself. */
+export type TriggerPair = TriggerList["triggers"][number]
+
+export type FillList = Answer<typeof listFills>
+export type Fill = FillList["fills"][number]
+export type PositionHistory = Answer<typeof listPositionHistory>
+export type Episode = PositionHistory["episodes"][number]
+export type Ledger = Answer<typeof listLedger>
+export type LedgerEntry = Ledger["entries"][number]
+export type FundingPaymentList = Answer<typeof listFundingPayments>
+export type FundingPayment = FundingPaymentList["payments"][number]
 
 export type DepositAsked = Body<typeof createDeposit>
 export type Deposit = Answer<typeof getDeposit>

@@ -11,6 +11,10 @@ export interface Failure {
   readonly requestId: string | undefined
   /** Whether the very same may be asked again. */
   readonly again: boolean
+  /** The rule that refused an order. */
+  readonly guard?: string
+  /** A nearby value that would have passed, in the rule's own unit. */
+  readonly nearest?: string
 }
 
 /** What was asked for, or why there is none. */
@@ -33,6 +37,17 @@ const advice: Readonly<Record<RecoveryAction, string>> = {
 const isEnvelope = (body: unknown): body is Envelope =>
   typeof body === "object" && body !== null && "safeMessage" in body && "recoveryActions" in body
 
+/** What the venue says of a failure; `again` where that is known otherwise than by its envelope. */
+export const ofEnvelope = (envelope: Envelope, again = envelope.retryable): Failure => ({
+  message: envelope.safeMessage,
+  advice: envelope.recoveryActions.map((action) => advice[action] ?? "").filter((text) => text !== "").join(" "),
+  code: envelope.code,
+  requestId: envelope.requestId,
+  again,
+  ...(envelope.rejectionGuard === undefined ? undefined : { guard: envelope.rejectionGuard }),
+  ...(envelope.nearest === undefined ? undefined : { nearest: envelope.nearest })
+})
+
 /** An answer that is no success. */
 export const ofAnswer = ({ body, requestId, status }: Answered): Failure => {
   if (!isEnvelope(body)) {
@@ -44,13 +59,7 @@ export const ofAnswer = ({ body, requestId, status }: Answered): Failure => {
       again: true
     }
   }
-  return {
-    message: body.safeMessage,
-    advice: body.recoveryActions.map((action) => advice[action] ?? "").filter((text) => text !== "").join(" "),
-    code: body.code,
-    requestId: body.requestId,
-    again: body.retryable
-  }
+  return ofEnvelope(body)
 }
 
 /** No answer: what was asked may have been done. */

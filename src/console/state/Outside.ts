@@ -1,4 +1,5 @@
 /** Everything that the pages ask of the browser, so that what they decide can be tested without one. `Browser.ts` is the real one. */
+import type { Platform } from "../../client/venue/Platform.js"
 import type { Assertion, AuthenticationChallenge, Registration, RegistrationChallenge } from "./Contract.js"
 
 export interface Sent {
@@ -56,4 +57,8 @@ export interface Outside {
   readonly nextKey: () => string
   /** Does something at intervals while the page is seen; what it gives back ends it. */
   readonly every: (intervalMs: number, run: () => void) => () => void
+  /** Does something before the page is painted next; not while it is not seen. */
+  readonly frame: (run: () => void) => void
+  /** The venue that served the page, and what the reference client goes by to it. */
+  readonly venue: { readonly url: string; readonly platform: Platform }
 }

@@ -1,11 +1,14 @@
 /** All that the pages know, in one place: each page shows a part of it, and nothing else in the pages remembers anything. */
-import { effect, signal } from "@preact/signals-core"
+import { effect, signal, untracked } from "@preact/signals-core"
 import { Activity } from "./Activity.js"
 import { ApiKeys } from "./ApiKeys.js"
 import { Approval } from "./Approval.js"
 import { Client } from "./Client.js"
 import { Credential } from "./Credential.js"
 import { Funds } from "./Funds.js"
+import { Leaderboard } from "./Leaderboard.js"
+import { Trading } from "./market/Trading.js"
+import { Markets } from "./Markets.js"
 import type { Outside } from "./Outside.js"
 import { Passkeys } from "./Passkeys.js"
 import type { Place } from "./Places.js"
@@ -17,6 +20,9 @@ export class Store {
   readonly place
   readonly signIn
   readonly portfolio
+  readonly markets
+  readonly trading
+  readonly leaderboard
   readonly funds
   readonly passkeys
   readonly apiKeys
@@ -35,6 +41,9 @@ export class Store {
     const client = new Client(outside, this.credential)
     this.signIn = new SignIn(client, this.credential, outside)
     this.portfolio = new Portfolio(client, outside)
+    this.markets = new Markets(client)
+    this.trading = new Trading(client, this.credential, outside, this.portfolio)
+    this.leaderboard = new Leaderboard(client)
     this.funds = new Funds(client, outside)
     this.passkeys = new Passkeys(client, outside)
     this.apiKeys = new ApiKeys(client)
@@ -43,7 +52,11 @@ export class Store {
     // What one account was shown is gone before another can be signed in.
     effect(() => {
       if (this.credential.signed.value !== undefined) return
-      for (const part of [this.portfolio, this.funds, this.passkeys, this.apiKeys, this.approval, this.activity]) part.clear()
+      const { activity, apiKeys, approval, funds, leaderboard, markets, passkeys, portfolio, trading } = this
+      // It is done when somebody signs out, and not whenever something changes of what is looked at on the way.
+      untracked(() => {
+        for (const part of [portfolio, markets, trading, leaderboard, funds, passkeys, apiKeys, approval, activity]) part.clear()
+      })
     })
   }
 }

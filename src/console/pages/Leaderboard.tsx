@@ -1,0 +1,79 @@
+/** Who did best over a day, a week, a month or ever, under the names that they chose. */
+import { useEffect } from "preact/hooks"
+import { Choices } from "../parts/Choices.js"
+import { Gain } from "../parts/Gain.js"
+import { Moment } from "../parts/Moment.js"
+import { Read } from "../parts/Section.js"
+import { type Column, Table } from "../parts/Table.js"
+import { Title } from "../parts/Title.js"
+import { Trouble } from "../parts/Trouble.js"
+import type * as Contract from "../state/Contract.js"
+import { format } from "../state/market/Decimals.js"
+import type { Store } from "../state/Store.js"
+import { money } from "../state/Words.js"
+
+const windows: ReadonlyArray<readonly [Contract.Window, string]> = [
+  ["daily", "Day"],
+  ["weekly", "Week"],
+  ["monthly", "Month"],
+  ["all_time", "Ever"]
+]
+
+/** Money atoms as a decimal string. */
+const usdc = (atoms: string): string => format(BigInt(atoms), 6)
+
+const columns: ReadonlyArray<Column<Contract.Ranked>> = [
+  { title: "Rank", isNumber: true, cell: ({ rank }) => rank },
+  {
+    title: "Name",
+    isName: true,
+    cell: ({ displayHandle, participantKind }) => (
+      <>
+        <bdi>{displayHandle}</bdi>
+        {participantKind === "bot" && <span class="state">bot</span>}
+      </>
+    )
+  },
+  { title: "Score", isNumber: true, cell: ({ scoreAtoms }) => <Gain amount={usdc(scoreAtoms)} /> },
+  { title: "Realised", isNumber: true, cell: ({ realizedPnlAtoms }) => money(usdc(realizedPnlAtoms)) },
+  { title: "Fees", isNumber: true, cell: ({ feesPaidAtoms }) => money(usdc(feesPaidAtoms)) },
+  { title: "Funding", isNumber: true, cell: ({ fundingPaidAtoms }) => money(usdc(fundingPaidAtoms)) },
+  { title: "Fills", isNumber: true, cell: ({ fillCount }) => fillCount }
+]
+
+export const LeaderboardPage = ({ store: { leaderboard }, title }: { readonly store: Store; readonly title: string }) => {
+  const { entries, window } = leaderboard
+  useEffect(() => void entries.list.load(), [])
+  const board = leaderboard.board.value
+  return (
+    <>
+      <div class="head">
+        <Title title={title} />
+        {board !== undefined && (
+          <p class="fine">
+            As of <Moment atEpochMs={board.markEpochMs} />, in USDC
+          </p>
+        )}
+      </div>
+      <Choices label="Over" name="window" choices={windows} value={window.value} choose={(chosen) => void leaderboard.choose(chosen)} />
+      <p>A score is what was realised, less fees and funding.</p>
+      <Read of={entries.list}>
+        {({ rows }) => (
+          <Table
+            label="Leaderboard"
+            columns={columns}
+            rows={rows}
+            keyOf={({ rank }) => rank}
+            empty="Nobody has traded in this time."
+          />
+        )}
+      </Read>
+      <Trouble failure={entries.older.failure.value} again={() => void entries.more()} />
+      {entries.hasMore && (
+        <button type="button" disabled={entries.older.isBusy.value} onClick={() => void entries.more()}>
+          Show more
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,89 @@
+/** The account's open orders in the market that is open: each can be taken back, or all of them at once. */
+import { useSignal } from "@preact/signals"
+import type * as Contract from "../../state/Contract.js"
+import type { Trading } from "../../state/market/Trading.js"
+import type { Portfolio } from "../../state/Portfolio.js"
+import { decimal, words } from "../../state/Words.js"
+import { Confirm } from "../Confirm.js"
+import { Moment } from "../Moment.js"
+import { type Column, Table } from "../Table.js"
+import { Trouble } from "../Trouble.js"
+
+interface Props {
+  readonly marketId: string
+  readonly orders: ReadonlyArray<Contract.Order>
+  readonly portfolio: Portfolio
+  readonly trading: Trading
+}
+
+const told = ({ price, quantity, side }: Contract.Order): string =>
+  `${side} ${decimal(quantity)}${price === undefined ? "" : ` at ${decimal(price)}`}`
+
+const rulesOf = ({ autoClose, postOnly, reduceOnly }: Contract.Order): string =>
+  [postOnly && "post only", reduceOnly && "reduce only", autoClose !== undefined && "with exits"].filter((rule) => rule !== false).join(
+    ", "
+  )
+
+const columns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> => [
+  {
+    title: "Order",
+    isName: true,
+    cell: (order) => <span class={order.side === "buy" ? "up" : "down"}>{words(order.side)}</span>
+  },
+  { title: "Price", isNumber: true, cell: ({ price }) => price === undefined ? "market" : decimal(price) },
+  { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
+  { title: "Filled", isNumber: true, cell: ({ filledQuantity }) => decimal(filledQuantity) },
+  { title: "Rules", cell: (order) => rulesOf(order) || <span class="soft">none</span> },
+  { title: "Placed", cell: ({ createdAtEpochMs }) => <Moment atEpochMs={createdAtEpochMs} /> },
+  {
+    title: "Cancel",
+    isAction: true,
+    cell: (order) => (
+      <button
+        type="button"
+        class="small"
+        aria-label={`Cancel: ${told(order)}`}
+        disabled={portfolio.taskOf(order.orderId).isBusy.value}
+        onClick={() => void portfolio.cancel(order)}
+      >
+        {portfolio.taskOf(order.orderId).isBusy.value ? "Cancelling…" : "Cancel"}
+      </button>
+    )
+  }
+]
+
+export const Orders = ({ marketId, orders, portfolio, trading }: Props) => {
+  const isAsked = useSignal(false)
+  const done = (): void => {
+    isAsked.value = false
+    trading.cancelingAll.clear()
+  }
+  const cancelAll = async (): Promise<void> => {
+    if (await trading.cancelAll(marketId)) done()
+  }
+  return (
+    <>
+      {orders.map((order) => {
+        const failure = portfolio.taskOf(order.orderId).failure.value
+        return failure === undefined
+          ? null
+          : <Trouble key={order.orderId} subject={told(order)} failure={failure} again={() => void portfolio.cancel(order)} />
+      })}
+      <Table label="Open orders" columns={columns(portfolio)} rows={orders} keyOf={({ orderId }) => orderId} empty="No open order here." />
+      {orders.length > 0 && <button type="button" onClick={() => isAsked.value = true}>Cancel all in this market</button>}
+      {isAsked.value && (
+        <Confirm
+          title="Cancel all open orders?"
+          action="Cancel them"
+          task={trading.cancelingAll.task}
+          onConfirm={() => void cancelAll()}
+          onClose={done}
+        >
+          <p>
+            Every open order of the account in {marketId}, whoever placed it. Positions, and what closes them by itself, stay.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}

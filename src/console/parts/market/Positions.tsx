@@ -1,0 +1,184 @@
+/** The account's positions: liquidation price, what closes them by themselves, and closing them now. */
+import { useSignal } from "@preact/signals"
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
+import type * as Contract from "../../state/Contract.js"
+import type { Fault, Terms } from "../../state/market/Draft.js"
+import type { Trading } from "../../state/market/Trading.js"
+import { decimal, money, words } from "../../state/Words.js"
+import { Confirm } from "../Confirm.js"
+import { Gain } from "../Gain.js"
+import { type Column, Table } from "../Table.js"
+import { Trouble } from "../Trouble.js"
+
+interface Props {
+  readonly trading: Trading
+  readonly positions: ReadonlyArray<Contract.Position>
+  readonly triggers: ReadonlyArray<Contract.TriggerPair>
+  readonly terms: Terms
+}
+
+const named = ({ marketId, quantity, side }: Contract.Position): string => `${side} ${decimal(quantity)} ${marketId}`
+
+/** What closes a position by itself, as one reads it. */
+const exits = (triggers: ReadonlyArray<Contract.TriggerPair>) => {
+  const shown = triggers.flatMap(({ quantity, status, stopLoss, takeProfit, triggerId }) => {
+    const parts = [
+      takeProfit !== undefined && `profit at ${decimal(takeProfit.triggerPrice)}`,
+      stopLoss !== undefined && `loss at ${decimal(stopLoss.triggerPrice)}`
+    ].filter((part) => part !== false)
+    return [
+      <li key={triggerId}>
+        {decimal(quantity)}: {parts.join(", ")}
+        {status !== "armed" && <span class="fine">{` (${status})`}</span>}
+      </li>
+    ]
+  })
+  return shown.length === 0 ? <span class="soft">none</span> : <ul class="plain">{shown}</ul>
+}
+
+interface ExitsProps {
+  readonly trading: Trading
+  readonly position: Contract.Position
+  readonly triggers: ReadonlyArray<Contract.TriggerPair>
+  readonly terms: Terms
+  readonly onClose: () => void
+}
+
+/** The dialog that sets them, or takes them away where both fields are empty. */
+const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  const set = triggers.find(({ orderId }) => orderId === undefined) ?? triggers[0]
+  const takeProfit = useSignal(set?.takeProfit?.triggerPrice ?? "")
+  const stopLoss = useSignal(set?.stopLoss?.triggerPrice ?? "")
+  const faults = useSignal<ReadonlyArray<Fault>>([])
+  useLayoutEffect(() => dialog.current?.showModal(), [])
+  const { task } = trading.exiting
+  useEffect(() => () => trading.exiting.clear(), [])
+  const isEmpty = takeProfit.value.trim() === "" && stopLoss.value.trim() === ""
+  const save = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const came = await trading.exit(terms, takeProfit.value, stopLoss.value)
+    if (came === true) dialog.current?.close()
+    else if (came !== false) faults.value = came
+  }
+  const field = (name: "takeProfit" | "stopLoss", label: string, value: { value: string }) => {
+    const fault = faults.value.find((each) => each.field === name)
+    return (
+      <>
+        <label for={`${id}-${name}`}>{label}</label>
+        <input
+          id={`${id}-${name}`}
+          type="text"
+          inputMode="decimal"
+          autoComplete="off"
+          aria-invalid={fault !== undefined}
+          aria-describedby={`${id}-${name}-hint`}
+          value={value.value}
+          onInput={(event) => value.value = event.currentTarget.value}
+        />
+        <p id={`${id}-${name}-hint`} class="fine" role={fault === undefined ? undefined : "alert"}>{fault?.message ?? ""}</p>
+      </>
+    )
+  }
+  return (
+    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+      <h2 id={id}>Take profit and stop loss</h2>
+      <form onSubmit={(event) => void save(event)}>
+        <p>
+          Of the whole position ({named(position)}), in the place of all that is set for it. Each closes it at the market when the mark
+          comes to its price.
+        </p>
+        {field("takeProfit", "Take profit at", takeProfit)}
+        {field("stopLoss", "Stop loss at", stopLoss)}
+        <Trouble failure={task.failure.value} />
+        <div class="actions">
+          <button type="button" onClick={() => dialog.current?.close()}>Leave it</button>
+          <button type="submit" class="primary" disabled={task.isBusy.value}>
+            {task.isBusy.value ? "Working…" : isEmpty ? "Remove both" : "Set"}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}
+
+const columns = (
+  triggersOf: (marketId: string) => ReadonlyArray<Contract.TriggerPair>,
+  terms: Terms,
+  ask: (position: Contract.Position, what: "close" | "exits") => void
+): ReadonlyArray<Column<Contract.Position>> => [
+  { title: "Market", isName: true, cell: ({ marketId }) => marketId },
+  { title: "Side", cell: ({ side }) => <span class={side === "long" ? "up" : "down"}>{words(side)}</span> },
+  { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
+  { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
+  { title: "Mark", isNumber: true, cell: ({ markPrice }) => decimal(markPrice) },
+  {
+    title: "Liquidation",
+    isNumber: true,
+    cell: ({ liquidationPrice }) => liquidationPrice === null ? <span class="soft">none</span> : decimal(liquidationPrice)
+  },
+  { title: "Margin", isNumber: true, cell: ({ initialMargin }) => money(initialMargin) },
+  { title: "Unrealised", isNumber: true, cell: ({ unrealizedPnl }) => <Gain amount={unrealizedPnl} /> },
+  { title: "Closes by itself", cell: ({ marketId }) => exits(triggersOf(marketId)) },
+  {
+    title: "Actions",
+    isAction: true,
+    // Prices of another market are on another grid: its own page sets them.
+    cell: (position) => (
+      <>
+        {position.marketId === terms.marketId && (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Exits of ${named(position)}`}
+            onClick={() => ask(position, "exits")}
+          >
+            Exits
+          </button>
+        )} <button type="button" class="small" aria-label={`Close ${named(position)}`} onClick={() => ask(position, "close")}>Close</button>
+      </>
+    )
+  }
+]
+
+export const Positions = ({ positions, terms, trading, triggers }: Props) => {
+  const asked = useSignal<{ readonly position: Contract.Position; readonly what: "close" | "exits" } | undefined>(undefined)
+  const { position, what } = asked.value ?? {}
+  const triggersOf = (marketId: string): ReadonlyArray<Contract.TriggerPair> => triggers.filter((each) => each.marketId === marketId)
+  const done = (): void => {
+    asked.value = undefined
+    trading.closing.clear()
+  }
+  const close = async (chosen: Contract.Position): Promise<void> => {
+    if (await trading.close(chosen)) done()
+  }
+  return (
+    <>
+      <Table
+        label="Positions"
+        columns={columns(triggersOf, terms, (chosen, question) => asked.value = { position: chosen, what: question })}
+        rows={positions}
+        keyOf={({ positionId }) => positionId}
+        empty="No open position."
+      />
+      {position !== undefined && what === "exits" && (
+        <ExitsDialog trading={trading} position={position} triggers={triggersOf(position.marketId)} terms={terms} onClose={done} />
+      )}
+      {position !== undefined && what === "close" && (
+        <Confirm
+          title="Close this position?"
+          action="Close it"
+          task={trading.closing.task}
+          onConfirm={() => void close(position)}
+          onClose={done}
+        >
+          <p>
+            {`A market order that only reduces is sent for the whole of it: ${named(position)}. `}
+            What nobody takes within the price band stays open.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}

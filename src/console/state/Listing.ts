@@ -1,0 +1,47 @@
+/** A listing that is read page by page, newest first: the newest page again whenever it is asked for, older ones behind it. */
+import { hasFailed, type Result } from "./Failure.js"
+import { Reading, Task } from "./Task.js"
+
+/** Rows that are shown at most: whoever needs all of them asks the API. */
+const most = 500
+
+export interface Listed<Row> {
+  readonly rows: ReadonlyArray<Row>
+  readonly nextCursor: string | null
+}
+
+export class Listing<Row> {
+  readonly list
+  readonly older = new Task()
+
+  constructor(private readonly page: (cursor: string | undefined) => Promise<Result<Listed<Row>>>) {
+    this.list = new Reading(() => page(undefined))
+  }
+
+  /** Whether there are older ones that can be shown. */
+  get hasMore(): boolean {
+    const shown = this.list.value.value
+    return shown !== undefined && shown.nextCursor !== null && shown.rows.length < most
+  }
+
+  /** Adds the next page to what is shown. */
+  async more(): Promise<void> {
+    const shown = this.list.value.value
+    const cursor = shown?.nextCursor
+    if (shown === undefined || cursor === undefined || cursor === null) return
+    const page = await this.older.run(() => this.page(cursor))
+    if (page === undefined || this.list.value.value !== shown) return
+    this.list.value.value = { rows: [...shown.rows, ...page.rows].slice(0, most), nextCursor: page.nextCursor }
+  }
+
+  clear(): void {
+    this.list.clear()
+    this.older.clear()
+  }
+}
+
+/** A page of the venue's as one of a listing. */
+export const listed = <Page extends { readonly nextCursor: string | null }, Row>(
+  rows: (page: Page) => ReadonlyArray<Row>,
+  page: Result<Page>
+): Result<Listed<Row>> => hasFailed(page) ? page : { value: { rows: rows(page.value), nextCursor: page.value.nextCursor } }

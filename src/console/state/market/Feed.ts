@@ -1,0 +1,133 @@
+/**
+ * What is public of one market, as it changes: its book, trades, figures and status, over the reference client's stream. However much
+ * comes, it is shown once a frame, and nothing is kept that is not shown.
+ */
+import { signal } from "@preact/signals-core"
+import type { BookFeed } from "../../../client/venue/BookFeed.js"
+import type { Client } from "../../../client/venue/Client.js"
+import { Refusal, Unanswered } from "../../../client/venue/Refusal.js"
+import type { Notice } from "../../../client/venue/Stream.js"
+import type * as Contract from "../../../client/venue/Contract.js"
+import * as Failure from "../Failure.js"
+import type { Frames } from "./Frames.js"
+import { type Ladder, ladder } from "./Ladder.js"
+
+/** Trades that are shown. */
+export const mostTrades = 40
+
+/** How the page hears of the market: `lost` since when, in milliseconds since the epoch. */
+export type Link =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "live" }
+  | { readonly kind: "lost"; readonly sinceEpochMs: number }
+
+export class Feed {
+  readonly link = signal<Link>({ kind: "connecting" })
+  readonly book = signal<Ladder | undefined>(undefined)
+  /** Whether the book is the venue's, but for what is on its way. While it is not, it is shown as it was last. */
+  readonly isBookCurrent = signal(false)
+  /** Newest first. */
+  readonly trades = signal<ReadonlyArray<Contract.Trade>>([])
+  readonly stats = signal<Contract.Stats | undefined>(undefined)
+  readonly market = signal<Contract.MarketSnapshot | undefined>(undefined)
+  /** Why nothing is told of the market. */
+  readonly failure = signal<Failure.Failure | undefined>(undefined)
+  private newest: ReadonlyArray<Contract.Trade> = []
+  private figures: Contract.Stats | undefined
+  private readonly heard: (trades: ReadonlyArray<Contract.Trade>) => void
+
+  /** `heard`: is told of trades as they come. */
+  constructor(
+    readonly marketId: string,
+    private readonly frames: Frames,
+    private readonly now: () => number,
+    heard: (trades: ReadonlyArray<Contract.Trade>) => void
+  ) {
+    this.heard = heard
+  }
+
+  /** Follows the market by a client that follows nothing else; it ends with the client. */
+  follow(client: Client): void {
+    const { marketId } = this
+    void this.describe(client)
+    void this.followBook(client.book(marketId))
+    client.follow({ channel: "market.trades", marketId }, {
+      snapshot: ({ data }) => this.took(data),
+      update: ({ data }) => {
+        this.took([...data].reverse().concat(this.newest))
+        this.heard(data)
+      },
+      ended: (refusal) => this.ended(refusal)
+    })
+    client.follow({ channel: "market.ticker", marketId }, {
+      snapshot: ({ data }) => this.figured(data),
+      update: ({ data }) => this.figured(data.at(-1)),
+      ended: (refusal) => this.ended(refusal)
+    })
+    client.follow({ channel: "market.status", marketId }, {
+      snapshot: ({ data }) => this.market.value = data,
+      update: ({ data }) => this.market.value = data.at(-1),
+      ended: (refusal) => this.ended(refusal)
+    })
+  }
+
+  /** Hears what the client tells of its stream. */
+  notice(notice: Notice): void {
+    if (notice.kind === "connected") this.link.value = { kind: "live" }
+    if (notice.kind === "disconnected") {
+      this.isBookCurrent.value = false
+      // Tries that fail one after another are one loss.
+      if (this.link.value.kind !== "lost") this.link.value = { kind: "lost", sinceEpochMs: this.now() }
+    }
+    const isOfBook = "stream" in notice && notice.stream.startsWith("market.book")
+    if (isOfBook) this.isBookCurrent.value = false
+  }
+
+  /** The market itself is asked for, too: what can be done without the stream does not wait for it. */
+  private async describe(client: Client): Promise<void> {
+    try {
+      const market = await client.market(this.marketId)
+      this.market.value ??= market
+    } catch (cause) {
+      if (cause instanceof Refusal) return this.ended(cause)
+      if (!(cause instanceof Unanswered)) throw cause
+      if (this.market.value === undefined) this.failure.value = Failure.unanswered
+    }
+  }
+
+  /** Shows each state of the book that there is time for: the latest, once a frame. */
+  private async followBook(feed: BookFeed): Promise<void> {
+    try {
+      for await (const book of feed.changes()) {
+        this.book.value = ladder(book)
+        this.isBookCurrent.value = true
+        await this.frames.next()
+      }
+    } catch (cause) {
+      if (!(cause instanceof Refusal)) throw cause
+      this.ended(cause)
+    }
+  }
+
+  private took(trades: ReadonlyArray<Contract.Trade>): void {
+    this.newest = trades.slice(0, mostTrades)
+    this.frames.ask(this.showTrades)
+  }
+
+  private figured(stats: Contract.Stats | undefined): void {
+    this.figures = stats
+    this.frames.ask(this.showFigures)
+  }
+
+  private readonly showTrades = (): void => {
+    this.trades.value = this.newest
+  }
+
+  private readonly showFigures = (): void => {
+    this.stats.value = this.figures
+  }
+
+  private ended(refusal: Refusal | undefined): void {
+    if (refusal !== undefined) this.failure.value = Failure.ofEnvelope(refusal.envelope)
+  }
+}

@@ -1,0 +1,25 @@
+/** What is to be shown anew, at most once a frame: however often something changes, it is painted as it is then. */
+import type { Outside } from "../Outside.js"
+
+export class Frames {
+  private due = new Set<() => void>()
+
+  constructor(private readonly frame: Outside["frame"]) {}
+
+  /** Runs something before the next painting: once, however often it is asked for until then. */
+  ask(run: () => void): void {
+    if (this.due.size === 0) this.frame(this.run)
+    this.due.add(run)
+  }
+
+  /** Resolves before the next painting. */
+  next(): Promise<void> {
+    return new Promise((resolve) => this.ask(resolve))
+  }
+
+  private readonly run = (): void => {
+    const { due } = this
+    this.due = new Set()
+    for (const each of due) each()
+  }
+}

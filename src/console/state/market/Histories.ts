@@ -1,0 +1,48 @@
+/** What an account did in one market: fills, positions from their first fill to their last, and every change of its money. */
+import { signal } from "@preact/signals-core"
+import type { Client } from "../Client.js"
+import type * as Contract from "../Contract.js"
+import { hasFailed } from "../Failure.js"
+import { listed, Listing } from "../Listing.js"
+
+/** Rows of one page, as the venue tells them. */
+const newest = 50
+
+export const kinds = ["fills", "positions", "funding", "ledger"] as const
+export type Kind = (typeof kinds)[number]
+
+export class Histories {
+  readonly shown = signal<Kind>("fills")
+  readonly fills
+  readonly positions
+  readonly funding
+  readonly ledger
+
+  constructor(client: Client, private readonly marketId: string) {
+    this.fills = new Listing<Contract.Fill>(async (cursor) => listed(({ fills }) => fills, await client.fills(marketId, cursor)))
+    this.positions = new Listing<Contract.Episode>(async (cursor) =>
+      listed(({ episodes }) => episodes, await client.positionHistory(marketId, cursor))
+    )
+    this.ledger = new Listing<Contract.LedgerEntry>(async (cursor) =>
+      listed(({ entries }) => entries, await client.ledger(marketId, cursor))
+    )
+    this.funding = new Listing<Contract.FundingPayment>(async () => {
+      const found = await client.fundingPayments()
+      if (hasFailed(found)) return found
+      return { value: { rows: found.value.payments.filter((payment) => payment.marketId === this.marketId), nextCursor: null } }
+    })
+  }
+
+  async choose(kind: Kind): Promise<void> {
+    this.shown.value = kind
+    await this[kind].list.load()
+  }
+
+  /** Reads the newest of what is shown again, and of the fills, which are on the chart, unless somebody has gone on to older ones. */
+  async refresh(): Promise<void> {
+    await Promise.all([...new Set([this.fills, this[this.shown.value]])].map(async ({ list }) => {
+      const rows = list.value.value?.rows.length ?? 0
+      if (!list.isBusy.value && rows <= newest) await list.load()
+    }))
+  }
+}

@@ -1,0 +1,159 @@
+/** The market that is open: what is public of it, what the account has there, and the order that is being entered. */
+import { signal } from "@preact/signals-core"
+import { Client as Venue } from "../../../client/venue/Client.js"
+import type * as Public from "../../../client/venue/Contract.js"
+import type { Client } from "../Client.js"
+import type * as Contract from "../Contract.js"
+import type { Credential } from "../Credential.js"
+import type { Result } from "../Failure.js"
+import type { Outside } from "../Outside.js"
+import type { Portfolio } from "../Portfolio.js"
+import { Reading, Task } from "../Task.js"
+import { Candles } from "./Candles.js"
+import { Commands } from "./Commands.js"
+import { closing, type Fault, type Terms } from "./Draft.js"
+import { Feed } from "./Feed.js"
+import { Frames } from "./Frames.js"
+import { Histories } from "./Histories.js"
+import { Ticket } from "./Ticket.js"
+
+/** One market, while its page is open. */
+export interface Opened {
+  readonly feed: Feed
+  readonly candles: Candles
+  readonly histories: Histories
+}
+
+/** Between two looks at the account that something gave reason for. */
+const leastMs = 500
+
+/** A command that is done under one key until it is decided: what is tried again is the same. */
+class Keyed {
+  readonly task = new Task()
+  private key: string | undefined
+
+  constructor(private readonly nextKey: () => string) {}
+
+  /** Whether it was done. */
+  async run<A>(work: (key: string) => Promise<Result<A>>): Promise<boolean> {
+    const done = await this.task.run(() => work(this.key ??= this.nextKey()))
+    if (this.task.isBusy.value) return false
+    if (this.task.failure.value?.again !== true) this.key = undefined
+    return done !== undefined
+  }
+
+  clear(): void {
+    this.task.clear()
+    this.key = undefined
+  }
+}
+
+export class Trading {
+  readonly opened = signal<Opened | undefined>(undefined)
+  readonly triggers
+  readonly ticket: Ticket
+  readonly closing
+  readonly cancelingAll
+  readonly exiting
+  private readonly commands
+  private readonly frames
+  private venue: Venue | undefined
+  private isDue = false
+
+  constructor(
+    private readonly client: Client,
+    private readonly credential: Credential,
+    private readonly outside: Outside,
+    private readonly portfolio: Portfolio
+  ) {
+    this.commands = new Commands(credential, outside.venue)
+    this.frames = new Frames(outside.frame)
+    this.triggers = new Reading(() => client.triggers())
+    const accountId = (): string => credential.signed.value?.accountId ?? ""
+    this.ticket = new Ticket(client, this.commands, outside, accountId, () => void this.load())
+    this.closing = new Keyed(outside.nextKey)
+    this.cancelingAll = new Keyed(outside.nextKey)
+    this.exiting = new Keyed(outside.nextKey)
+  }
+
+  /** Opens a market, in the place of the one that was open. */
+  open(marketId: string): void {
+    this.leave()
+    const { platform, url } = this.outside.venue
+    const feed = new Feed(marketId, this.frames, this.outside.now, (trades) => this.heard(trades))
+    this.venue = new Venue(platform, { url, onNotice: (notice) => feed.notice(notice) })
+    const candles = new Candles(marketId, this.venue, this.frames)
+    const histories = new Histories(this.client, marketId)
+    this.opened.value = { feed, candles, histories }
+    feed.follow(this.venue)
+    void candles.choose("1m", "trade")
+    void this.load()
+    void histories.choose("fills")
+  }
+
+  /** Follows nothing any more. */
+  leave(): void {
+    void this.venue?.close()
+    this.venue = undefined
+    this.opened.value = undefined
+    this.ticket.about(undefined)
+    for (const keyed of [this.closing, this.cancelingAll, this.exiting]) keyed.clear()
+  }
+
+  /** Reads how the account stands. */
+  async load(): Promise<void> {
+    await Promise.all([this.portfolio.load(), this.triggers.load()])
+  }
+
+  /** Reads it again, unless that is still under way. */
+  async refresh(): Promise<void> {
+    const { histories } = this.opened.value ?? {}
+    await Promise.all([this.portfolio.refresh(), this.triggers.isBusy.value ? undefined : this.triggers.load(), histories?.refresh()])
+  }
+
+  /** Closes a position at the market, as far as there is somebody to close it with. */
+  async close({ marketId, quantity, side }: Contract.Position): Promise<boolean> {
+    const order = { marketId, side: side === "long" ? "sell" : "buy", orderType: "market", quantity, reduceOnly: true } as const
+    // Named by its key, so that trying again is the same order.
+    const isDone = await this.closing.run((key) => this.commands.place({ ...order, clientOrderId: key }, key))
+    await this.load()
+    return isDone
+  }
+
+  async cancelAll(marketId: string): Promise<boolean> {
+    const isDone = await this.cancelingAll.run((key) => this.commands.cancelAll(marketId, key))
+    await this.load()
+    return isDone
+  }
+
+  /** Sets a position's take-profit and stop-loss in the place of what there is; what is wrong with them, or whether it was done. */
+  async exit(terms: Terms, takeProfit: string, stopLoss: string): Promise<ReadonlyArray<Fault> | boolean> {
+    const { autoClose, faults } = closing(takeProfit, stopLoss, terms)
+    if (faults.length > 0) return faults
+    const { marketId } = terms
+    const isDone = await this.exiting.run((key) =>
+      autoClose === undefined ? this.commands.removeAutoClose(marketId, key) : this.commands.setAutoClose(marketId, autoClose, key)
+    )
+    await this.load()
+    return isDone
+  }
+
+  clear(): void {
+    this.leave()
+    this.ticket.clear()
+    this.commands.clear()
+    this.triggers.clear()
+  }
+
+  /** A trade at the price of an order of the account may be its own: it is looked at soon, and not more often than that helps. */
+  private heard(trades: ReadonlyArray<Public.Trade>): void {
+    const orders = this.portfolio.orders.value.value?.orders ?? []
+    const isOurs = trades.some(({ marketId, price }) => orders.some((order) => order.marketId === marketId && order.price === price))
+    if (!isOurs || this.isDue) return
+    this.isDue = true
+    this.outside.venue.platform.after(leastMs, () => {
+      this.isDue = false
+      if (this.credential.signed.value !== undefined) void this.refresh()
+    })
+  }
+}

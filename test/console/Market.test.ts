@@ -1,0 +1,348 @@
+/** What the market's page knows: orders as they are entered, a book that is shown once a frame, candles, and commands that are found out about. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import type * as Contract from "../../src/client/venue/Contract.js"
+import { LocalBook } from "../../src/client/venue/LocalBook.js"
+import { joined } from "../../src/console/state/market/Candles.js"
+import { resultOf } from "../../src/console/state/market/Commands.js"
+import { atomsOf, format, percent, typed } from "../../src/console/state/market/Decimals.js"
+import { checked, type Draft, emptyDraft, suggested, type Terms } from "../../src/console/state/market/Draft.js"
+import { mostTrades } from "../../src/console/state/market/Feed.js"
+import { Frames } from "../../src/console/state/market/Frames.js"
+import { depth, ladder } from "../../src/console/state/market/Ladder.js"
+import { told } from "../../src/console/state/market/Ticket.js"
+import * as Places from "../../src/console/state/Places.js"
+import { Store } from "../../src/console/state/Store.js"
+import { accountId, ok, ScriptedOutside, startEpochMs } from "./Outside.js"
+
+const terms: Terms = {
+  marketId: "BTC-USDC-PERP",
+  priceScale: 1,
+  quantityScale: 3,
+  minPrice: "1.0",
+  maxPrice: "1000000.0",
+  minQuantity: "0.001",
+  maxQuantity: "100.000"
+}
+
+const draft = (change: Partial<Draft>): Draft => ({ ...emptyDraft, price: "60000", quantity: "0.5", ...change })
+
+describe("decimals", () => {
+  test("are read and written without a float, whatever their length", () => {
+    fc.assert(fc.property(fc.bigInt({ min: 0n, max: 10n ** 18n }), fc.integer({ min: 0, max: 12 }), (atoms, scale) => {
+      expect(typed(format(atoms, scale), scale)).toEqual({ kind: "atoms", atoms })
+      expect(atomsOf(format(-atoms, scale), scale)).toBe(-atoms)
+    }))
+  })
+
+  test.each([
+    ["", 1, { kind: "nothing" }],
+    [" 1 ", 1, { kind: "atoms", atoms: 10n }],
+    [".5", 1, { kind: "atoms", atoms: 5n }],
+    ["7.", 1, { kind: "atoms", atoms: 70n }],
+    ["1.500", 1, { kind: "atoms", atoms: 15n }],
+    [".", 1, { kind: "no_number" }],
+    ["1,000", 1, { kind: "no_number" }],
+    ["1e3", 1, { kind: "no_number" }],
+    ["-1", 1, { kind: "no_number" }],
+    ["0.15", 1, { kind: "too_fine", nearest: "0.2" }],
+    ["0.14", 1, { kind: "too_fine", nearest: "0.1" }],
+    ["0.01", 1, { kind: "too_fine", nearest: "0.1" }],
+    ["9007199254740993.25", 1, { kind: "too_fine", nearest: "9007199254740993.3" }]
+  ])("%j at a scale of %d", (text, scale, expected) => {
+    expect(typed(text, scale)).toEqual(expected)
+  })
+
+  test.each([["123", 4, 2, "1.23\u00a0%"], ["-7", 4, 2, "\u22120.07\u00a0%"], ["-125000", 9, 4, "\u22120.0125\u00a0%"], ["-1", 9, 4,
+    "0.0000\u00a0%"], ["500", 9, 4, "0.0001\u00a0%"]])("%s in 10^-%d as percent", (text, scale, decimals, expected) => {
+      expect(percent(text, scale, decimals)).toBe(expected)
+    })
+})
+
+describe("an order as it is entered", () => {
+  test("is sent on the market's grid, with what was chosen alone", () => {
+    expect(checked(draft({}), terms)).toEqual({
+      order: { marketId: "BTC-USDC-PERP", side: "buy", orderType: "limit", price: "60000.0", timeInForce: "GTC", quantity: "0.500" }
+    })
+    expect(checked(draft({ orderType: "market", side: "sell", postOnly: true, takeProfit: "50000", stopLoss: "70000.5" }), terms)).toEqual({
+      order: {
+        marketId: "BTC-USDC-PERP",
+        side: "sell",
+        orderType: "market",
+        quantity: "0.500",
+        autoClose: { takeProfit: { triggerPrice: "50000.0" }, stopLoss: { triggerPrice: "70000.5" } }
+      }
+    })
+    expect(checked(draft({ postOnly: true, timeInForce: "IOC", reduceOnly: true, takeProfit: "1" }), terms)).toEqual({
+      order: {
+        marketId: "BTC-USDC-PERP",
+        side: "buy",
+        orderType: "limit",
+        price: "60000.0",
+        timeInForce: "IOC",
+        quantity: "0.500",
+        reduceOnly: true
+      }
+    })
+  })
+
+  test.each<[string, Partial<Draft>, ReadonlyArray<object>]>([
+    ["nothing at all", { price: "", quantity: " " }, [{ field: "price", isMissing: true }, { field: "quantity", isMissing: true }]],
+    ["a price between two steps", { price: "60000.05" }, [{ field: "price", nearest: "60000.1", isMissing: false }]],
+    ["a price below all", { price: "0.4" }, [{ field: "price", nearest: "1.0" }]],
+    ["a price above all", { price: "1000000.1" }, [{ field: "price", nearest: "1000000.0" }]],
+    ["a size of nothing", { quantity: "0" }, [{ field: "quantity", nearest: "0.001" }]],
+    ["a size above all", { quantity: "100.001" }, [{ field: "quantity", nearest: "100.000" }]],
+    ["a size that is none", { quantity: "much" }, [{ field: "quantity" }]],
+    ["exits that are none", { takeProfit: "up", stopLoss: "1.23" }, [{ field: "takeProfit" }, { field: "stopLoss", nearest: "1.2" }]]
+  ])("%s is told where it is", (_, change, faults) => {
+    expect(checked(draft(change), terms)).toMatchObject({ faults })
+  })
+
+  test.each<[string, string | undefined, Partial<Draft>, object | undefined]>([
+    ["price_band_exceeded", "59000.0", {}, { field: "price", text: "59000.0" }],
+    ["price_band_exceeded", "59000.0", { orderType: "market" }, undefined],
+    ["margin_insufficient", "0.123", {}, { field: "quantity", text: "0.123" }],
+    ["margin_insufficient", "0.000", {}, undefined],
+    ["trigger_invalid", "61000.0", { takeProfit: "59000" }, { field: "takeProfit", text: "61000.0" }],
+    ["trigger_invalid", "61000.0", { takeProfit: "59000", stopLoss: "61000" }, undefined],
+    ["open_order_limit", "3", {}, undefined],
+    ["no_liquidity", undefined, {}, undefined]
+  ])("refused by %s with %s, takes what helps", (guard, nearest, change, expected) => {
+    expect(suggested({ guard, ...(nearest === undefined ? undefined : { nearest }) }, draft(change))).toEqual(expected)
+  })
+
+  test("is told of in words once it was decided", () => {
+    const order = {
+      side: "buy",
+      price: "60000.0",
+      filledQuantity: "0.010",
+      averageFillPrice: "59999.5",
+      remainingQuantity: "0.020",
+      canceledQuantity: "0.000"
+    } as Contract.PlacedOrder
+    expect(told(order)).toBe("Bought 0.010 at 59,999.5 on average. 0.020 rests in the book at 60,000.0.")
+    expect(told({ ...order, side: "sell", remainingQuantity: "0.000", canceledQuantity: "0.020", cancelReason: "ioc_remainder" }))
+      .toBe("Sold 0.010 at 59,999.5 on average. 0.020 was cancelled: Ioc remainder.")
+  })
+})
+
+describe("what is shown", () => {
+  const level = (price: number, size: number) => ({
+    price: format(BigInt(price), 1),
+    priceAtoms: String(price),
+    size: format(BigInt(size), 3),
+    sizeAtoms: String(size)
+  })
+
+  test("is a book of so many rows, each with what is to be had up to it", () => {
+    const book = new LocalBook()
+    const bids = Array.from({ length: depth + 5 }, (_, at) => level(1_000 - at, 10))
+    book.reset({ bids, asks: [level(1_005, 30)], checksum: "" }, 7)
+    const shown = ladder(book)
+    expect(shown).toMatchObject({ sequence: 7, spreadAtoms: 5n })
+    expect(shown.bids.map(({ share }) => share)).toEqual(
+      Array.from({ length: depth }, (_, at) => Math.floor((at + 1) * 1_000 / depth) / 1_000)
+    )
+    expect(shown.asks).toEqual([{ price: "100.5", size: "0.030", share: 0.25 }])
+    book.apply([{ side: "ask", ...level(1_005, 0) }], 8)
+    // What was shown stays as it was.
+    expect(shown.asks.length).toBe(1)
+    expect(ladder(book)).toMatchObject({ sequence: 8, spreadAtoms: undefined, asks: [] })
+  })
+
+  test("is painted once a frame, however often it changes", () => {
+    const waiting: Array<() => void> = []
+    const frames = new Frames((run) => waiting.push(run))
+    const seen: Array<string> = []
+    const one = (): void => void seen.push("one")
+    for (let count = 0; count < 5; count++) frames.ask(one)
+    frames.ask(() => {
+      seen.push("two")
+      frames.ask(one)
+    })
+    expect(waiting.length).toBe(1)
+    waiting[0]!()
+    expect(seen).toEqual(["one", "two"])
+    expect(waiting.length).toBe(2)
+    waiting[1]!()
+    expect(seen).toEqual(["one", "two", "one"])
+  })
+
+  test("are candles as they were told last", () => {
+    const candle = (openTimeEpochMs: number, close: string) => ({ openTimeEpochMs, close } as Contract.Candle)
+    const known = [candle(1, "a"), candle(2, "b")]
+    expect(joined(known, [candle(2, "c"), candle(3, "d")])).toEqual([candle(1, "a"), candle(2, "c"), candle(3, "d")])
+    expect(joined(known, [])).toBe(known)
+    expect(joined([], known)).toEqual(known)
+    expect(joined(Array.from({ length: 1_000 }, (_, at) => candle(at, "")), [candle(1_000, "")]).length).toBe(1_000)
+  })
+})
+
+test("a market is a place of its own, and any text that is none is none", () => {
+  expect(Places.parse("#/market/BTC-USDC-PERP")).toEqual({ page: "market", marketId: "BTC-USDC-PERP", userCode: "" })
+  expect(Places.parse("#/market/")).toMatchObject({ page: "markets", marketId: "" })
+  expect(Places.parse("#/market/%")).toMatchObject({ page: "markets" })
+  const odd = { page: "market", marketId: "A/B#C", userCode: "" } as const
+  expect(Places.parse(Places.linkTo(odd))).toEqual(odd)
+})
+
+test("an outcome says whether the same may be tried again: only where it is unknown", () => {
+  const unknown = resultOf({ kind: "unknown", idempotencyKey: "k", cause: undefined, seen: undefined })
+  expect(unknown).toMatchObject({ failure: { again: true } })
+  expect(resultOf({ kind: "never_arrived", idempotencyKey: "k", fencedUntilEpochMs: undefined })).toMatchObject({
+    failure: { again: false }
+  })
+  expect(resultOf({ kind: "accepted", idempotencyKey: "k", value: 1 })).toEqual({ value: 1 })
+})
+
+describe("an open market", () => {
+  const marketId = terms.marketId
+  const account = `/v1/accounts/${accountId}`
+  const preview = { accepted: true, refusal: null }
+
+  const opened = async () => {
+    const outside = new ScriptedOutside()
+    outside.stored = JSON.stringify({ accessToken: "ses_1", accountId, expiresAtEpochMs: startEpochMs + 1_000_000 })
+    outside
+      .on(`GET ${account}/balance`, ok({}))
+      .on(`GET ${account}/positions`, ok({ positions: [] }))
+      .on(`GET ${account}/orders`, ok({ orders: [{ orderId: "ord_1", marketId, price: "60000.0" }], nextCursor: null }))
+      .on(`GET ${account}/triggers`, ok({ triggers: [] }))
+      .on(`GET ${account}/fills`, ok({ fills: [], nextCursor: null }))
+      .on(`POST ${account}/margin/preview`, ok(preview))
+    outside.platform.answer = ({ url }) => ({ body: url.includes("/candles") ? { candles: [] } : { marketId, market: terms } })
+    const store = new Store(outside, { page: "market", userCode: "", marketId })
+    store.trading.open(marketId)
+    await outside.platform.settle()
+    const { line } = outside.platform
+    line.say({ type: "hello", version: "stream/v1", connectionId: "con_1", heartbeatMs: 5_000, limits: { framesPerSecond: 100 } })
+    await outside.platform.settle()
+    return { outside, store, line, market: store.trading.opened.value! }
+  }
+
+  /** The venue takes what was asked for. */
+  const subscribed = (line: Awaited<ReturnType<typeof opened>>["line"], channel: string): void => {
+    const { id } = line.sent.findLast((frame) => frame.op === "subscribe" && frame.channel === channel)
+    line.say({ type: "subscribed", id, channel, marketId, resumed: false })
+  }
+
+  const trade = (at: number, price: string) => ({ tradeId: `trd_${at}`, marketId, price, takerSide: "buy" })
+
+  test("shows trades once a frame, no more than it shows, and looks at the account where one may be its own", async () => {
+    const { line, market: { feed }, outside } = await opened()
+    expect(feed.link.value).toEqual({ kind: "live" })
+    subscribed(line, "market.trades")
+    line.say({ type: "snapshot", channel: "market.trades", marketId, sequence: 1, data: [] })
+    for (let at = 0; at < 100; at++) {
+      line.say({ type: "update", channel: "market.trades", marketId, previousSequence: at + 1, sequence: at + 2, data: [trade(at, "1.0")] })
+    }
+    expect(feed.trades.value).toEqual([])
+    expect(await outside.paint()).toBe(1)
+    expect(feed.trades.value.map(({ tradeId }) => tradeId)).toEqual(Array.from({ length: mostTrades }, (_, at) => `trd_${99 - at}`))
+    const looks = (): number => outside.asked.filter((request) => request.startsWith(`GET ${account}/positions`)).length
+    const before = looks()
+    line.say({ type: "update", channel: "market.trades", marketId, previousSequence: 101, sequence: 102, data: [trade(1, "60000.0")] })
+    await outside.platform.pass(1_000)
+    expect(looks()).toBe(before + 1)
+  })
+
+  test("says since when it has not been told, and no longer than it lasts", async () => {
+    const { line, market: { feed }, outside } = await opened()
+    // What is known without the stream is shown without it.
+    expect(feed.market.value).toMatchObject({ market: terms })
+    line.end()
+    expect(feed.link.value).toEqual({ kind: "lost", sinceEpochMs: startEpochMs })
+    outside.nowEpochMs += 60_000
+    await outside.platform.pass(1_000)
+    outside.platform.line.end()
+    expect(feed.link.value).toEqual({ kind: "lost", sinceEpochMs: startEpochMs })
+    await outside.platform.pass(5_000)
+    outside.platform.line.say({ type: "hello", version: "stream/v1", connectionId: "con_2", limits: { framesPerSecond: 100 } })
+    expect(feed.link.value).toEqual({ kind: "live" })
+  })
+
+  test("asks for candles again and again only where the stream has none", async () => {
+    const { line, market: { candles }, outside } = await opened()
+    const asked = (): number => outside.platform.requests.filter(({ url }) => url.includes("/candles")).length
+    expect(asked()).toBe(1)
+    await candles.refresh()
+    expect(asked()).toBe(2)
+    const { id, timeframe } = line.sent.findLast((frame) => frame.channel === "market.candles")
+    line.say({ type: "subscribed", id, channel: "market.candles", marketId, timeframe })
+    const candle = { openTimeEpochMs: 60_000, close: "1.0" }
+    line.say({ type: "snapshot", channel: "market.candles", marketId, timeframe, sequence: 5, data: { candles: [candle] } })
+    await outside.paint()
+    expect(candles.shown.value?.candles).toEqual([candle])
+    await candles.refresh()
+    expect(asked()).toBe(2)
+    await candles.choose("1h", "index")
+    await candles.refresh()
+    expect(asked()).toBe(4)
+  })
+
+  test("asks for older candles where somebody looks, further back where a time had none", async () => {
+    const { market: { candles }, outside } = await opened()
+    const candle = (openTimeEpochMs: number) => ({ openTimeEpochMs, close: "1.0" })
+    const minuteMs = 60_000
+    const told = [[candle(9_000 * minuteMs)], [candle(9_000 * minuteMs)], [candle(8_850 * minuteMs), candle(9_000 * minuteMs)]]
+    outside.platform.answer = () => ({ body: { candles: told.shift() ?? [] } })
+    await candles.choose("1m", "index")
+    await candles.older()
+    await outside.paint()
+    expect(candles.shown.value?.candles).toEqual([candle(8_850 * minuteMs), candle(9_000 * minuteMs)])
+    await candles.older()
+    const since = outside.platform.requests.flatMap(({ url }) => /since=([0-9]+)/.exec(url)?.[1] ?? []).map((text) =>
+      Number(text) / minuteMs
+    )
+    expect(since).toEqual([8_900, 8_800, 8_700, 8_600, 8_500, 8_400, 8_300])
+  })
+
+  test("asks what an order would come to once nobody types any more", async () => {
+    const { outside, store: { trading: { ticket } } } = await opened()
+    ticket.about(terms)
+    const asked = () => outside.sent.filter(({ path }) => path.endsWith("/margin/preview"))
+    for (const price of ["6", "60", "600", "6000", "60000"]) ticket.enter({ price, quantity: "1" })
+    await outside.platform.pass(1_000)
+    expect(asked().map(({ body }) => body)).toMatchObject([{ accountId, price: "60000.0", quantity: "1.000" }])
+    expect(ticket.preview.value.value).toEqual(preview)
+    ticket.enter({ quantity: "" })
+    expect(ticket.preview.value.value).toBeUndefined()
+  })
+
+  test("an order of which nobody knows what became of it is asked about under its key before there is another", async () => {
+    const { outside, store: { trading: { ticket } } } = await opened()
+    ticket.about(terms)
+    ticket.enter({ price: "60000", quantity: "1" })
+    outside.platform.answer = () => "broken"
+    expect(await outside.platform.finish(ticket.submit())).toBe(false)
+    expect(ticket.unknown).toMatchObject({ price: "60000.0", quantity: "1.000" })
+    expect(ticket.sending.failure.value).toMatchObject({ again: true })
+    // What is typed meanwhile is for later, and another market does not forget it.
+    ticket.about({ ...terms, marketId: "ETH-USDC-PERP" })
+    ticket.about(terms)
+    ticket.enter({ price: "1", quantity: "2" })
+    outside.platform.answer = () => ({
+      body: { side: "buy", price: "60000.0", filledQuantity: "0.000", remainingQuantity: "1.000", canceledQuantity: "0.000" }
+    })
+    expect(await outside.platform.finish(ticket.submit())).toBe(true)
+    const placed = outside.platform.requests.filter(({ method, url }) => method === "POST" && url.endsWith("/v1/orders"))
+    expect(new Set(placed.map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
+    expect(new Set(placed.map(({ body }) => body)).size).toBe(1)
+    expect(ticket.unknown).toBeUndefined()
+    expect(ticket.outcome.value).toBe("1.000 rests in the book at 60,000.0.")
+  })
+
+  test("is left with nothing under way, and nothing of it stays when its owner signs out", async () => {
+    const { line, outside, store } = await opened()
+    store.trading.ticket.about(terms)
+    store.trading.ticket.enter({ price: "60000", quantity: "1" })
+    store.credential.drop(undefined)
+    expect(line.isClosed).toBe(true)
+    expect(store.trading.opened.value).toBeUndefined()
+    expect(store.trading.ticket.draft.value).toEqual(emptyDraft)
+    expect(store.portfolio.orders.value.value).toBeUndefined()
+    await outside.platform.settle()
+    expect(outside.platform.waits).toBe(0)
+  })
+})
