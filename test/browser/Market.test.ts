@@ -188,6 +188,8 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     await tab.page.getByRole("group", { name: "Type" }).getByText("Market", { exact: true }).click()
     await field("Size").fill("0.3")
     await tab.page.getByText("Would buy 0.300 at once").waitFor()
+    // The narrowest column of the widest layout holds what the order would come to.
+    expect(await tab.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0)
     await button(`Buy ${marketId}`).click()
     await tab.page.getByRole("status").filter({ hasText: "Bought 0.300 at" }).waitFor()
     const position = rows("Positions").filter({ hasText: "Long" })
