@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks"
 import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
+import { ofPosition } from "../parts/PositionColumns.js"
 import { Read, Section } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
@@ -44,17 +45,7 @@ const Balance = ({ balance }: { readonly balance: Contract.Balance }) => (
 
 const positionColumns: ReadonlyArray<Column<Contract.Position>> = [
   { title: "Market", isName: true, cell: ({ marketId }) => <a href={Places.link("market", marketId)}>{marketId}</a> },
-  { title: "Side", cell: ({ side }) => <span class={side === "long" ? "up" : "down"}>{words(side)}</span> },
-  { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
-  { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
-  { title: "Mark", isNumber: true, cell: ({ markPrice }) => decimal(markPrice) },
-  {
-    title: "Liquidation",
-    isNumber: true,
-    cell: ({ liquidationPrice }) => liquidationPrice === null ? <span class="soft">none</span> : decimal(liquidationPrice)
-  },
-  { title: "Margin", isNumber: true, cell: ({ initialMargin }) => money(initialMargin) },
-  { title: "Unrealised", isNumber: true, cell: ({ unrealizedPnl }) => <Gain amount={unrealizedPnl} /> }
+  ...ofPosition
 ]
 
 const orderColumns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> => [

@@ -1,18 +1,15 @@
 /** What the venue's routes take and answer, by the schemas that they are declared with: types alone, nothing of the server. */
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import type { Envelope, MarketList, OrderList } from "../../client/venue/Contract.js"
 import type { listTriggers } from "../../edge/accounts/autoClose.js"
-import type { getBalance } from "../../edge/accounts/getBalance.js"
-import type { listFills } from "../../edge/accounts/listFills.js"
 import type { listFundingPayments } from "../../edge/accounts/listFundingPayments.js"
 import type { listLedger } from "../../edge/accounts/listLedger.js"
 import type { listPositionHistory } from "../../edge/accounts/listPositionHistory.js"
-import type { listPositions } from "../../edge/accounts/listPositions.js"
 import type { previewMargin } from "../../edge/accounts/previewMargin.js"
-import type { confirmDeposit, createDeposit, getDeposit, listDeposits } from "../../edge/funds/deposits.js"
+import type { confirmDeposit, createDeposit, getDeposit } from "../../edge/funds/deposits.js"
 import type { getLedgerParty } from "../../edge/funds/ledgerParty.js"
 import type { pinPasskeys } from "../../edge/funds/pins.js"
 import type { confirmWithdrawal, createWithdrawal, getWithdrawal, listWithdrawals } from "../../edge/funds/withdrawals.js"
-import type { nativeError } from "../../edge/http/Envelopes.js"
 import type { approveAgentConnect, denyAgentConnect, showAgentConnect } from "../../edge/identity/agentConnect.js"
 import type { listApiKeys, revokeApiKey } from "../../edge/identity/apiKeys.js"
 import type { listPasskeys, removePasskey } from "../../edge/identity/passkeys.js"
@@ -20,10 +17,22 @@ import type { beginRegistration, finishRegistration } from "../../edge/identity/
 import type { listSecurityEvents } from "../../edge/identity/securityEvents.js"
 import type { beginAuthentication, finishAuthentication } from "../../edge/identity/signIn.js"
 import type { getLeaderboard } from "../../edge/markets/getLeaderboard.js"
-import type { listMarkets } from "../../edge/markets/getMarket.js"
-import type { getStats } from "../../edge/markets/getStats.js"
 import type { cancelOrder } from "../../edge/orders/cancelOrder.js"
-import type { listOrders } from "../../edge/orders/listOrders.js"
+
+/** What the reference client has names for already. */
+export type {
+  Balance,
+  Canceled,
+  DepositList,
+  Envelope,
+  Fill,
+  FillList,
+  MarketList,
+  OrderList,
+  Position,
+  PositionList,
+  Stats
+} from "../../client/venue/Contract.js"
 
 interface Declared {
   readonly endpoint: HttpApiEndpoint.HttpApiEndpoint.Any
@@ -32,8 +41,6 @@ interface Declared {
 type Answer<R extends Declared> = HttpApiEndpoint.HttpApiEndpoint.Success<R["endpoint"]>
 type Body<R extends Declared> = HttpApiEndpoint.HttpApiEndpoint.Payload<R["endpoint"]>
 
-/** Every failure's envelope. */
-export type Envelope = ReturnType<typeof nativeError>["Type"]
 export type RecoveryAction = Envelope["recoveryActions"][number]
 
 export type RegistrationAsked = Body<typeof beginRegistration>
@@ -67,17 +74,10 @@ export type Denied = Answer<typeof denyAgentConnect>
 export type SecurityEventList = Answer<typeof listSecurityEvents>
 export type SecurityEvent = SecurityEventList["events"][number]
 
-export type Balance = Answer<typeof getBalance>
-export type PositionList = Answer<typeof listPositions>
-export type Position = PositionList["positions"][number]
-export type OrderList = Answer<typeof listOrders>
 export type Order = OrderList["orders"][number]
 export type Cancel = Body<typeof cancelOrder>
-export type Canceled = Answer<typeof cancelOrder>
 
-export type MarketList = Answer<typeof listMarkets>
 export type Market = MarketList["markets"][number]
-export type Stats = Answer<typeof getStats>
 export type Leaderboard = Answer<typeof getLeaderboard>
 export type Ranked = Leaderboard["entries"][number]
 /** The time over which a leaderboard ranks. */
@@ -90,8 +90,6 @@ export type TriggerList = Answer<typeof listTriggers>
 /** What closes a position, or a part of it, by itself. */
 export type TriggerPair = TriggerList["triggers"][number]
 
-export type FillList = Answer<typeof listFills>
-export type Fill = FillList["fills"][number]
 export type PositionHistory = Answer<typeof listPositionHistory>
 export type Episode = PositionHistory["episodes"][number]
 export type Ledger = Answer<typeof listLedger>
@@ -101,7 +99,6 @@ export type FundingPayment = FundingPaymentList["payments"][number]
 
 export type DepositAsked = Body<typeof createDeposit>
 export type Deposit = Answer<typeof getDeposit>
-export type DepositList = Answer<typeof listDeposits>
 export type DepositConfirmation = Body<typeof confirmDeposit>
 export type DepositConfirmed = Answer<typeof confirmDeposit>
 

@@ -4,9 +4,9 @@ import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
 import type * as Contract from "../../state/Contract.js"
 import type { Fault, Terms } from "../../state/market/Draft.js"
 import type { Trading } from "../../state/market/Trading.js"
-import { decimal, money, words } from "../../state/Words.js"
+import { decimal } from "../../state/Words.js"
 import { Confirm } from "../Confirm.js"
-import { Gain } from "../Gain.js"
+import { ofPosition } from "../PositionColumns.js"
 import { type Column, Table } from "../Table.js"
 import { Trouble } from "../Trouble.js"
 
@@ -109,17 +109,7 @@ const columns = (
   ask: (position: Contract.Position, what: "close" | "exits") => void
 ): ReadonlyArray<Column<Contract.Position>> => [
   { title: "Market", isName: true, cell: ({ marketId }) => marketId },
-  { title: "Side", cell: ({ side }) => <span class={side === "long" ? "up" : "down"}>{words(side)}</span> },
-  { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
-  { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
-  { title: "Mark", isNumber: true, cell: ({ markPrice }) => decimal(markPrice) },
-  {
-    title: "Liquidation",
-    isNumber: true,
-    cell: ({ liquidationPrice }) => liquidationPrice === null ? <span class="soft">none</span> : decimal(liquidationPrice)
-  },
-  { title: "Margin", isNumber: true, cell: ({ initialMargin }) => money(initialMargin) },
-  { title: "Unrealised", isNumber: true, cell: ({ unrealizedPnl }) => <Gain amount={unrealizedPnl} /> },
+  ...ofPosition,
   { title: "Closes by itself", cell: ({ marketId }) => exits(triggersOf(marketId)) },
   {
     title: "Actions",

@@ -1,0 +1,19 @@
+/** What a table tells of each position, whatever it begins and ends with. */
+import type * as Contract from "../state/Contract.js"
+import { decimal, money, words } from "../state/Words.js"
+import { Gain } from "./Gain.js"
+import type { Column } from "./Table.js"
+
+export const ofPosition: ReadonlyArray<Column<Contract.Position>> = [
+  { title: "Side", cell: ({ side }) => <span class={side === "long" ? "up" : "down"}>{words(side)}</span> },
+  { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
+  { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
+  { title: "Mark", isNumber: true, cell: ({ markPrice }) => decimal(markPrice) },
+  {
+    title: "Liquidation",
+    isNumber: true,
+    cell: ({ liquidationPrice }) => liquidationPrice === null ? <span class="soft">none</span> : decimal(liquidationPrice)
+  },
+  { title: "Margin", isNumber: true, cell: ({ initialMargin }) => money(initialMargin) },
+  { title: "Unrealised", isNumber: true, cell: ({ unrealizedPnl }) => <Gain amount={unrealizedPnl} /> }
+]
