@@ -148,9 +148,20 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
     : broken(`${what} may ${lacks ? "not " : ""}do this, and ${said}`)
 }
 
+/** A path that percent-encodes what is no text: it names no route, whoever asks. */
+const isNoPath = (target: string): boolean => {
+  try {
+    decodeURIComponent(target.split("?", 1)[0]!)
+    return false
+  } catch {
+    return true
+  }
+}
+
 /** Whether an answer is that there is no such route, or none by that method: nothing was done, and nobody's credential was looked at. */
-const isOfNoRoute = ({ answer: { json }, call: { endpoint } }: Answered): boolean =>
+const isOfNoRoute = ({ answer: { json }, call: { endpoint, target } }: Answered): boolean =>
   codeOf(json) === "route_not_found" || (endpoint === "" && codeOf(json) === "method_not_allowed")
+  || isNoPath(target) && codeOf(json) === "invalid_request"
 
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call, model } = seen

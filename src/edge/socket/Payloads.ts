@@ -121,7 +121,8 @@ const ofAccount = (
     case "account.positions":
       return [...positions].map((market) => positionEntry(reads, account, market))
     case "account.balance":
-      return [entry("balance", balance(reads, account))]
+      // Some records name an account and leave its money and orders as they are.
+      return reads.accountSequence(account) === reads.sequence ? [entry("balance", balance(reads, account))] : []
     case "account.deposits":
       return [...transfers].flatMap((number) => {
         const transfer = reads.transfer(number)
