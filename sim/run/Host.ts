@@ -338,7 +338,9 @@ export class Host {
     return behaviour === undefined || !behaviour.isThere ? undefined : {
       behaviour,
       random: root.split(`follower/${incarnation}`),
-      said: ({ _tag }) => this.witness.count(`follower ${_tag}`),
+      said: (said, durableSequence) => {
+        if (isOfNow()) this.witness.see({ _tag: "FollowerSaid", said, durableSequence })
+      },
       ended: ({ reason }) => {
         if (isOfNow()) this.witness.see({ _tag: "FollowerEnded", reason, diskFailed: this.diskFailed })
       }

@@ -31,7 +31,8 @@ export interface Parts {
   readonly clock: SimClock
   readonly disk: SimDisk
   readonly log: (line: string) => void
-  readonly said: (said: Said) => void
+  /** Told of what it says, and of what the writer had told it to be durable by then. */
+  readonly said: (said: Said, durableSequence: number) => void
   /** Called when one ended by itself. */
   readonly ended: (ended: Ended) => void
 }
@@ -64,7 +65,7 @@ export const layer = (
           random.chance(behaviour.restShare) ? Effect.sleep(random.next() * behaviour.maxRestMs) : Effect.void
         )
         const say = (said: Said): void => {
-          saidAny(said)
+          saidAny(said, told.durable)
           scheduler.ready(() => hear(said))
         }
         const fiber = Effect.runFork(
