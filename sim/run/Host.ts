@@ -120,7 +120,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
   snapshotEveryRecords: options.follower?.isThere === true ? options.follower.snapshotEveryRecords : 400,
-  followers: { sampleEveryRecords: 16, pauseMs: 50, longestPauseMs: 1_000 },
+  followers: { sampleEveryRecords: 16, firstAfterMs: 0, pauseMs: 50, longestPauseMs: 1_000 },
   versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
@@ -342,7 +342,8 @@ export class Host {
         if (isOfNow()) this.witness.see({ _tag: "FollowerSaid", said, durableSequence })
       },
       ended: ({ reason }) => {
-        if (isOfNow()) this.witness.see({ _tag: "FollowerEnded", reason, diskFailed: this.diskFailed })
+        // What is damaged on purpose is for the venue's own start to find.
+        if (isOfNow() && !this.witness.proving) this.witness.see({ _tag: "FollowerEnded", reason, diskFailed: this.diskFailed })
       }
     }
   }

@@ -34,13 +34,15 @@ export class FollowerDiffers extends Schema.TaggedError<FollowerDiffers>()("Foll
 export interface Options {
   /** Records between two samples, at least. */
   readonly sampleEveryRecords: number
+  /** How long after the venue has begun to take requests the first one is started, so that it is not in the way of these. */
+  readonly firstAfterMs: number
   /** How long it is until a follower that ended is started again, and how long at most where it ends over and over. */
   readonly pauseMs: number
   readonly longestPauseMs: number
 }
 
 /** A sample costs some 30 microseconds: a record's time, every 512 of them. */
-export const defaultOptions: Options = { sampleEveryRecords: 512, pauseMs: 1_000, longestPauseMs: 60_000 }
+export const defaultOptions: Options = { sampleEveryRecords: 512, firstAfterMs: 2_000, pauseMs: 1_000, longestPauseMs: 60_000 }
 
 /** How a follower stands, for whoever watches the process. */
 export interface FollowerStanding {
@@ -113,11 +115,13 @@ export class Followers {
   }
 
   /** Begins to keep one. */
-  readonly start: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.map(Effect.forkDaemon(Effect.interruptible(this.keep(this.options.pauseMs))), (fiber) => {
+  readonly start: Effect.Effect<void> = Effect.suspend(() => {
+    const { firstAfterMs, pauseMs } = this.options
+    const kept = Effect.zipRight(Effect.sleep(firstAfterMs), this.keep(pauseMs))
+    return Effect.map(Effect.forkDaemon(Effect.interruptible(kept)), (fiber) => {
       this.fiber = fiber
     })
-  )
+  })
 
   /** Ends it, if there is one. It is over when nothing of it goes on any more. */
   readonly stop: Effect.Effect<void> = Effect.suspend(() => this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber))

@@ -88,7 +88,7 @@ const start = async (disk: Layer.Layer<Disk, unknown>, host: Host | undefined, s
     capacity,
     sequencer: { ...defaultOptions, maxRecords: 8, fullBytes: 16 * 1024 },
     snapshotEveryRecords,
-    followers: { sampleEveryRecords: 20, pauseMs: 1 }
+    followers: { sampleEveryRecords: 20, firstAfterMs: 0, pauseMs: 1 }
   }).pipe(
     Layer.provide(Layer.merge(storage, NodeTurns.layer)),
     Layer.provide(host === undefined ? Layer.empty : Layer.succeed(FollowerHost, host))
