@@ -25,7 +25,6 @@ import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { favoritesAreTheirAccounts } from "./favoritesAreTheirAccounts.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { followerOnlyByFaults } from "./followerOnlyByFaults.js"
-import { followerOnlyDurable } from "./followerOnlyDurable.js"
 import { funding } from "./funding.js"
 import { fundsEqualModel } from "./fundsEqualModel.js"
 import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
@@ -120,7 +119,6 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(startsAreGuarded),
   watch(replay),
   watch(followerOnlyByFaults),
-  watch(followerOnlyDurable),
   watch(historiesRebuilt),
   watch(reduceOnly),
   watch(answersEqualModel),

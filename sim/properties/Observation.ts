@@ -5,7 +5,6 @@
 import type { Record } from "../../src/journal/Record.js"
 import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Scheduled } from "../../src/sessions/Sessions.js"
-import type { Said } from "../../src/sequencer/FollowerHost.js"
 import type { Decided } from "../../src/sequencer/Feed.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
@@ -220,9 +219,7 @@ export type Observation =
   | { readonly _tag: "StreamRests"; readonly client: string; readonly stream: string; readonly held: string; readonly expected: string }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
-  /** The venue's follower said something, with what the writer had told it to be durable by then. */
-  | { readonly _tag: "FollowerSaid"; readonly said: Said; readonly durableSequence: number }
-  /** It ended by itself; whether an operation of the disk had failed under the process. */
+  /** The venue's follower ended by itself; whether an operation of the disk had failed under the process. */
   | { readonly _tag: "FollowerEnded"; readonly reason: string; readonly diskFailed: boolean }
   /** The process ended by itself: asked to, or because it could not go on. */
   | {

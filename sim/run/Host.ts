@@ -338,9 +338,7 @@ export class Host {
     return behaviour === undefined || !behaviour.isThere ? undefined : {
       behaviour,
       random: root.split(`follower/${incarnation}`),
-      said: (said, durableSequence) => {
-        if (isOfNow()) this.witness.see({ _tag: "FollowerSaid", said, durableSequence })
-      },
+      said: ({ _tag }) => this.witness.count(`follower ${_tag}`),
       ended: ({ reason }) => {
         // What is damaged on purpose is for the venue's own start to find.
         if (isOfNow() && !this.witness.proving) this.witness.see({ _tag: "FollowerEnded", reason, diskFailed: this.diskFailed })

@@ -184,8 +184,6 @@ const describe = (seen: Observation): string => {
       return `${seen.client} has ${seen.stream} ${seen.held}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
-    case "FollowerSaid":
-      return `the follower said ${JSON.stringify(seen.said)} behind ${seen.durableSequence}`
     case "FollowerEnded":
       return `the follower ended: ${withoutPlaces(seen.reason)}`
     case "Started":

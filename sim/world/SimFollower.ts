@@ -31,8 +31,8 @@ export interface Parts {
   readonly clock: SimClock
   readonly disk: SimDisk
   readonly log: (line: string) => void
-  /** Told of what it says, and of what the writer had told it to be durable by then. */
-  readonly said: (said: Said, durableSequence: number) => void
+  /** Told of all that it says. */
+  readonly said: (said: Said) => void
   /** Called when one ended by itself. */
   readonly ended: (ended: Ended) => void
 }
@@ -65,7 +65,7 @@ export const layer = (
           random.chance(behaviour.restShare) ? Effect.sleep(random.next() * behaviour.maxRestMs) : Effect.void
         )
         const say = (said: Said): void => {
-          saidAny(said, told.durable)
+          saidAny(said)
           scheduler.ready(() => hear(said))
         }
         const fiber = Effect.runFork(

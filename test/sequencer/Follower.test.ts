@@ -5,7 +5,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import { afterAll, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -15,7 +15,7 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { endedBy, follow } from "../../src/sequencer/Follower.js"
-import { FollowerHost, type Host, type Said } from "../../src/sequencer/FollowerHost.js"
+import { FollowerHost, type Host, type Said, Told } from "../../src/sequencer/FollowerHost.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import * as NodeFollower from "../../src/sequencer/NodeFollower.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
@@ -171,6 +171,38 @@ test("a snapshot is not saved before the writer has come to the same state", asy
   await venue.stop()
   // The writer's own at the stop is the only one.
   expect(snapshotsOn(disk)).toHaveLength(1)
+})
+
+test("the follower runs nothing before it is told that it is durable", async () => {
+  const disk = SimDisk.make({ random: () => 0.5 })
+  const venue = await start(disk.mount(), undefined)
+  await venue.submit(commandsOf(10, 200))
+  const last = venue.writer.durableSequence()
+  const told = new Told()
+  told.durable = Math.floor(last / 2)
+  told.asked = last
+  const said: Array<Said> = []
+  const sampled = Effect.runSync(Deferred.make<void>())
+  const following = Effect.runFork(
+    follow({ capacity, fromSequence: 0, snapshotEveryRecords: 0 }, told, (one) => {
+      said.push(one)
+      Deferred.unsafeDone(sampled, Effect.void)
+    }).pipe(Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, disk.mount())))
+  )
+  const turns = async (goOn: () => boolean): Promise<void> => {
+    while (goOn()) await Effect.runPromise(Effect.yieldNow())
+  }
+  // A block has eight records at most: the one that holds the last of those is not all durable.
+  await turns(() => told.standing < told.durable - 8)
+  let left = 500
+  await turns(() => left-- > 0)
+  expect(told.standing).toBeLessThanOrEqual(told.durable)
+  expect(said).toEqual([])
+  told.durable = last
+  await Effect.runPromise(Deferred.await(sampled))
+  expect(said).toEqual([{ _tag: "Sampled", sequence: last, digest: stateSample(venue.engine.state) }])
+  await Effect.runPromise(Fiber.interrupt(following))
+  await venue.stop()
 })
 
 test("a thread takes them over a directory, and is started again where it ended", async () => {
