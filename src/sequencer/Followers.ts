@@ -41,7 +41,7 @@ export interface Options {
   readonly longestPauseMs: number
 }
 
-/** A sample costs some 30 microseconds: a record's time, every 512 of them. */
+/** A sample costs some 50 microseconds, every 512 records. */
 export const defaultOptions: Options = { sampleEveryRecords: 512, firstAfterMs: 2_000, pauseMs: 1_000, longestPauseMs: 60_000 }
 
 /** How a follower stands, for whoever watches the process. */

@@ -9,11 +9,11 @@ import { sha256 } from "../journal/Block.js"
 import { type State, valueNames } from "../engine/State.js"
 
 /** Most of each kind that one sample looks at. */
-const marketsAtOnce = 16
-const accountsAtOnce = 32
+const marketsAtOnce = 8
+const accountsAtOnce = 16
 const positionsOfOne = 4
 const ordersOfOne = 4
-const ordersOfBook = 16
+const ordersOfBook = 8
 
 /** Scatters sequences over what is looked at. */
 const scatter = 2_654_435_761
