@@ -16,6 +16,7 @@ import { section as p6 } from "./bench/P6.js"
 import { section as p7 } from "./bench/P7.js"
 import { section as p8 } from "./bench/P8.js"
 import { section as p9 } from "./bench/P9.js"
+import { section as p10 } from "./bench/P10.js"
 import { section as p11 } from "./bench/P11.js"
 import { section as resume } from "./bench/Resume.js"
 import { section as worst } from "./bench/Worst.js"
@@ -23,7 +24,7 @@ import type { Result, Section } from "./bench/Section.js"
 import { table } from "./bench/Targets.js"
 
 /** In the order they run. */
-const sections: ReadonlyArray<Section> = [p1, p2, p3, p3Cancel, p4, p5, p6, p7, p8, p9, p11, resume, worst, flat, memory]
+const sections: ReadonlyArray<Section> = [p1, p2, p3, p3Cancel, p4, p5, p6, p7, p8, p9, p10, p11, resume, worst, flat, memory]
 
 const usage = `usage: bench [--only ${sections.map(({ name }) => name).join(",")}] [--json FILE] [--runs N, at least 3]`
 

@@ -1,12 +1,12 @@
 /**
  * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`, `WorkloadIdentity`,
- * `IndexFeed`, `Ledger`, `PartySigner`, `HistoriesDatabase`, the clock and the scheduler. `main.ts` gives it the real ones, the
- * simulator faulty ones.
+ * `IndexFeed`, `Ledger`, `PartySigner`, `HistoriesDatabase`, the clock and the scheduler, and `FollowerHost`, which may be none.
+ * `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
  *   3. what a new journal begins with is journaled, then the sessions of markets as their calendars have them
- *   4. the index feed, the sessions and the driver of the ledger run, requests are taken
+ *   4. the index feed, the sessions, the driver of the ledger and the follower run, requests are taken
  *
  * Closing goes the other way: no new request, what is under way is answered, the writer drains and takes a
  * snapshot, the journal is closed.
@@ -28,6 +28,7 @@ import { type Application, type ListenError, Listener, type Serving } from "./ed
 import * as Metrics from "./edge/http/Metrics.js"
 import type { Room } from "./edge/socket/Setting.js"
 import * as Readiness from "./edge/http/Readiness.js"
+import { registerFollower } from "./edge/system/FollowerStanding.js"
 import { registerMarkets } from "./edge/system/MarketActivity.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
@@ -55,6 +56,7 @@ import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
 import * as Feed from "./sequencer/Feed.js"
 import * as Live from "./sequencer/Live.js"
+import type * as Followers from "./sequencer/Followers.js"
 import type * as Recent from "./sequencer/Recent.js"
 import type { RecoveryError } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
@@ -103,6 +105,8 @@ export interface Options {
   readonly histories?: Partial<Histories.Options>
   /** What the feed of committed blocks keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
+  /** How a follower is kept, where there is a host for one; in the usual way unless told. */
+  readonly followers?: Partial<Followers.Options>
   /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
   readonly watch?: Sequencer.Watch
 }
@@ -123,11 +127,15 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly histories: Histories.Histories["Type"]
 }>() {}
 
+/** Why the writer stopped, for whoever operates it. */
+const reasonOf = (failure: Sequencer.Failure): string =>
+  failure._tag === "JournalFenced" || failure._tag === "FollowerDiffers" ? failure.reason : String(failure.cause)
+
 /** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
 export class WriterStopped extends Error {
   override readonly name = "WriterStopped"
   constructor(failure: Sequencer.Failure) {
-    super(`the writer stopped (${failure._tag}): ${failure._tag === "JournalFenced" ? failure.reason : String(failure.cause)}`)
+    super(`the writer stopped (${failure._tag}): ${reasonOf(failure)}`)
   }
 }
 
@@ -182,6 +190,7 @@ const writerLayer = (options: Options, stages: Stages.Stages) =>
     snapshotEveryRecords: options.snapshotEveryRecords,
     ...(options.versions === undefined ? undefined : { versions: options.versions }),
     ...(options.feed === undefined ? undefined : { feed: options.feed }),
+    ...(options.followers === undefined ? undefined : { followers: options.followers }),
     ...(options.watch === undefined ? undefined : { watch: options.watch })
   }, (state) => Bootstrap.ofEnvironment(state, options.environment)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
@@ -344,9 +353,9 @@ const cutting = (
   readiness: Context.Tag.Service<typeof Readiness.Readiness>,
   cut: () => void
 ) =>
-  Effect.forkScoped(Effect.flatMap(writer.failure, () =>
+  Effect.forkScoped(Effect.flatMap(writer.failure, (failure) =>
     Effect.sync(() => {
-      readiness.note("writer", "stopped")
+      readiness.note("writer", failure._tag === "FollowerDiffers" ? `stopped: ${failure.reason}` : "stopped")
       cut()
     })))
 
@@ -418,6 +427,11 @@ const make = Effect.fnUntraced(function*(options: Options) {
   // Before the writer ends, and when no request uses a key any more.
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
   yield* Effect.forkScoped(keyUses.drive)
+  const { durableSequence, followers } = writer
+  if (followers !== undefined) {
+    registerFollower(metrics, readiness, () => followers.standing, durableSequence)
+    yield* followers.start
+  }
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Effect.zipRight(Effect.sync(() => readiness.set("stopping")), Scope.close(listening, Exit.void)))
   const { failure, recovered } = writer

@@ -119,6 +119,7 @@ const settings = Config.all({
   marketsFile: Config.option(Config.nonEmptyString("MARKETS_FILE")),
   capacity,
   inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
+  follower: oneOf("FOLLOWER", "thread", "none").pipe(Config.withDefault("thread" as const)),
   snapshotEveryRecords: between("SNAPSHOT_EVERY_RECORDS", 0, 1_000_000_000, 1_000_000),
   feedBlocks: between("FEED_MEMORY_BLOCKS", 0, 1_000_000, defaultBounds.blocks),
   feedMiB: between("FEED_MEMORY_MIB", 0, 4_096, defaultBounds.bytes >> 20),

@@ -38,6 +38,7 @@ import * as IndexSources from "./oracle/IndexSources.js"
 import * as NodeHistories from "./readmodel/NodeHistories.js"
 import * as IndexTape from "./oracle/IndexTape.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
+import * as NodeFollower from "./sequencer/NodeFollower.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
 import { NewerFormat, OlderFormat } from "./journal/Journal.js"
 import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
@@ -191,6 +192,10 @@ const ledgerAt = (
   )
 }
 
+/** What runs in threads of its own: the histories' database, and the follower, without which the writer takes the snapshots. */
+const threads = ({ dataDir, follower }: VenueConfig) =>
+  Layer.merge(NodeHistories.layerThread(dataDir), follower === "thread" ? NodeFollower.layer(dataDir) : Layer.empty)
+
 /** Starts the venue, and goes on until it is stopped; `started` is told what runs. */
 const run = (started: (running: Venue.Venue["Type"]) => void) =>
   Effect.gen(function*() {
@@ -223,7 +228,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       NodeAssets.layer(builtPages),
       NodeWritten.layer(writtenReference),
       NodeWorkloads.layer(settings.workloads),
-      NodeHistories.layerThread(settings.dataDir),
+      threads(settings),
       partySigner(settings, signerSecret),
       ledgerAt(settings, custody),
       indexFeed(settings.index, markets)

@@ -50,6 +50,7 @@ const rows: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> =
     )
   ),
   [{ VENUE_ENVIRONMENT: "prod" }, "VENUE_ENVIRONMENT is \"prod\": it must be development, testnet, staging or production"],
+  [{ FOLLOWER: "process" }, "FOLLOWER is \"process\": it must be thread or none"],
   [{ AFFILIATE_ENABLED: "yes" }, "AFFILIATE_ENABLED is \"yes\": it must be true or false"],
   [{ INDEX_TAPE_LOOP: "1" }, "INDEX_TAPE_LOOP is \"1\": it must be true or false"],
   [{ INDEX_FEED: "oracle" }, "INDEX_FEED is \"oracle\": it must be synthetic, push, tape or ccxt"],

@@ -125,6 +125,7 @@ test.each<readonly [string, Readonly<Record<string, string>>, string]>([
     ["CORS_ORIGINS", "*"],
     ["CORS_ORIGINS", "https://example.com,https://example.org/"],
     ["AFFILIATE_ENABLED", "yes"],
+    ["FOLLOWER", "process"],
     ["INDEX_FEED", "oracle"]
   ] as const).map(([name, value]) => [`${name}=${value}`, { [name]: value }, name] as const),
   ...["production", "staging"].map((environment) =>

@@ -6,6 +6,7 @@ import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
 import type * as SimBank from "../world/SimBank.js"
+import type * as SimFollower from "../world/SimFollower.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Limits } from "../properties/Observation.js"
@@ -131,10 +132,18 @@ export interface Options {
   readonly sessions?: Sessions
   /** What is drawn at its edge. Absent from what was kept before: nothing was. */
   readonly edges?: Edges
+  /** What follows the writer and takes its snapshots. Absent from what was kept before there was one: the writer takes them. */
+  readonly follower?: Follower
   /** How much the venue holds of what is bounded. Absent from what was kept before they were drawn: `roomy`. */
   readonly bounds?: Bounds
   /** How many requests the venue lets in. Absent from what was kept before there were limits: as many as come. */
   readonly limits?: Limits
+}
+
+/** Whether there is a follower, how it fails, and how often it takes a snapshot. */
+export interface Follower extends SimFollower.Behaviour {
+  readonly isThere: boolean
+  readonly snapshotEveryRecords: number
 }
 
 /** Markets of the file that trade in sessions, and how these come and go while a run lasts. */
@@ -616,6 +625,17 @@ const streams = (random: SimRandom): Streams => {
   return { ...drawn, clients: 2, trading: { meanPauseMs: random.pick([100, 400, 1_500]) } }
 }
 
+/** In how many runs there is a follower, which runs every record once more: so few that a series of runs takes hardly longer. */
+const followerShare = 0.25
+
+const follower = (random: SimRandom): Follower => ({
+  isThere: random.chance(followerShare),
+  snapshotEveryRecords: random.pick([40, 150, 400]),
+  meanCrashMs: random.pick([0, 500, 3_000]),
+  restShare: random.pick([0, 0.05, 0.5]),
+  maxRestMs: random.pick([5, 100, 1_000])
+})
+
 const favoritesShare = 0.4
 
 const favorites = (random: SimRandom): Favorites => ({
@@ -839,6 +859,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     tickets: tickets(random.split("tickets")),
     streams: streams(random.split("streams")),
     favorites: favorites(random.split("favorites")),
+    follower: follower(random.split("follower")),
     standings: standings(random.split("standings"))
   }
   const ruins = random.split("ruin")

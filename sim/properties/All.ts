@@ -25,6 +25,7 @@ import { failures } from "./failures.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { favoritesAreTheirAccounts } from "./favoritesAreTheirAccounts.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
+import { followerOnlyByFaults } from "./followerOnlyByFaults.js"
 import { funding } from "./funding.js"
 import { fundsEqualModel } from "./fundsEqualModel.js"
 import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
@@ -119,6 +120,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(damageIsDetected),
   watch(startsAreGuarded),
   watch(replay),
+  watch(followerOnlyByFaults),
   watch(historiesRebuilt),
   watch(reduceOnly),
   watch(answersEqualModel),

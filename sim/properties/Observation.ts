@@ -225,6 +225,8 @@ export type Observation =
   | { readonly _tag: "HungUp"; readonly connectionId: string; readonly isSilent: boolean; readonly atEpochMs: number }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
+  /** The venue's follower ended by itself; whether an operation of the disk had failed under the process. */
+  | { readonly _tag: "FollowerEnded"; readonly reason: string; readonly diskFailed: boolean }
   /** The process ended by itself: asked to, or because it could not go on. */
   | {
     readonly _tag: "Ended"

@@ -120,7 +120,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
     fullBytes: boundsOf(options).fullBytes,
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
-  snapshotEveryRecords: 400,
+  snapshotEveryRecords: options.follower?.isThere === true ? options.follower.snapshotEveryRecords : 400,
+  followers: { sampleEveryRecords: 16, firstAfterMs: 0, pauseMs: 50, longestPauseMs: 1_000 },
   versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
@@ -322,11 +323,28 @@ export class Host {
       feed,
       bank,
       histories,
+      follower: this.#follower(),
       log: (line) => this.witness.log(line),
       reached: this.witness.reached,
       ...told
     })
     this.process.clock.jump(this.#agedMs)
+  }
+
+  /** How the follower of the process that starts now fails, and who sees what becomes of it. */
+  #follower(): SimProcess.Parts["follower"] {
+    const { options: { follower: behaviour }, root } = this.world
+    const incarnation = this.#incarnation
+    const isOfNow = (): boolean => incarnation === this.#incarnation && this.process !== undefined
+    return behaviour === undefined || !behaviour.isThere ? undefined : {
+      behaviour,
+      random: root.split(`follower/${incarnation}`),
+      said: ({ _tag }) => this.witness.count(`follower ${_tag}`),
+      ended: ({ reason }) => {
+        // What is damaged on purpose is for the venue's own start to find.
+        if (isOfNow() && !this.witness.proving) this.witness.see({ _tag: "FollowerEnded", reason, diskFailed: this.diskFailed })
+      }
+    }
   }
 
   /** The account that a workload's subject is bound to, once there is one. */

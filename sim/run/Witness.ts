@@ -190,6 +190,8 @@ const describe = (seen: Observation): string => {
       return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
+    case "FollowerEnded":
+      return `the follower ended: ${withoutPlaces(seen.reason)}`
     case "Started":
       return `started ${seen.incarnation} at ${seen.atEpochMs} under rules ${seen.rules}`
     case "StartRefused":

@@ -19,6 +19,7 @@ import type { Feed } from "../../src/sequencer/Feed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
+import * as SimFollower from "./SimFollower.js"
 import type { SimBank } from "./SimBank.js"
 import type { SimDisk } from "./SimDisk.js"
 import type { Histories } from "../../src/readmodel/Histories.js"
@@ -51,6 +52,8 @@ export interface Parts {
   readonly bank: SimBank | undefined
   /** Where its histories are kept. */
   readonly histories: SimHistories
+  /** How its follower fails, and what draws it; undefined: it has none, and takes its snapshots itself. */
+  readonly follower: (Pick<SimFollower.Parts, "behaviour" | "random" | "said" | "ended">) | undefined
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads, histories: Histories["Type"]) => void
   /** What runs in the process beside the venue, from when it takes requests. */
@@ -90,6 +93,9 @@ export const start = (parts: Parts): SimProcess => {
     SimPasskeyVerifier.layer,
     SimWorkloads.layer(parts.workloads),
     parts.histories.layer,
+    parts.follower === undefined
+      ? Layer.empty
+      : SimFollower.layer({ ...parts.follower, scheduler, clock, disk: parts.disk, log: parts.log }),
     bank === undefined ? Absent.layer : bank.layerFor(station),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )

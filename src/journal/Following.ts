@@ -51,6 +51,11 @@ class Follower {
     this.place = end
   }
 
+  /** All up to here was there at the last look. */
+  get readSequence(): number {
+    return this.place.chain.nextSequence - 1
+  }
+
   readonly look: Effect.Effect<void, Unread, Disk> = Effect.gen(this, function*() {
     const stood = this.place.chain.nextSequence - 1
     let more = true
@@ -102,16 +107,26 @@ class Follower {
   }))
 }
 
+const openBy = (durableOf: (follower: Follower) => number) =>
+  Effect.gen(function*() {
+    const disk = yield* Disk
+    const end = yield* Scan.readAllBeside(yield* Scan.segments)
+    const follower = new Follower(end)
+    const oneAtATime = yield* Effect.makeSemaphore(1)
+    const durableSequence = (): number => durableOf(follower)
+    return {
+      journal: SegmentJournal.readOnly(disk, end, () => follower.waypoints, durableSequence),
+      durableSequence,
+      look: oneAtATime.withPermits(1)(Effect.provideService(follower.look, Disk, disk))
+    }
+  })
+
 /** Reads and checks all there is, to follow it from there. */
-export const open: Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> = Effect.gen(function*() {
-  const disk = yield* Disk
-  const end = yield* Scan.readAllBeside(yield* Scan.segments)
-  const follower = new Follower(end)
-  const oneAtATime = yield* Effect.makeSemaphore(1)
-  const durableSequence = (): number => follower.durable
-  return {
-    journal: SegmentJournal.readOnly(disk, end, () => follower.waypoints, durableSequence),
-    durableSequence,
-    look: oneAtATime.withPermits(1)(Effect.provideService(follower.look, Disk, disk))
-  }
-})
+export const open: Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> = openBy(({ durable }) => durable)
+
+/**
+ * The same for one whom the writer tells what is durable: nothing is guessed from outside, and no more is given than what it
+ * has told.
+ */
+export const openTold = (toldSequence: () => number): Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> =>
+  openBy(({ readSequence }) => Math.min(readSequence, toldSequence()))

@@ -104,6 +104,12 @@ export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
   })
 )
 
+/** Saves and reads them for one that begins with the one it is told: nothing is read ahead. The directory is there. */
+export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
+  SnapshotStore,
+  Effect.map(Disk, (disk) => reading(disk, (snapshot) => save(disk, snapshot), refuseToSave))
+)
+
 /** Reads snapshots and writes nothing, also beside a running venue. `save` is a defect. */
 export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
   SnapshotStore,

@@ -17,6 +17,7 @@ import type { Fenced, Full, Journal, Room, Unknown } from "../journal/Journal.js
 import type * as Context from "effect/Context"
 import { Activity } from "./Activity.js"
 import { type Bounds, defaultBounds, Inbox } from "./Inbox.js"
+import type { FollowerDiffers } from "./Followers.js"
 import type { Answer } from "./Submit.js"
 import type { Turns } from "./Turns.js"
 
@@ -39,7 +40,7 @@ export interface Options {
 export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024, maxEntries: 256, fullBytes: 512 * 1024 }
 
 /** Why the writer stopped. */
-export type Failure = Fenced | Unknown | Full | { readonly _tag: "Defect"; readonly cause: unknown }
+export type Failure = Fenced | Unknown | Full | FollowerDiffers | { readonly _tag: "Defect"; readonly cause: unknown }
 
 /** Told of what comes to the writer and what its turns take: for whoever watches the process from inside. */
 export interface Watch {
@@ -308,7 +309,8 @@ export class Sequencer {
     this.whenIdle()
   }
 
-  private fail(failure: Failure): void {
+  /** Stops for good, as after any failure of its own. */
+  fail(failure: Failure): void {
     if (this.state === "failed") return
     this.state = "failed"
     this.leaves.failed(failure)

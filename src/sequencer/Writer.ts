@@ -6,7 +6,10 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
 import { Marks } from "../domain/Marks.js"
 import * as Stages from "../domain/Stages.js"
 import type { Reads } from "../engine/Reads.js"
@@ -16,6 +19,8 @@ import type { Versions } from "../operations/Versions.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Activity } from "./Activity.js"
 import * as Feed from "./Feed.js"
+import { FollowerHost, type Host } from "./FollowerHost.js"
+import * as Followers from "./Followers.js"
 import { Listeners, Live } from "./Live.js"
 import * as Recent from "./Recent.js"
 import { recover, type RecoveryError, type Step, StepNotKept } from "./Recovery.js"
@@ -30,8 +35,10 @@ import { versions } from "./Versions.js"
 export interface Options {
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
-  /** A snapshot is taken after this many records; 0: only at a graceful stop. */
+  /** A snapshot is taken after this many records, by the follower where there is one; 0: only at a graceful stop. */
   readonly snapshotEveryRecords: number
+  /** How a follower is kept, where there is a host for one; in the usual way unless told. */
+  readonly followers?: Partial<Followers.Options>
   /** The versions that it decides and writes under: this program's, but where a test is of another. */
   readonly versions?: Versions
   /** What the feed keeps in memory. */
@@ -78,6 +85,8 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   /** Why placements are not journaled now, or nothing is; undefined where all goes well. */
   readonly trouble: () => string | undefined
   readonly journalSpace: () => Space
+  /** What keeps a follower beside it, once it is started; undefined where nothing hosts one. */
+  readonly followers: Pick<Followers.Followers, "start" | "standing"> | undefined
 }>() {}
 
 export const layer = <E = never>(
@@ -169,14 +178,36 @@ const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequ
     Effect.orDie
   )
 
+/** How long the last snapshot waits for a follower that may still be writing one: two never write at once. */
+const followerEndingMs = 1_000
+
+/** A graceful stop, or what is left to be done where the writer has failed before. */
+const stopping = ({ drain, followers, hasFailed, last }: {
+  readonly followers: Followers.Followers | undefined
+  readonly hasFailed: () => boolean
+  readonly drain: Effect.Effect<void>
+  readonly last: Effect.Effect<void>
+}): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const follower = yield* Effect.forkDaemon(followers?.stop ?? Effect.void)
+    if (hasFailed()) return
+    yield* drain
+    if (hasFailed()) return
+    const ended = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), followerEndingMs)
+    if (Option.isSome(ended)) return yield* lastSnapshot(last)
+    yield* Effect.logWarning("the follower has not ended in time: no last snapshot is taken, and the next start replays more")
+  })
+
 /** What others may ask of the writer at any time. */
 const readersOf = (
   sequencer: Sequencer.Sequencer,
-  journal: Context.Tag.Service<typeof Journal>
+  journal: Context.Tag.Service<typeof Journal>,
+  options: Options
 ): Pick<
   Context.Tag.Service<typeof Writer>,
-  "activity" | "inboxDepth" | "blocksInFlight" | "durableSequence" | "trouble" | "journalSpace"
+  "inboxCapacity" | "activity" | "inboxDepth" | "blocksInFlight" | "durableSequence" | "trouble" | "journalSpace"
 > => ({
+  inboxCapacity: options.sequencer.inbox.capacity,
   activity: sequencer.activity,
   inboxDepth: () => sequencer.inboxDepth,
   blocksInFlight: () => sequencer.blocksInFlight,
@@ -185,6 +216,40 @@ const readersOf = (
   journalSpace: () => journal.space()
 })
 
+/** What keeps a follower beside the writer. */
+const followersOf = (
+  host: Host,
+  { capacity, followers, snapshotEveryRecords }: Options,
+  state: State,
+  fromSequence: number,
+  clock: Clock.Clock,
+  runtime: Runtime.Runtime<never>,
+  sequencer: Sequencer.Sequencer
+): Followers.Followers =>
+  new Followers.Followers({
+    ...{ host, state, capacity, fromSequence, snapshotEveryRecords, clock },
+    durableSequence: () => sequencer.durableSequence,
+    warn: (text) => Runtime.runFork(runtime)(Effect.logWarning(text)),
+    differs: (difference) => sequencer.fail(difference)
+  }, { ...Followers.defaultOptions, ...followers })
+
+/** What others may do with the writer's parts. */
+const servicesOf = (
+  sequencer: Sequencer.Sequencer,
+  engine: Reads,
+  listeners: Listeners,
+  feed: Feed.Feed["Type"]
+): Context.Context<Submit | Barrier | EngineReads | Live | Feed.Feed> =>
+  Context.make(Submit, { submit: (command, answer) => sequencer.submit(command, answer) }).pipe(
+    Context.add(Barrier, {
+      whenDurable: (sequence, callback) => sequencer.whenDurable(sequence, callback),
+      durableSequence: () => sequencer.durableSequence
+    }),
+    Context.add(EngineReads, engine),
+    Context.add(Live, { listen: (listening) => listeners.listen(listening) }),
+    Context.add(Feed.Feed, feed)
+  )
+
 const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>) {
   const journal = yield* Journal
   const snapshots = yield* SnapshotStore
@@ -192,6 +257,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   const clock = yield* Clock.clockWith(Effect.succeed)
   const runtime = yield* Effect.runtime()
   const capacity = { ...options.capacity, reached: yield* Marks }
+  const host = yield* FollowerHost
   const failure = yield* Deferred.make<Sequencer.Failure>()
   // Whatever refuses the start does so before anything on the disk is changed.
   const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, capacity, options.versions ?? versions)
@@ -203,13 +269,11 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   const snapshotting = SnapshotTaker.make(snapshots, {
     state: engine.state,
     from: fromSequence,
-    every: options.snapshotEveryRecords,
+    every: host === undefined ? options.snapshotEveryRecords : 0,
     runtime
   })
   const recent = new Recent.Recent({ ...Recent.defaultBounds, ...options.feed }, engine.sequence)
   const listeners = new Listeners()
-  const pause = pauseOf(turns)
-
   const sequencer = new Sequencer.Sequencer({
     engine,
     journal,
@@ -226,42 +290,43 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
       recent.take(block, events)
       timers.arm()
       snapshotting.built(block.lastSequence, block.digest)
+      followers?.built(block.lastSequence)
     },
     committed: (lastSequence) => {
       recent.commit(lastSequence)
       listeners.committed(lastSequence)
       snapshotting.committed(lastSequence)
+      followers?.committed(lastSequence)
     },
     watch: options.watch,
     reached: capacity.reached
   }, options.sequencer)
+  const followers = host === undefined ? undefined : followersOf(host, options, engine.state, fromSequence, clock, runtime, sequencer)
   // Armed by the first block: the record of the start comes before all that is due.
   const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)
 
   const isUnchanged = (): boolean => engine.sequence === 0 || engine.sequence === fromSequence && records === 0
   yield* Effect.addFinalizer(() =>
-    Effect.suspend(() =>
-      failed ? Effect.void : timers.stop.pipe(
-        Effect.zipRight(drained(sequencer, failure)),
-        Effect.zipRight(Effect.suspend(() => failed || isUnchanged() ? Effect.void : lastSnapshot(snapshotting.last(sequencer.headDigest))))
-      )
-    )
+    stopping({
+      followers,
+      hasFailed: () => failed,
+      drain: Effect.zipRight(timers.stop, drained(sequencer, failure)),
+      last: Effect.suspend(() => isUnchanged() ? Effect.void : snapshotting.last(sequencer.headDigest))
+    })
   )
 
   return Context.make(Writer, {
     failure: Deferred.await(failure),
     recovered: { fromSequence, records },
     step,
-    inboxCapacity: options.sequencer.inbox.capacity,
-    ...readersOf(sequencer, journal)
+    followers,
+    ...readersOf(sequencer, journal, options)
   }).pipe(
-    Context.add(Submit, { submit: (command, answer) => sequencer.submit(command, answer) }),
-    Context.add(Barrier, {
-      whenDurable: (sequence, callback) => sequencer.whenDurable(sequence, callback),
-      durableSequence: () => sequencer.durableSequence
-    }),
-    Context.add(EngineReads, engine),
-    Context.add(Live, { listen: (listening) => listeners.listen(listening) }),
-    Context.add(Feed.Feed, Feed.make({ journal, snapshots, capacity: options.capacity, head: headOf(recent), pause }))
+    Context.merge(servicesOf(
+      sequencer,
+      engine,
+      listeners,
+      Feed.make({ journal, snapshots, capacity: options.capacity, head: headOf(recent), pause: pauseOf(turns) })
+    ))
   )
 })

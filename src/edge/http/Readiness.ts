@@ -15,6 +15,8 @@ export class Readiness extends Context.Tag("venue/edge/Readiness")<Readiness, {
   readonly details: () => Readonly<Record<string, string | number | boolean>>
   readonly set: (state: Stage) => void
   readonly note: (part: string, value: string | number | boolean) => void
+  /** The same of a part that changes: asked whenever somebody wants to be told. */
+  readonly noteLive: (part: string, value: () => string | number | boolean) => void
   /** What keeps the venue from taking placements now, whatever its stage. */
   readonly unavailable: () => Unavailable | undefined
   /** Who is asked for that. */
@@ -25,15 +27,19 @@ export class Readiness extends Context.Tag("venue/edge/Readiness")<Readiness, {
 export const make = (): Context.Tag.Service<Readiness> => {
   let state: Stage = "starting"
   const details: Record<string, string | number | boolean> = {}
+  const live = new Map<string, () => string | number | boolean>()
   let unavailable = (): Unavailable | undefined => undefined
   return {
     state: () => state,
-    details: () => ({ ...details }),
+    details: () => ({ ...details, ...Object.fromEntries([...live].map(([part, value]) => [part, value()])) }),
     set: (next) => {
       state = next
     },
     note: (part, value) => {
       details[part] = value
+    },
+    noteLive: (part, value) => {
+      live.set(part, value)
     },
     unavailable: () => unavailable(),
     watch: (asked) => {

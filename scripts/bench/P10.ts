@@ -1,0 +1,127 @@
+/**
+ * P10: the longest time for which the real venue's thread does nothing else, with a million resting orders, under P3's load and
+ * with the follower taking one snapshot after the other; against the same venue that takes none, and 10 ms. It is told by the
+ * venue itself, of whole ten seconds of the load (`venue_event_loop_delay_seconds`); each run begins with the same journal.
+ */
+import * as fs from "node:fs"
+import { load } from "../load/Task.js"
+import { VenueProcess } from "../load/VenueProcess.js"
+import * as EngineCommands from "./EngineCommands.js"
+import * as JournalBuilder from "./JournalBuilder.js"
+import { format, median, type Options, result, type Section } from "./Section.js"
+
+const allowedMs = 10
+const connections = 64
+const prepared = `data/bench-P10-prepared-${process.pid}`
+const directory = `data/bench-P10-${process.pid}`
+
+const orders = 1_000_000
+const shape: EngineCommands.Shape = {
+  markets: 100,
+  accounts: 10_000,
+  resting: orders,
+  liveLimit: orders,
+  count: 0,
+  seed: 17,
+  msPerBlock: 1
+}
+
+/** Room for them, and for what the load adds. */
+const room = { ORDER_CAPACITY: "4000000", IDEMPOTENCY_CAPACITY: "4000000" }
+/** So few records that the follower begins the next snapshot as soon as it has saved one. */
+const allTheTime = { ...room, FOLLOWER: "thread", SNAPSHOT_EVERY_RECORDS: "512" }
+const never = { ...room, FOLLOWER: "none", SNAPSHOT_EVERY_RECORDS: "0" }
+
+/** The load begins this long before the first whole ten seconds are read, and their number is so many. */
+const firstReadMs = 21_000
+const nextReadMs = 10_000
+const reads = 2
+
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+const valueOf = (metrics: string, name: string): number => {
+  const line = metrics.split("\n").find((one) => one.startsWith(`${name} `))
+  if (line === undefined) throw new Error(`the venue tells no ${name}`)
+  return Number(line.slice(name.length + 1))
+}
+
+interface Seen {
+  readonly longestMs: number
+  readonly ordersPerSecond: number
+  readonly residentMegabytes: number
+  readonly snapshots: string
+}
+
+/** What the process has in memory at most, as Linux tells. */
+const residentMegabytesOf = (pid: number): number =>
+  Number(/VmHWM:\s+([0-9]+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_000
+
+const measure = async (settings: Readonly<Record<string, string>>): Promise<Seen> => {
+  fs.rmSync(directory, { recursive: true, force: true })
+  fs.cpSync(prepared, directory, { recursive: true })
+  const venue = await VenueProcess.start(directory, settings)
+  try {
+    const accounts = await venue.demoAccounts(connections)
+    const seconds = (firstReadMs + (reads - 1) * nextReadMs) / 1_000
+    const loading = load({
+      port: venue.port,
+      path: "/v1/orders",
+      connections,
+      warmUpSeconds: 2,
+      seconds,
+      accounts,
+      firstSerial: 1,
+      entries: 1
+    })
+    let longestMs = 0
+    let metrics = ""
+    for (let read = 0; read < reads; read++) {
+      await after(read === 0 ? firstReadMs : nextReadMs)
+      metrics = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
+      longestMs = Math.max(longestMs, 1_000 * valueOf(metrics, "venue_event_loop_delay_seconds{quantile=\"1\"}"))
+    }
+    const report = await loading
+    const snapshots = settings["FOLLOWER"] === "none"
+      ? "no snapshots"
+      : `the newest snapshot at ${valueOf(metrics, "venue_snapshot_sequence")}, the follower ${
+        valueOf(metrics, "venue_follower_behind_records")
+      } records behind`
+    const residentMegabytes = residentMegabytesOf(venue.child.pid!)
+    return { longestMs, ordersPerSecond: report.answered / report.seconds, residentMegabytes, snapshots }
+  } finally {
+    await venue.kill()
+  }
+}
+
+const run = async (options: Options) => {
+  try {
+    fs.rmSync(prepared, { recursive: true, force: true })
+    const commands = [...EngineCommands.opening(shape), ...EngineCommands.resting(shape)]
+    const timeOf = (sequence: number): number => EngineCommands.atEpochMs(shape, sequence)
+    const builtAtEpochMs = Date.now()
+    await JournalBuilder.build(
+      prepared,
+      shape,
+      commands,
+      commands.length - 1_000,
+      (sequence) => timeOf(sequence) - timeOf(commands.length) + builtAtEpochMs
+    )
+    const [without, taking]: [Array<number>, Array<number>] = [[], []]
+    for (let at = 0; at < options.runs; at++) {
+      for (const [settings, longest] of [[never, without], [allTheTime, taking]] as const) {
+        const { longestMs, ordersPerSecond, residentMegabytes, snapshots } = await measure(settings)
+        longest.push(longestMs)
+        options.log(
+          `P10 run ${at + 1}: longest pause ${format(longestMs)} ms, ${Math.round(ordersPerSecond)} orders/s, `
+            + `${Math.round(residentMegabytes)} MB at most, ${snapshots}`
+        )
+      }
+    }
+    return [result("P10", "ms", median(taking), median(without) + allowedMs)]
+  } finally {
+    fs.rmSync(prepared, { recursive: true, force: true })
+    fs.rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+export const section: Section = { name: "P10", run }

@@ -1,0 +1,49 @@
+/**
+ * A follower in a thread of its own (`NodeFollowerThread`), over the data directory beside its writer. It dies with the
+ * process; where it dies alone, or is ended, it is over once the system does nothing for it any more, so that no two ever
+ * write a snapshot at once.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Worker } from "node:worker_threads"
+import { type Ended, FollowerHost, type Said, type Setting, type Told } from "./FollowerHost.js"
+
+/** What the thread is started with. */
+export interface Begun {
+  readonly dataDir: string
+  readonly setting: Setting
+  readonly memory: SharedArrayBuffer
+}
+
+/** What the thread says: at last, why it ended. */
+export type Message = Said | { readonly _tag: "Ended"; readonly ended: Ended }
+
+const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said) => void): Effect.Effect<never, Ended> =>
+  Effect.async((resume) => {
+    const workerData: Begun = { dataDir, setting, memory: told.memory }
+    const worker = new Worker(new URL("./NodeFollowerThread.js", import.meta.url), { workerData })
+    let ended: Ended = { reason: "its thread has ended" }
+    worker.on("message", (message: Message) => {
+      if (message._tag === "Ended") ended = message.ended
+      else hear(message)
+    })
+    worker.on("error", (cause) => {
+      ended = { reason: String(cause) }
+    })
+    const exited = new Promise<void>((resolve) => {
+      worker.once("exit", () => {
+        resolve()
+        resume(Effect.fail(ended))
+      })
+    })
+    // It alone does not keep the process.
+    worker.unref()
+    return Effect.promise(async () => {
+      await worker.terminate()
+      await exited
+    })
+  })
+
+/** Follows whoever writes to this data directory. */
+export const layer = (dataDir: string): Layer.Layer<FollowerHost> =>
+  Layer.succeed(FollowerHost, { run: (setting, told, hear) => runAt(dataDir, setting, told, hear) })

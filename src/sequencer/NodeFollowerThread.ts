@@ -1,0 +1,42 @@
+/** A follower as a thread: says what it comes to, and ends with why. The writer goes first where there is little of the processor. */
+import * as os from "node:os"
+import { parentPort, workerData } from "node:worker_threads"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { assert } from "../domain/Assert.js"
+import * as NodeDisk from "../journal/NodeDisk.js"
+import * as SnapshotStore from "../journal/SnapshotStore.js"
+import { endedBy, follow } from "./Follower.js"
+import { type Ended, Told } from "./FollowerHost.js"
+import type { Begun, Message } from "./NodeFollower.js"
+
+assert(parentPort !== null, "it is started as a thread")
+const port = parentPort
+const { dataDir, memory, setting } = workerData as Begun
+
+const say = (message: Message): void => port.postMessage(message)
+
+/** Only Linux has priorities of threads: elsewhere the whole process would be set back. */
+const stepBack = Effect.sync(() => {
+  if (os.platform() === "linux") os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL)
+})
+
+const logger = Logger.replace(Logger.defaultLogger,
+  Logger.make(({ message }) => say({ _tag: "Warned", text: `the follower: ${String(message)}` })))
+
+const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
+
+const program = Effect.zipRight(stepBack, Effect.either(follow(setting, new Told(memory), say))).pipe(
+  Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layer(dataDir))),
+  Effect.provide(logger)
+)
+
+Effect.runFork(program).addObserver((exit) => {
+  const ended = Exit.isFailure(exit) ? endOf(exit.cause) : endedBy(Either.merge(exit.value))
+  say({ _tag: "Ended", ended })
+  port.close()
+})

@@ -1,0 +1,243 @@
+/**
+ * The follower beside the real writer and journal, over a disk in memory and as a thread over a directory: it takes the
+ * snapshots that the next start begins with, is started again, and ends the venue where it has come to another state.
+ */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
+import { afterAll, expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import { Engine } from "../../src/engine/Engine.js"
+import type { Command, Outcome } from "../../src/operations/Operations.js"
+import type { Disk } from "../../src/journal/Disk.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import { endedBy, follow } from "../../src/sequencer/Follower.js"
+import { FollowerHost, type Host, type Said, Told } from "../../src/sequencer/FollowerHost.js"
+import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import * as NodeFollower from "../../src/sequencer/NodeFollower.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import { defaultOptions } from "../../src/sequencer/Sequencer.js"
+import { stateSample } from "../../src/sequencer/StateSample.js"
+import { Submit } from "../../src/sequencer/Submit.js"
+import { versions } from "../../src/sequencer/Versions.js"
+import * as Writer from "../../src/sequencer/Writer.js"
+import { complete } from "../engine/commands.js"
+import { RandomDriver } from "../engine/drive.js"
+
+const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-follower-"))
+afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
+
+/** Commands as a random driver would run them, from the opening on. */
+const commandsOf = (seed: number, count: number): ReadonlyArray<Command> => {
+  const commands: Array<Command> = [complete({ kind: "OpenVenue", environment: "development", ...versions })]
+  class Noting extends RandomDriver {
+    override run(command: Command): Outcome {
+      commands.push(command.kind === "SetIndexPrice" ? { ...command, sourceEpochMs: 0 } : command)
+      return super.run(command)
+    }
+  }
+  const driver = new Noting(seed)
+  while (commands.length < count) driver.step()
+  return commands
+}
+
+/** A host in the process at hand. */
+const inProcess = (disk: Layer.Layer<Disk>): Host => ({
+  run: (setting, told, hear) =>
+    follow(setting, told, hear).pipe(
+      Effect.mapError(endedBy),
+      Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, disk))
+    )
+})
+
+/** Keeps what a host's followers say, and lets somebody wait for it. */
+const heard = (host: Host) => {
+  const all: Array<Said> = []
+  let look = (): void => {}
+  return {
+    all,
+    host: {
+      run: (setting, told, hear) =>
+        host.run(setting, told, (said) => {
+          hear(said)
+          all.push(said)
+          look()
+        })
+    } satisfies Host,
+    /** Waits until it was said. */
+    until: (tag: Said["_tag"]): Promise<void> =>
+      new Promise((resolve) => {
+        look = () => {
+          if (all.some(({ _tag }) => _tag === tag)) resolve()
+        }
+        look()
+      })
+  }
+}
+
+const start = async (disk: Layer.Layer<Disk, unknown>, host: Host | undefined, snapshotEveryRecords = 60) => {
+  const storage = Layer.mergeAll(SegmentJournal.layer({ segmentBytes: 64 * 1024, maxBlockBytes: 32 * 1024 }), SnapshotStore.layer).pipe(
+    Layer.provide(disk)
+  )
+  const layer = Writer.layer({
+    capacity,
+    sequencer: { ...defaultOptions, maxRecords: 8, fullBytes: 16 * 1024 },
+    snapshotEveryRecords,
+    followers: { sampleEveryRecords: 20, firstAfterMs: 0, pauseMs: 1 }
+  }).pipe(
+    Layer.provide(Layer.merge(storage, NodeTurns.layer)),
+    Layer.provide(host === undefined ? Layer.empty : Layer.succeed(FollowerHost, host))
+  )
+  const scope = Effect.runSync(Scope.make())
+  const silent = Logger.remove(Logger.defaultLogger)
+  const context = await Effect.runPromise(Effect.provide(Layer.buildWithScope(layer, scope), silent) as Effect.Effect<
+    Context.Context<
+      Writer.Writer | Submit | EngineReads
+    >
+  >)
+  const { submit } = Context.get(context, Submit)
+  const writer = Context.get(context, Writer.Writer)
+  const engine = Context.get(context, EngineReads)
+  if (!(engine instanceof Engine)) throw new Error("the writer reads by its engine")
+  if (writer.followers !== undefined) await Effect.runPromise(Effect.provide(writer.followers.start, silent))
+  return {
+    writer,
+    engine,
+    submit: async (commands: ReadonlyArray<Command>): Promise<void> => {
+      for (let from = 0; from < commands.length; from += 10) {
+        const few = commands.slice(from, from + 10)
+        await Promise.all(few.map((command) => new Promise<Outcome>((resolve) => submit(command, resolve))))
+      }
+    },
+    stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
+
+const snapshotsOn = (disk: SimDisk.SimDisk): ReadonlyArray<string> => disk.files().filter((file) => file.endsWith(".snap"))
+
+test("the follower takes snapshots of what is durable, and the next start begins with the newest", async () => {
+  const disk = SimDisk.make({ random: () => 0.5 })
+  const { host, until } = heard(inProcess(disk.mount()))
+  const venue = await start(disk.mount(), host)
+  await venue.submit(commandsOf(5, 400))
+  await until("Saved")
+  const { agreedSequence, snapshotSequence } = venue.writer.followers!.standing
+  expect(snapshotSequence).toBeGreaterThanOrEqual(60)
+  expect(agreedSequence).toBeGreaterThanOrEqual(snapshotSequence)
+  // As the power's loss leaves it: nobody has stopped anything.
+  disk.crash("power")
+  const newest = snapshotsOn(disk).at(-1)!
+  const again = await start(disk.mount(), undefined)
+  expect(newest).toContain(String(again.writer.recovered.fromSequence))
+  expect(again.writer.recovered.fromSequence).toBeGreaterThanOrEqual(snapshotSequence)
+  expect(again.engine.sequence).toBeGreaterThan(snapshotSequence)
+  await again.stop()
+})
+
+test("a difference ends the venue, names both digests, and leaves no snapshot of either state", async () => {
+  const disk = SimDisk.make({ random: () => 0.5 })
+  const { all, host, until } = heard(inProcess(disk.mount()))
+  const venue = await start(disk.mount(), host, 1_000_000)
+  const commands = commandsOf(6, 300)
+  await venue.submit(commands.slice(0, 100))
+  await until("Sampled")
+  // A bit of the writer's memory flips.
+  venue.engine.state.credited.add(1)
+  const ended = Effect.runPromise(venue.writer.failure)
+  void venue.submit(commands.slice(100))
+  const failure = await ended
+  if (failure._tag !== "FollowerDiffers") throw new Error(`it ended by ${failure._tag}`)
+  expect(failure.followerDigest).toBe(all.findLast((said) => said._tag === "Sampled")!.digest)
+  expect(failure.writerDigest).not.toBe(failure.followerDigest)
+  expect(failure.message).toContain(`at sequence ${failure.sequence} the writer came to ${failure.writerDigest} and its follower to `)
+  expect(snapshotsOn(disk)).toEqual([])
+  await venue.stop()
+})
+
+test("a snapshot is not saved before the writer has come to the same state", async () => {
+  const disk = SimDisk.make({ random: () => 0.5 })
+  const { all, host, until } = heard(inProcess(disk.mount()))
+  // What the follower says of its state never comes to the writer.
+  const deaf: Host = { run: (setting, told) => host.run(setting, told, () => {}) }
+  const venue = await start(disk.mount(), deaf)
+  await venue.submit(commandsOf(7, 300))
+  await until("Sampled")
+  expect(all.map(({ _tag }) => _tag)).toEqual(["Sampled"])
+  await venue.stop()
+  // The writer's own at the stop is the only one.
+  expect(snapshotsOn(disk)).toHaveLength(1)
+})
+
+test("the follower runs nothing before it is told that it is durable", async () => {
+  const disk = SimDisk.make({ random: () => 0.5 })
+  const venue = await start(disk.mount(), undefined)
+  await venue.submit(commandsOf(10, 200))
+  const last = venue.writer.durableSequence()
+  const told = new Told()
+  told.durable = Math.floor(last / 2)
+  told.asked = last
+  const said: Array<Said> = []
+  const sampled = Effect.runSync(Deferred.make<void>())
+  const following = Effect.runFork(
+    follow({ capacity, fromSequence: 0, snapshotEveryRecords: 0 }, told, (one) => {
+      said.push(one)
+      Deferred.unsafeDone(sampled, Effect.void)
+    }).pipe(Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, disk.mount())))
+  )
+  const turns = async (goOn: () => boolean): Promise<void> => {
+    while (goOn()) await Effect.runPromise(Effect.yieldNow())
+  }
+  // A writer tells of whole blocks, which have eight records at most: what is told here may end within one.
+  await turns(() => told.standing < told.durable - 8)
+  let left = 500
+  await turns(() => left-- > 0)
+  expect(told.standing).toBeLessThan(told.durable + 8)
+  expect(said).toEqual([])
+  told.durable = last
+  await Effect.runPromise(Deferred.await(sampled))
+  expect(said).toEqual([{ _tag: "Sampled", sequence: last, digest: stateSample(venue.engine.state) }])
+  await Effect.runPromise(Fiber.interrupt(following))
+  await venue.stop()
+})
+
+test("a thread takes them over a directory, and is started again where it ended", async () => {
+  const dataDir = path.join(directory, "data")
+  const context = await Effect.runPromise(Layer.build(NodeFollower.layer(dataDir)).pipe(Effect.scoped))
+  const nowhere = await Effect.runPromise(Layer.build(NodeFollower.layer(path.join(directory, "empty"))).pipe(Effect.scoped))
+  let runs = 0
+  const { host, until } = heard({
+    // The first one finds no journal.
+    run: (...parts) => Context.get(runs++ === 0 ? nowhere : context, FollowerHost)!.run(...parts)
+  })
+  const venue = await start(NodeDisk.layer(dataDir), host)
+  const commands = commandsOf(8, 1_000)
+  const saved = until("Saved")
+  for (let from = 0; from < commands.length && venue.writer.followers!.standing.snapshotSequence === 0; from += 100) {
+    await venue.submit(commands.slice(from, from + 100))
+  }
+  await saved
+  expect(venue.writer.followers!.standing).toMatchObject({ isRunning: true, starts: 2 })
+  const { snapshotSequence } = venue.writer.followers!.standing
+  expect(fs.readdirSync(path.join(dataDir, "snapshots"))).toContain(`${String(snapshotSequence).padStart(20, "0")}.snap`)
+  await venue.stop()
+  expect(fs.readdirSync(path.join(dataDir, "snapshots")).filter((name) => name.endsWith(".tmp"))).toEqual([])
+})
+
+test("a sample is the same of every engine that has applied the same, and of none that has not", () => {
+  const commands = commandsOf(9, 200)
+  const run = (upTo: number): Engine => {
+    const engine = Engine.make(capacity)
+    commands.slice(0, upTo).forEach((command, at) => engine.apply(command, at + 1, 1_760_000_000_000 + at))
+    return engine
+  }
+  const [one, other] = [run(150), run(150)]
+  expect(stateSample(one.state)).toBe(stateSample(other.state))
+  expect(stateSample(run(149).state)).not.toBe(stateSample(one.state))
+  other.state.fees.add(1)
+  expect(stateSample(other.state)).not.toBe(stateSample(one.state))
+})
