@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config"
 import { BaseSequencer } from "vitest/node"
 
 /** Suites that take longest, the longest first: begun last, one of them would keep one core busy while the other has nothing to do. */
-const dearest = ["tape/Tape", "funds/Deposits", "regressions/UpgradeCrash", "sim/Simulation", "funds/KilledUnderFaults", "sim/Shrink", "signer/Signers", "cli/replay", "sim/Twist", "funds/Killed", "main", "edge/FrozenProcess", "scripts/mutate/State", "edge/KeyUses", "regressions/Upgrade", "cli/tail", "edge/FullDisk", "oracle/NodeCcxt"]
+const dearest = ["tape/Tape", "funds/Deposits", "browser/Market", "regressions/UpgradeCrash", "sim/Simulation", "funds/KilledUnderFaults", "sim/Shrink", "signer/Signers", "cli/replay", "sim/Twist", "funds/Killed", "main", "edge/FrozenProcess", "scripts/mutate/State", "edge/KeyUses", "regressions/Upgrade", "cli/tail", "edge/FullDisk", "oracle/NodeCcxt", "oracle/VenueOfExchanges", "browser/Funds", "client/Trading", "sim/NaiveVenue", "browser/Console"]
 
 class DearestFirst extends BaseSequencer {
   async sort(files) {

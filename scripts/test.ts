@@ -90,10 +90,13 @@ const commit = (): string => {
   return status === 0 ? stdout.trim() : "0000000"
 }
 
+/** Seeds that reach every mark of the kept list between them. Where they do not any more, `dist/sim/choose.js` finds others. */
+const fixedSeeds = "159,160,161,163,174,178,189,194,205,206,210,211,220,226"
+
 await beside([["style and layering", ["dist/scripts/check.js"]], ["format", ["dist/scripts/format.js"]]])
 suites()
-step("simulator: fixed seeds, twice, reaching every mark of the kept list", ["dist/sim/main.js", "--seed", "151", "--seeds", "20",
-  "--twice", "--kept-marks"])
+step("simulator: fixed seeds, twice, reaching every mark of the kept list", ["dist/sim/main.js", "--seed", fixedSeeds, "--twice",
+  "--kept-marks"])
 const fresh = commit()
 await beside([fresh, `${fresh}b`].map((seed, index) =>
   [
