@@ -564,7 +564,7 @@ export class StreamClients {
     const { options: { limits, streams }, root } = this.world
     for (const client of this.#clients) {
       // Where requests are counted, those that come over a connection would be counted as somebody's who is not seen to make them.
-      if (streams?.trading !== undefined && (limits ?? unlimited) === unlimited) {
+      if (streams?.trading !== undefined && (limits ?? unlimited).perKey === unlimited.perKey) {
         const random = root.split(client.name).split("trading")
         client.trade(new StreamTrading(client.name, this.world, this.clients, random, streams.trading))
       }

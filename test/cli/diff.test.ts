@@ -186,6 +186,8 @@ describe("a snapshot held to replay", () => {
     const rare = EngineSnapshot.unsafeDecode(EngineSnapshot.encode(recording.state), recording.state.capacity)
     rare.accounts.setDisplayHandle(0, "a-name")
     rare.leaving.set(0, { reason: 1, before: 64 })
+    rare.connections.arm(7, 0)
+    rare.connections.join(7, 64)
     rare.liquidations.set(1, 1_000)
     const slot = rare.touchPosition(0, 0)
     rare.positions.setLeverage(slot, 3)

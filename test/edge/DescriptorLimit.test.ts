@@ -66,7 +66,7 @@ test("1,100 idle connections under a limit of 1,024 files leave a venue that ans
       const portOf = (): string | undefined => /venue at http:\/\/[^:]+:(\d+)/.exec(output)?.[1]
       await expect.poll(portOf, { timeout: 20_000 }).toBeDefined()
       const port = Number(portOf())
-      expect(output).toContain("896 connections at most instead of 10000")
+      expect(output).toContain("704 connections at most instead of 10000")
       for (let at = 0; at < 1_100; at++) {
         const socket = net.connect(port, "127.0.0.1").on("error", () => {})
         sockets.push(socket)
@@ -74,8 +74,8 @@ test("1,100 idle connections under a limit of 1,024 files leave a venue that ans
       }
       const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
       const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(metrics)?.[1])
-      expect(value("venue_open_sockets")).toBe(896)
-      expect(value("venue_connections_closed_for_room_total")).toBe(205)
+      expect(value("venue_open_sockets")).toBe(704)
+      expect(value("venue_connections_closed_for_room_total")).toBe(397)
       expect(fs.readdirSync(`/proc/${child.pid}/fd`).length).toBeLessThan(1_000)
       await expect.poll(() => output).toContain("no room for")
       await intoNextSegment(port, fs.readFileSync(path.join(directory, "operator-token"), "utf8").trim(), directory)

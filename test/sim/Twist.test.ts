@@ -226,7 +226,7 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
 }
 
 /** What the venue itself makes of a key that it issues: which requests may not choose. */
-const ofVenue: ReadonlySet<string> = new Set(["keys.scopes", "keys.expiresAtEpochMs"])
+const ofVenue: ReadonlySet<string> = new Set(["keys.scopes", "keys.expiresAtEpochMs", "connection"])
 
 /**
  * What requests ask for under a key; what is proved by a credential alone is read elsewhere, and so are bots' keys, which are asked

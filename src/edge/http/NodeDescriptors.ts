@@ -1,8 +1,11 @@
 /** How many files and sockets the system lets this process have open, and how many of them connections may take. */
 import * as Fs from "node:fs"
 
-/** What is kept for segments, snapshots, the lock, the feeds and the runtime itself: a venue has some 40 open at most. */
-const reserved = 128
+/**
+ * What is kept for segments, snapshots, the lock, the feeds and the runtime itself, of which a venue has some 40 open, and for the
+ * follower's thread: it opens some 140 files at once whenever it is started, to load what it runs.
+ */
+const reserved = 320
 
 /** The limit on open files in the text of `/proc/self/limits`; undefined where it has none. */
 export const parse = (limits: string): number | undefined => {

@@ -76,7 +76,7 @@ test("connections leave the journal its files", () => {
     + "Max open files            1024                 524288               files     \n"
   expect(NodeDescriptors.parse(text)).toBe(1024)
   expect(NodeDescriptors.parse(text.replace("1024     ", "unlimited"))).toBe(undefined)
-  expect(NodeDescriptors.connectionsWithin(10_000, 1_024)).toBe(896)
+  expect(NodeDescriptors.connectionsWithin(10_000, 1_024)).toBe(704)
   expect(NodeDescriptors.connectionsWithin(500, 1_024)).toBe(500)
   expect(NodeDescriptors.connectionsWithin(10_000, 100)).toBe(0)
   expect(NodeDescriptors.connectionsWithin(10_000, undefined)).toBe(10_000)

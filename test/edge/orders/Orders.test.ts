@@ -7,6 +7,7 @@ import * as Fingerprint from "../../../src/operations/Fingerprint.js"
 import { noAutoClose } from "../../../src/operations/accounts/AutoClose.js"
 import { Principal } from "../../../src/operations/Header.js"
 import { Operation } from "../../../src/operations/Operations.js"
+import { none } from "../../../src/domain/None.js"
 import type { PlaceOrders } from "../../../src/operations/orders/PlaceOrders.js"
 import { decided } from "../FakeEngine.js"
 import * as Fake from "../FakeVenue.js"
@@ -28,6 +29,7 @@ describe("native placement", () => {
       account: 0,
       credential: 0,
       idempotencyKey: "k",
+      connection: none,
       entries: [{
         market: 0,
         clientOrderId: "c-1",
