@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config"
 import { BaseSequencer } from "vitest/node"
 
 /** Suites that take longest, the longest first: begun last, one of them would keep one core busy while the other has nothing to do. */
-const dearest = ["tape/Tape", "funds/Deposits", "browser/Market", "regressions/UpgradeCrash", "sim/Simulation", "funds/KilledUnderFaults", "sim/Shrink", "signer/Signers", "cli/replay", "sim/Twist", "funds/Killed", "main", "edge/FrozenProcess", "scripts/mutate/State", "edge/KeyUses", "regressions/Upgrade", "cli/tail", "edge/FullDisk", "oracle/NodeCcxt", "oracle/VenueOfExchanges", "browser/Funds", "client/Trading", "sim/NaiveVenue", "browser/Console"]
+const dearest = ["tape/Tape", "funds/Deposits", "regressions/UpgradeCrash", "sim/Simulation", "funds/KilledUnderFaults", "signer/Signers", "sim/Shrink", "funds/Killed", "main", "cli/replay", "edge/FrozenProcess", "cli/Help", "cli/bundle", "regressions/Upgrade", "browser/Market", "scripts/mutate/State", "journal/Damage", "cli/tail", "cli/venue", "sim/Scenarios", "sim/Twist", "oracle/NodeCcxt", "sequencer/Feed", "regressions/UpgradeRules", "engine/Preview", "ledger/Ledgers", "sim/NaiveVenue", "oracle/VenueOfExchanges", "edge/DescriptorLimit", "observe/Running", "sim/Report", "client/Package", "client/Trading", "browser/Funds", "browser/Console", "edge/http/NodeTls", "journal/NewerFormat"]
 
 class DearestFirst extends BaseSequencer {
   async sort(files) {
@@ -27,9 +27,11 @@ export default defineConfig({
     // A process for every suite would load the venue and its libraries anew for each, half a second of a processor every time.
     // Each worker runs one suite behind the other: what a suite takes (servers, processes, directories) it gives back.
     poolOptions: { forks: { isolate: false, execArgv: ["--max-semi-space-size=64"] } },
-    maxWorkers: 2,
-    minWorkers: 1,
-    testTimeout: 60_000,
-    hookTimeout: 60_000
+    // One more than there are cores: of those that start processes one or another waits.
+    // All of them stay to the end: the pool lets a worker that is idle go twice while others work, and fails of the second time.
+    maxWorkers: 3,
+    minWorkers: 3,
+    testTimeout: 120_000,
+    hookTimeout: 120_000
   }
 })

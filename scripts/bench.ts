@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
+import { section as delay } from "./bench/Delay.js"
 import { section as flat } from "./bench/Flat.js"
 import { section as memory } from "./bench/Memory.js"
 import { section as p1 } from "./bench/P1.js"
@@ -18,13 +19,35 @@ import { section as p8 } from "./bench/P8.js"
 import { section as p9 } from "./bench/P9.js"
 import { section as p10 } from "./bench/P10.js"
 import { section as p11 } from "./bench/P11.js"
+import { section as p12 } from "./bench/P12.js"
+import { section as pages } from "./bench/Pages.js"
 import { section as resume } from "./bench/Resume.js"
 import { section as worst } from "./bench/Worst.js"
 import type { Result, Section } from "./bench/Section.js"
 import { table } from "./bench/Targets.js"
 
 /** In the order they run. */
-const sections: ReadonlyArray<Section> = [p1, p2, p3, p3Cancel, p4, p5, p6, p7, p8, p9, p10, p11, resume, worst, flat, memory]
+const sections: ReadonlyArray<Section> = [
+  p1,
+  p2,
+  p3,
+  p3Cancel,
+  p4,
+  p5,
+  p6,
+  p7,
+  p8,
+  p9,
+  p10,
+  p11,
+  p12,
+  delay,
+  resume,
+  worst,
+  flat,
+  pages,
+  memory
+]
 
 const usage = `usage: bench [--only ${sections.map(({ name }) => name).join(",")}] [--json FILE] [--runs N, at least 3]`
 

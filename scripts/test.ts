@@ -3,10 +3,13 @@
  * simulator seeds (a fixed set, each in two processes whose digests must agree, and fresh ones from the commit),
  * the real server killed under load, and mutants of what the newest commit touched. Ends with `N passed, M failed`.
  *
- * It is made for two cores: what keeps only one busy runs beside something else that does.
+ * It is made for two cores. A third of what suites take is waiting: for a process to start or to end, for a time-out of the
+ * venue. What only computes and waits for nobody runs meanwhile, with whatever the suites leave of the processors and no more,
+ * so that none of them comes late for it. It is told whole, behind them.
  */
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
 import { environment } from "../sim/report/Memory.js"
 
@@ -18,12 +21,6 @@ interface Tally {
 
 const tally: Tally = { passed: 0, failed: 0, skipped: 0 }
 
-const run = (title: string, args: ReadonlyArray<string>): boolean => {
-  process.stdout.write(`\n== ${title}\n`)
-  const { status } = spawnSync(process.execPath, args, { env: environment, stdio: "inherit" })
-  return status === 0
-}
-
 const count = (title: string, passed: boolean): void => {
   if (passed) tally.passed++
   else {
@@ -32,33 +29,72 @@ const count = (title: string, passed: boolean): void => {
   }
 }
 
-/** A step that counts as one test. */
-const step = (title: string, args: ReadonlyArray<string>): void => count(title, run(title, args))
+/** One process, which counts as one test. */
+type Step = readonly [title: string, args: ReadonlyArray<string>]
 
-/** Runs a program to its end; whether it was well, and all that it said. */
-const outputOf = (args: ReadonlyArray<string>): Promise<{ readonly passed: boolean; readonly text: string }> =>
+/** What a process came to, and all that it said. */
+interface Ended {
+  readonly passed: boolean
+  readonly text: string
+  readonly seconds: number
+}
+
+type Begun = readonly [title: string, ended: Promise<Ended>]
+
+/** Runs a program to its end. Threads and processes that it begins have its priority. */
+const outputOf = (args: ReadonlyArray<string>, priority: number): Promise<Ended> =>
   new Promise((resolve, reject) => {
+    const begunMs = performance.now()
     const spawned = spawn(process.execPath, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] })
+    if (spawned.pid !== undefined && priority !== os.constants.priority.PRIORITY_NORMAL) os.setPriority(spawned.pid, priority)
     const said: Array<Buffer> = []
     for (const stream of [spawned.stdout, spawned.stderr]) stream.on("data", (bytes: Buffer) => said.push(bytes))
     spawned.on("error", reject)
-    spawned.on("close", (code) => resolve({ passed: code === 0, text: Buffer.concat(said).toString("utf8") }))
+    spawned.on("close", (code) =>
+      resolve({
+        passed: code === 0,
+        text: Buffer.concat(said).toString("utf8"),
+        seconds: Math.round((performance.now() - begunMs) / 1_000)
+      }))
   })
 
-/** Steps of one process each, at once; each is told whole when it and those before it have ended. */
-const beside = async (steps: ReadonlyArray<readonly [title: string, args: ReadonlyArray<string>]>): Promise<void> => {
-  const outputs = steps.map(([, args]) => outputOf(args))
-  for (const [index, [title]] of steps.entries()) {
-    const { passed, text } = await outputs[index]!
-    process.stdout.write(`\n== ${title}\n${text}`)
+/** Begins steps that are to run at once. */
+const begin = (steps: ReadonlyArray<Step>): ReadonlyArray<Begun> =>
+  steps.map(([title, args]) => [title, outputOf(args, os.constants.priority.PRIORITY_NORMAL)])
+
+/** Begins groups of steps one behind the other, those of a group at once, with what everything else leaves of the processors. */
+const beginMeanwhile = (groups: ReadonlyArray<ReadonlyArray<Step>>): ReadonlyArray<Begun> => {
+  let before: Promise<unknown> = Promise.resolve()
+  return groups.flatMap((steps) => {
+    const free = before
+    const begun = steps.map(([title, args]): Begun => [title, free.then(() => outputOf(args, os.constants.priority.PRIORITY_LOW))])
+    before = Promise.all(begun.map(([, ended]) => ended))
+    return begun
+  })
+}
+
+/** Tells each step whole when it and those before it have ended. */
+const tell = async (steps: ReadonlyArray<Begun>): Promise<void> => {
+  for (const [title, ended] of steps) {
+    const { passed, seconds, text } = await ended
+    process.stdout.write(`\n== ${title} (${seconds} s)\n${text}`)
     count(title, passed)
   }
 }
 
-const suites = (): void => {
+/** Runs a program to its end, which says everything as it comes; whether it was well. */
+const run = (title: string, args: ReadonlyArray<string>): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(`\n== ${title}\n`)
+    const spawned = spawn(process.execPath, args, { env: environment, stdio: "inherit" })
+    spawned.on("error", reject)
+    spawned.on("close", (code) => resolve(code === 0))
+  })
+
+const suites = async (): Promise<void> => {
   const report = path.join("dist", "test-report.json")
   fs.rmSync(report, { force: true })
-  const succeeded = run("suites", [
+  const succeeded = await run("suites", [
     "node_modules/vitest/vitest.mjs",
     "run",
     "--reporter=default",
@@ -93,26 +129,30 @@ const commit = (): string => {
 /** Seeds that reach every mark of the kept list between them. Where they do not any more, `dist/sim/choose.js` finds others. */
 const fixedSeeds = "159,160,161,163,174,178,189,194,205,206,210,211,220,226"
 
-await beside([["style and layering", ["dist/scripts/check.js"]], ["format", ["dist/scripts/format.js"]]])
-suites()
-step("simulator: fixed seeds, twice, reaching every mark of the kept list", ["dist/sim/main.js", "--seed", fixedSeeds, "--twice",
-  "--kept-marks"])
 const fresh = commit()
-await beside([fresh, `${fresh}b`].map((seed, index) =>
-  [
-    `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
-    ["dist/sim/main.js", "--seed", seed, "--seeds", "10"]
-  ] as const
-))
-// Either keeps one core busy. Survivors are for whoever reads them, and the time ends it without a failure; what fails is a venue
-// that breaks without any mutant, and a list of equivalent mutants that has gone out of date.
-await beside([
+const meanwhile = beginMeanwhile([
+  [["style and layering", ["dist/scripts/check.js"]], ["format", ["dist/scripts/format.js"]]],
+  [["simulator: fixed seeds, twice, reaching every mark of the kept list", ["dist/sim/main.js", "--seed", fixedSeeds, "--twice",
+    "--kept-marks"]]],
+  [fresh, `${fresh}b`].map((seed, index) =>
+    [
+      `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
+      ["dist/sim/main.js", "--seed", seed, "--seeds", "10"]
+    ] as const
+  )
+])
+await suites()
+// Survivors are for whoever reads them, and the time ends it without a failure; what fails is a venue that breaks without any mutant,
+// and a list of equivalent mutants that has gone out of date. It has its minute beside steps that leave it a core.
+const last = begin([
   ["the real server, killed under load", ["dist/scripts/crash.js", "--kills", "3", "--seconds", "1"]],
   [
     "mutants of what the newest commit touched, for a minute at most",
     ["dist/scripts/mutate.js", "--changed", "HEAD^", "--seeds", "12", "--minutes", "1", "--state", "data/mutate-changed.jsonl"]
   ]
 ])
+await tell(meanwhile)
+await tell(last)
 
 process.stdout.write(`\n${tally.passed} passed, ${tally.failed} failed${tally.skipped > 0 ? `, ${tally.skipped} skipped` : ""}\n`)
 process.exit(tally.failed === 0 ? 0 : 1)

@@ -1,23 +1,41 @@
 /**
  * Bundles the command line tools into `tools` of the output (`--to FOLDER`, or `dist`): a few files in place of a thousand, which take
- * longer to find than a command takes. What only some commands need is in files of its own, that those load.
+ * longer to find than a command takes. What only some commands need is in files of its own, that those load. So is the venue into
+ * `venue`, with its threads and the process that asks exchanges beside it, for tests that start it again and again; what is served is
+ * what was compiled.
  */
 import * as esbuild from "esbuild"
 import * as path from "node:path"
 import { output } from "./build/Target.js"
 
-esbuild.buildSync({
-  entryPoints: ["venue", "replay", "signer", "ledger"].map((tool) => path.join(output, "src/cli", `${tool}.js`)),
-  outdir: path.join(output, "tools"),
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "node20",
-  // Native code is found from where its package is.
-  external: ["better-sqlite3"],
-  // Packages in the older form of modules ask for Node's own by this function.
-  banner: { js: "import { createRequire as requireOf } from \"node:module\"; const require = requireOf(import.meta.url);" },
-  legalComments: "none",
-  logLevel: "error"
-})
+/** By folder: what begins there, as it was compiled. */
+const folders: Readonly<Record<string, ReadonlyArray<string>>> = {
+  tools: ["venue", "replay", "signer", "ledger"].map((tool) => `cli/${tool}`),
+  venue: [
+    "main",
+    "sequencer/NodeFollowerThread",
+    "readmodel/NodeDatabaseThread",
+    "ledger/development/NodeLedgerThread",
+    "oracle/NodeCcxtProcess"
+  ]
+}
+
+for (const [folder, programs] of Object.entries(folders)) {
+  esbuild.buildSync({
+    entryPoints: programs.map((program) => path.join(output, "src", `${program}.js`)),
+    outdir: path.join(output, folder),
+    // Threads are found beside who starts them.
+    entryNames: "[name]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    // Native code is found from where its package is; the other is one process's alone, and as large as all else.
+    external: ["better-sqlite3", "ccxt"],
+    // Packages in the older form of modules ask for Node's own by this function.
+    banner: { js: "import { createRequire as requireOf } from \"node:module\"; const require = requireOf(import.meta.url);" },
+    legalComments: "none",
+    logLevel: "error"
+  })
+}

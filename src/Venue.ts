@@ -4,7 +4,8 @@
  * `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
- *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
+ *   2. the journal is locked, journal and snapshots are read, the engine recovers (its digests compared block by block); once
+ *      nothing refuses the start, secrets, keys and ledger are opened, and only then is anything written
  *   3. what a new journal begins with is journaled, then the sessions of markets as their calendars have them
  *   4. the index feed, the sessions, the driver of the ledger and the follower run, requests are taken
  *
@@ -13,6 +14,7 @@
  */
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
@@ -30,6 +32,7 @@ import type { Room } from "./edge/socket/Setting.js"
 import * as Readiness from "./edge/http/Readiness.js"
 import { registerFollower } from "./edge/system/FollowerStanding.js"
 import { registerMarkets } from "./edge/system/MarketActivity.js"
+import * as ExhaustionWatch from "./edge/system/ExhaustionWatch.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
@@ -68,11 +71,20 @@ import * as Writer from "./sequencer/Writer.js"
 import { PartySigner } from "./signer/PartySigner.js"
 import * as Sessions from "./sessions/Sessions.js"
 
-export interface Options {
-  readonly environment: Environment
+/** What only the venue knows, and whoever operates it. */
+export interface Secrets {
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
   readonly signerSecret: string
+}
+
+/** What a start opens behind the journal. There may be a faucet among the services. */
+export interface Opened extends Secrets {
+  readonly services: Context.Context<Ledger | PartySigner>
+}
+
+export interface Options extends Secrets {
+  readonly environment: Environment
   /** Whether the operator may set index prices: always, but in production only where the feed is `push`. */
   readonly acceptsIndexPrices: boolean
   /** Whether a feed process may stream them: only where the feed is `push`. */
@@ -181,8 +193,8 @@ const startingApplication = (
   )
 }
 
-/** Journal, snapshots and writer, over the disk. */
-const writerLayer = (options: Options, stages: Stages.Stages) =>
+/** Journal, snapshots and writer, over the disk. `opening`: what is opened once the journal is this venue's to go on with. */
+const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect.Effect<void, E>) =>
   Writer.layer({
     stages,
     capacity: options.capacity,
@@ -192,10 +204,21 @@ const writerLayer = (options: Options, stages: Stages.Stages) =>
     ...(options.feed === undefined ? undefined : { feed: options.feed }),
     ...(options.followers === undefined ? undefined : { followers: options.followers }),
     ...(options.watch === undefined ? undefined : { watch: options.watch })
-  }, (state) => Bootstrap.ofEnvironment(state, options.environment)).pipe(
+  }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
     Layer.provideMerge(SnapshotStore.layer)
   )
+
+/** The writer, and what was opened for it: closed behind it. */
+const write = <E>(options: Options, stages: Stages.Stages, opening: Effect.Effect<Opened, E, Scope.Scope>) =>
+  Effect.gen(function*() {
+    const scope = yield* Effect.scope
+    const whileOpen = yield* Scope.fork(scope, ExecutionStrategy.sequential)
+    const opened = yield* Deferred.make<Opened>()
+    const opens = Effect.asVoid(Effect.flatMap(Scope.extend(opening, whileOpen), (all) => Deferred.succeed(opened, all)))
+    const writing = yield* Layer.buildWithScope(writerLayer(options, stages, opens), scope)
+    return { writing, ...yield* Deferred.await(opened) }
+  })
 
 /** What `/metrics` tells of the process's event loop, where somebody measures it. */
 const registerEventLoop = (metrics: Context.Tag.Service<typeof Metrics.Metrics>, measured: Measured | undefined): void => {
@@ -247,18 +270,19 @@ const fundsOf = (
   options: Options,
   reads: Reads,
   submit: Context.Tag.Service<typeof Submit>["submit"],
-  barrier: Context.Tag.Service<typeof Barrier>
-): Effect.Effect<Funds.Driven, never, Scope.Scope | Ledger | PartySigner | SecureRandom> =>
+  barrier: Context.Tag.Service<typeof Barrier>,
+  services: Opened["services"]
+): Effect.Effect<Funds.Driven, never, Scope.Scope | SecureRandom> =>
   Effect.gen(function*() {
     const parts = {
       reads,
       submit,
       barrier,
-      ledger: yield* Ledger,
-      signer: yield* PartySigner,
+      ledger: Context.get(services, Ledger),
+      signer: Context.get(services, PartySigner),
       random: yield* SecureRandom,
       setting: options.ledger,
-      faucet: Option.getOrUndefined(yield* Effect.serviceOption(Faucet))
+      faucet: Option.getOrUndefined(Context.getOption(services, Faucet))
     }
     return Funds.make(parts, yield* Effect.scope, { ...Funds.defaultOptions, ...options.funds })
   })
@@ -273,10 +297,11 @@ const registerSources = (
   if (sources === undefined) return
   const labels = ["market", "source"]
   const views = () =>
-    sources(quoted(reads), clock.unsafeCurrentTimeMillis()).map(({ ageMs, agrees, marketId: market, source }) => ({
+    sources(quoted(reads), clock.unsafeCurrentTimeMillis()).map(({ ageMs, agrees, marketId: market, refused, source }) => ({
       labels: { market, source },
       ageMs,
-      agrees
+      agrees,
+      refused
     }))
   metrics.gauges(
     "venue_index_source_age_ms",
@@ -289,6 +314,12 @@ const registerSources = (
     "1 for a source that makes the index, or would if there were enough; 0 where it is silent or an outlier.",
     labels,
     () => views().map(({ agrees, labels }) => ({ labels, value: agrees ? 1 : 0 }))
+  )
+  metrics.counters(
+    "venue_index_source_refused_total",
+    "Tickers of a source since the start that were no price: none, zero, negative, no number, of a crossed book, or a minute old.",
+    labels,
+    () => views().map(({ labels, refused }) => ({ labels, value: refused }))
   )
 }
 
@@ -326,11 +357,11 @@ const historiesOf = (
   })
 
 /** What the options decide about the edge. */
-const settingsOf = (options: Options, port: number): Layer.Layer<Edge.Settings> =>
+const settingsOf = (options: Options, port: number, { operatorToken, signerSecret }: Secrets = options): Layer.Layer<Edge.Settings> =>
   Layer.succeed(Edge.Settings, {
     environment: options.environment,
-    operatorToken: options.operatorToken,
-    signerSecret: options.signerSecret,
+    operatorToken,
+    signerSecret,
     acceptsIndexPrices: options.acceptsIndexPrices,
     acceptsIndexStream: options.acceptsIndexStream,
     rateLimits: options.rateLimits ?? RateLimits.defaults,
@@ -359,7 +390,7 @@ const cutting = (
       cut()
     })))
 
-const make = Effect.fnUntraced(function*(options: Options) {
+const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Effect<Opened, E, Scope.Scope>) {
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
@@ -369,12 +400,12 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const gate: Application = {
     handle: (request, reply) => application.handle(request, reply),
     open: (request) => application.open(request),
-    misframed: (reason, target) => application.misframed(reason, target)
+    misframed: (reason, target, sender) => application.misframed(reason, target, sender)
   }
   const { address, connections, cut, port } = yield* Scope.extend(listener.serve(gate), listening)
 
   const metrics = Metrics.make()
-  const writing = yield* Layer.buildWithScope(writerLayer(options, metrics.stages), scope)
+  const { services, writing, ...secrets } = yield* write(options, metrics.stages, opening)
   const writer = Context.get(writing, Writer.Writer)
   const state = Context.get(writing, EngineReads)
   const indexWatch = IndexWatch.make()
@@ -405,10 +436,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* cutting(writer, readiness, cut)
   register(metrics, writer, state, connections, yield* EventLoop)
   const keyUses = KeyUses.make(state, submit)
-  const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier))
+  const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier), services)
   const histories = yield* historiesOf(options, writing)
   application = yield* Edge.makeApplication.pipe(
-    Effect.provide(settingsOf(options, port)),
+    Effect.provide(settingsOf(options, port, secrets)),
     Effect.provideService(Histories.Histories, histories),
     Effect.provideService(Submit, submit),
     Effect.provide(writing),
@@ -423,6 +454,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
   yield* Effect.forkScoped(SettlementWatch.drive(state))
+  yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
   // Before the writer ends, and when no request uses a key any more.
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
@@ -438,4 +470,19 @@ const make = Effect.fnUntraced(function*(options: Options) {
   return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories })
 })
 
-export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> => Layer.scoped(Venue, make(options))
+/** A venue over leaves that are open. */
+export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> =>
+  Layer.scoped(
+    Venue,
+    Effect.flatMap(Effect.context<Ledger | PartySigner>(),
+      (services) => make(options, Effect.succeed({ operatorToken: options.operatorToken, signerSecret: options.signerSecret, services })))
+  )
+
+/**
+ * A venue that has its secrets, its keys and its ledger opened once its data directory is locked and nothing in it refuses the start,
+ * so that a start that is refused makes none of them. Until then `options` has secrets that nobody knows.
+ */
+export const layerOpening = <E>(
+  options: Options,
+  opening: Effect.Effect<Opened, E, Scope.Scope>
+): Layer.Layer<Venue, StartError | E, Exclude<Leaves, Ledger | PartySigner>> => Layer.scoped(Venue, make(options, opening))

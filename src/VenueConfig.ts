@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { environments } from "./domain/Environment.js"
 import { faultOfOrigin } from "./edge/http/Cors.js"
+import { usualRoom } from "./edge/socket/Setting.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import { type ExchangeSetting, parseExchanges, parseUrls } from "./oracle/Exchanges.js"
 import type { SiteSetting } from "./identity/Identity.js"
@@ -51,6 +52,9 @@ export const optionalSecret = (name: string, shortest: number): Config.Config<Op
 
 /** A number that nobody needs more of. */
 const mostRequests = 1_000_000_000
+
+/** Frames a second that one connection of the stream may send where anybody may connect. */
+const mostStreamMessages = 1_000
 
 /** How many proxies of the venue's own stand before it: `off` none, `on` one, or their number. */
 const trustedProxies = Config.nonEmptyString("TRUST_PROXY").pipe(
@@ -131,8 +135,10 @@ const settings = Config.all({
     perKey: between("RATE_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.perKey),
     perAddress: between("PUBLIC_RATE_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.perAddress),
     signInsPerAddress: between("SIGN_IN_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.signInsPerAddress),
+    openingsPerHour: between("ACCOUNT_OPENINGS_PER_HOUR", 1, mostRequests, RateLimits.usualOpeningsPerHour),
     windowMs: Config.succeed(RateLimits.minuteMs)
   }),
+  stream: Config.all({ messagesPerSecond: between("STREAM_MESSAGES_PER_SECOND", 10, 1_000_000, usualRoom.messagesPerSecond) }),
   trustedProxies,
   corsOrigins
 })
@@ -353,8 +359,12 @@ const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.Confi
     if (environment !== "development" && Option.isNone(found.signerSecret)) {
       return refuse("SIGNER_SECRET", "must be set outside development, with at least 16 characters")
     }
-    return (environment === "staging" || environment === "production") && perKey > RateLimits.mostPerKey
-      ? refuse("RATE_LIMIT_PER_MINUTE", `must be at most ${RateLimits.mostPerKey} in ${environment}`)
+    const isPublic = environment === "staging" || environment === "production"
+    if (isPublic && perKey > RateLimits.mostPerKey) {
+      return refuse("RATE_LIMIT_PER_MINUTE", `must be at most ${RateLimits.mostPerKey} in ${environment}`)
+    }
+    return isPublic && found.stream.messagesPerSecond > mostStreamMessages
+      ? refuse("STREAM_MESSAGES_PER_SECOND", `must be at most ${mostStreamMessages} in ${environment}`)
       : Either.right({ ...found, ...reckoned })
   })
 }

@@ -192,9 +192,32 @@ const ledgerAt = (
   )
 }
 
+/** A secret that is forgotten as soon as it is made. */
+const nobodys = (random: SecureRandom["Type"]): string => Buffer.from(random.bytes(32)).toString("base64url")
+
+/** Whether anybody can be the operator. */
+const hasOperator = ({ environment, operatorToken }: VenueConfig): boolean => environment === "development" || Option.isSome(operatorToken)
+
+/** What is opened once the data directory is this venue's: what is not there yet is made in it. */
+const opening = (settings: VenueConfig, custody: Setting) =>
+  Effect.gen(function*() {
+    const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
+    const operatorToken = hasOperator(settings)
+      ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
+      : undefined
+    const services = yield* Layer.build(Layer.merge(partySigner(settings, signerSecret), ledgerAt(settings, custody)))
+    return { operatorToken, signerSecret, services }
+  })
+
 /** What runs in threads of its own: the histories' database, and the follower, without which the writer takes the snapshots. */
 const threads = ({ dataDir, follower }: VenueConfig) =>
   Layer.merge(NodeHistories.layerThread(dataDir), follower === "thread" ? NodeFollower.layer(dataDir) : Layer.empty)
+
+/** What may wait for the writer, of which as large a part as usual is kept for what takes risk away. */
+const inboxOf = (capacity: number) => ({
+  capacity,
+  reserved: Math.floor((capacity * defaultBounds.reserved) / defaultBounds.capacity)
+})
 
 /** Starts the venue, and goes on until it is stopped; `started` is told what runs. */
 const run = (started: (running: Venue.Venue["Type"]) => void) =>
@@ -205,11 +228,8 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
     const markets = yield* readMarkets(settings)
     const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
     const development = settings.environment === "development"
-    const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
-    const operatorToken = development || Option.isSome(settings.operatorToken)
-      ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
-      : undefined
-    const hashWords = new Int32Array(Uint8Array.from((yield* SecureRandom).bytes(8)).buffer)
+    const random = yield* SecureRandom
+    const hashWords = new Int32Array(Uint8Array.from(random.bytes(8)).buffer)
     const hashKey = [hashWords[0]!, hashWords[1]!] as const
     const leaves = Layer.mergeAll(
       NodeDisk.layer(settings.dataDir),
@@ -229,19 +249,18 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       NodeWritten.layer(writtenReference),
       NodeWorkloads.layer(settings.workloads),
       threads(settings),
-      partySigner(settings, signerSecret),
-      ledgerAt(settings, custody),
       indexFeed(settings.index, markets)
     )
-    const venue = Venue.layer({
+    const venue = Venue.layerOpening({
       environment: settings.environment,
-      operatorToken,
-      signerSecret,
+      operatorToken: hasOperator(settings) ? nobodys(random) : undefined,
+      signerSecret: nobodys(random),
       acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
       acceptsIndexStream: settings.index.feed === "push",
       indexFeedName: settings.index.feed,
       rateLimits: settings.rateLimits,
       trustedProxies: settings.trustedProxies,
+      stream: settings.stream,
       corsOrigins: settings.corsOrigins,
       site: settings.site,
       affiliateEnabled: settings.affiliateEnabled,
@@ -249,17 +268,14 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       capacity: { ...settings.capacity, hashKey },
       sequencer: {
         ...Sequencer.defaultOptions,
-        inbox: {
-          capacity: settings.inboxCapacity,
-          reserved: Math.floor((settings.inboxCapacity * defaultBounds.reserved) / defaultBounds.capacity)
-        }
+        inbox: inboxOf(settings.inboxCapacity)
       },
       snapshotEveryRecords: settings.snapshotEveryRecords,
       journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
       ledger: custody,
       funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
       feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
-    })
+    }, opening(settings, custody))
     return yield* Effect.flatMap(Venue.Venue, (running) =>
       Effect.gen(function*() {
         started(running)

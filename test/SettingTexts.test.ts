@@ -40,7 +40,9 @@ const numbers: ReadonlyArray<readonly [string, number, number]> = [
   ["CONNECTIONS_PER_ADDRESS", 0, 1_000_000],
   ["RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
   ["PUBLIC_RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
-  ["SIGN_IN_LIMIT_PER_MINUTE", 1, 1_000_000_000]
+  ["SIGN_IN_LIMIT_PER_MINUTE", 1, 1_000_000_000],
+  ["STREAM_MESSAGES_PER_SECOND", 10, 1_000_000],
+  ["ACCOUNT_OPENINGS_PER_HOUR", 1, 1_000_000_000]
 ]
 
 const rows: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> = [
@@ -70,6 +72,7 @@ const rows: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> =
     "LEDGER_URL is \"participant\": it must be scheme, host and port alone, as https://participant.internal:7575"],
   [{ ...production, SIGNER_SECRET: "" }, "SIGNER_SECRET is not set: it must be set outside development, with at least 16 characters"],
   [{ ...production, RATE_LIMIT_PER_MINUTE: "6001" }, "RATE_LIMIT_PER_MINUTE is \"6001\": it must be at most 6000 in production"],
+  [{ ...production, STREAM_MESSAGES_PER_SECOND: "1001" }, "STREAM_MESSAGES_PER_SECOND is \"1001\": it must be at most 1000 in production"],
   [{ ...production, PUBLIC_ORIGIN: "" }, "PUBLIC_ORIGIN is not set: it must be set outside development: passkeys are bound to it"],
   [{ PUBLIC_ORIGIN: "https://venue.example", RP_ID: "evil.example" },
     "RP_ID is \"evil.example\": it must be the domain of PUBLIC_ORIGIN (venue.example) or one that it lies in"],

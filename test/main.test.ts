@@ -3,6 +3,7 @@
  * are wrong by themselves is tested where settings are read, without a process for each.
  */
 import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -13,18 +14,28 @@ import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
 import * as Newer from "./journal/Newer.js"
 import { unpack } from "../scripts/fixtures/Version.js"
+import { bundled } from "../scripts/load/VenueProcess.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
 const start = (env: Readonly<Record<string, string>>) => {
-  const { status, stderr } = spawnSync(process.execPath, ["dist/src/main.js"], {
+  const { status, stderr } = spawnSync(process.execPath, [bundled.file], {
     env: { PATH: process.env["PATH"] ?? "", DATA_DIR: directory, PORT: "0", ...env },
     encoding: "utf8",
-    timeout: 30_000
+    timeout: 100_000
   })
   return { status, stderr }
 }
+
+/** Every file of a data directory, with what is in it: a start that is refused leaves all of it as it was. */
+const filesIn = (dataDir: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    fs.readdirSync(dataDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => {
+      const file = path.join(entry.parentPath, entry.name)
+      return [path.relative(dataDir, file), createHash("sha256").update(fs.readFileSync(file)).digest("hex")]
+    })
+  )
 
 test("a wrong setting ends with 78 and the variable's name", () => {
   const { status, stderr } = start({ SEGMENT_MIB: "1" })
@@ -35,7 +46,11 @@ test("a wrong setting ends with 78 and the variable's name", () => {
 test("a data directory that another process holds ends with 1 and says so", () => {
   const holder = new SqliteDatabase(path.join(directory, "lock.db"))
   holder.exec("BEGIN EXCLUSIVE")
+  // Their names only: to read the lock's file would drop the lock.
+  const names = () => fs.readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name)
+  const before = names()
   const { status, stderr } = start({})
+  expect(names()).toEqual(before)
   holder.close()
   expect(stderr).toContain(`works on the data directory ${directory}`)
   expect(stderr).toMatch(/venue: another process(?: \(process [0-9]+.*\))? works/)
@@ -79,7 +94,7 @@ describe("the index feed", () => {
   })
 })
 
-describe("a journal that remembers more than the settings have room for", () => {
+describe("a data directory that refuses the start stays as it is", () => {
   const recording = new Recorded.RecordingEngine()
   const bySnapshot = path.join(directory, "snapshot")
   const byReplay = path.join(directory, "replay")
@@ -97,26 +112,44 @@ describe("a journal that remembers more than the settings have room for", () => 
     await Recorded.saveSnapshot(bySnapshot, blocks.at(-1)!, recording.state)
   })
 
+  test("where it is of another environment, and where its journal ends before its snapshots", async () => {
+    const DATA_DIR = path.join(directory, "production")
+    const production = new Recorded.RecordingEngine()
+    new Driver(production).send({ kind: "OpenVenue", environment: "production", ...versions })
+    const { blocks } = await Recorded.write(production, DATA_DIR)
+    const refused = (words: string) => {
+      const before = filesIn(DATA_DIR)
+      expect(start({ DATA_DIR }).stderr).toContain(words)
+      expect(filesIn(DATA_DIR)).toEqual(before)
+    }
+    refused("belongs to a production venue")
+    await Recorded.saveSnapshot(DATA_DIR, { ...blocks.at(-1)!, lastSequence: recording.sequence }, recording.state)
+    refused("shows that more was durable")
+  })
+
   const afterThousand = (): number => 1_001
   test.each<readonly [string, string, () => number]>([
     ["ORDER_CAPACITY", "snapshot", () => recording.occupancy.orders],
     ["ORDER_CAPACITY", "replay", afterThousand],
     ["IDEMPOTENCY_CAPACITY", "snapshot", () => recording.occupancy.idempotencyEntries],
     ["IDEMPOTENCY_CAPACITY", "replay", afterThousand]
-  ])("names %s and what it must be at least (%s)", (setting, from, needed) => {
-    const DATA_DIR = path.join(directory, from)
-    const { status, stderr } = start({ DATA_DIR, [setting]: "1000" })
-    expect(stderr).toContain(`${setting} is 1000, and the `)
-    expect(stderr).toContain(`or at least to ${needed()}`)
-    expect(stderr).not.toContain("    at ")
-    expect(status).toBe(78)
-    const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", DATA_DIR, "--verify"], {
-      env: { PATH: process.env["PATH"] ?? "", [setting]: "1000" },
-      encoding: "utf8"
+  ])("where the journal remembers more than the settings have room for, told by %s and what it must be at least (%s)",
+    (setting, from, needed) => {
+      const DATA_DIR = path.join(directory, from)
+      const before = filesIn(DATA_DIR)
+      const { status, stderr } = start({ DATA_DIR, [setting]: "1000" })
+      expect(filesIn(DATA_DIR)).toEqual(before)
+      expect(stderr).toContain(`${setting} is 1000, and the `)
+      expect(stderr).toContain(`or at least to ${needed()}`)
+      expect(stderr).not.toContain("    at ")
+      expect(status).toBe(78)
+      const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", DATA_DIR, "--verify"], {
+        env: { PATH: process.env["PATH"] ?? "", [setting]: "1000" },
+        encoding: "utf8"
+      })
+      expect(replay.stderr).toContain(`${setting} is 1000, and the `)
+      expect(replay.status).toBe(3)
     })
-    expect(replay.stderr).toContain(`${setting} is 1000, and the `)
-    expect(replay.status).toBe(3)
-  })
 })
 
 describe("a data directory of another version ends with 65 and says which", () => {
@@ -125,26 +158,18 @@ describe("a data directory of another version ends with 65 and says which", () =
     if (!fs.existsSync(into)) unpack(path.join("fixtures/versions", name, "data"), into)
     return into
   }
-  const filesIn = (dataDir: string): Readonly<Record<string, string>> =>
-    Object.fromEntries(
-      ["journal", "snapshots"].flatMap((folder) =>
-        fs.readdirSync(path.join(dataDir, folder)).map((
-          name
-        ) => [name, fs.readFileSync(path.join(dataDir, folder, name)).toString("base64")])
-      )
-    )
-
   test("records that version 0.1.0 left undecided: nothing is changed", () => {
     const DATA_DIR = kept("rules-1-crashed")
     const before = filesIn(DATA_DIR)
     const { status, stderr } = start({ DATA_DIR })
+    const { "lock.db": _, ...left } = filesIn(DATA_DIR)
+    expect(left).toEqual(before)
     expect(stderr).toMatch(
       /^\{"time":"[^"]+","level":"fatal","message":"venue: the records 41 to 48 were written by version 0\.1\.0 \(rules 1\)/m
     )
     expect(stderr).toContain("start that version on this directory, stop it gracefully, then start this one")
     expect(stderr).not.toMatch(/ {4}at |cut/)
     expect(status).toBe(65)
-    expect(filesIn(DATA_DIR)).toEqual(before)
   })
 
   test("a block, and a segment, of a newer format", () => {

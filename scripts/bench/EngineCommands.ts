@@ -40,6 +40,17 @@ export interface Shape {
   readonly msPerBlock: number
 }
 
+/** A million orders that rest, and nothing behind them. */
+export const millionResting: Shape = {
+  markets: 100,
+  accounts: 10_000,
+  resting: 1_000_000,
+  liveLimit: 1_000_000,
+  count: 0,
+  seed: 17,
+  msPerBlock: 1
+}
+
 /** Markets that one account trades. */
 const marketsPerAccount = 4
 

@@ -15,16 +15,7 @@ const connections = 64
 const prepared = `data/bench-P10-prepared-${process.pid}`
 const directory = `data/bench-P10-${process.pid}`
 
-const orders = 1_000_000
-const shape: EngineCommands.Shape = {
-  markets: 100,
-  accounts: 10_000,
-  resting: orders,
-  liveLimit: orders,
-  count: 0,
-  seed: 17,
-  msPerBlock: 1
-}
+const shape = EngineCommands.millionResting
 
 /** Room for them, and for what the load adds. */
 const room = { ORDER_CAPACITY: "4000000", IDEMPOTENCY_CAPACITY: "4000000" }

@@ -58,7 +58,15 @@ const reference = async (): Promise<Sending> => {
 
 const ours = async (): Promise<Sending> => {
   const peers: Array<Peer> = []
-  const nothing = { text: () => {}, binary: () => {}, alive: () => {}, drained: () => {}, closed: () => {} }
+  const nothing = {
+    text: () => {},
+    binary: () => {},
+    alive: () => {},
+    drained: () => {},
+    closed: () => {},
+    isIdle: () => false,
+    isAnonymous: () => false
+  }
   const refused = { status: 404, headers: {}, body: "" }
   const scope = await Effect.runPromise(Scope.make())
   const { port } = await Effect.runPromise(

@@ -34,11 +34,16 @@ const targets: ReadonlyMap<string, Target> = new Map([
   ["P11-mark", atMost(1, "50 us allowed")],
   ["P11-cascade", atMost(1, "5 ms allowed")],
   ["P11-cancel", atMost(1, "5 ms allowed")],
+  ["P12", atLeast(1.5, "P3, POST /v1/orders")],
+  ["P12-p99", atMost(1, "P3, POST /v1/orders")],
   ["worst", atMost(1, "1 ms allowed")],
   ["flat-P1-resting", atMost(2.5, "1,000 resting orders, 1,000,000 are")],
   ["flat-P2-resting", atMost(1.5, "1,000 resting orders, 1,000,000 are")],
   ["flat-P2-markets", atMost(1.5, "1 market, 200 are")],
   ["flat-P2-accounts", atMost(1.5, "100 accounts, 100,000 are")],
+  ...["orders-first", "orders-middle", "order-by-id", "fills-first", "fills-middle", "ledger-first", "ledger-middle"].flatMap((read) =>
+    ["p50", "p99"].map((share) => [`pages-${read}-${share}`, atMost(2, "10,000 rows of each kind")] as const)
+  ),
   ["memory-order", atMost(1, "250 bytes allowed")],
   ["memory-rss", atMost(1, "600 MB allowed")]
 ])

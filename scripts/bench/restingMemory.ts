@@ -15,16 +15,8 @@ export interface Measured {
   readonly resident: number
 }
 
-const orders = 1_000_000
-const shape: EngineCommands.Shape = {
-  markets: 100,
-  accounts: 10_000,
-  resting: orders,
-  liveLimit: orders,
-  count: 0,
-  seed: 17,
-  msPerBlock: 1
-}
+const shape = EngineCommands.millionResting
+const orders = shape.resting
 
 const used = (): { readonly heap: number; readonly buffers: number } => {
   global.gc!()

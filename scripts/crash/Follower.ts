@@ -5,7 +5,7 @@
 import { Client } from "../../src/client/venue/Client.js"
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
-import { atLast, FollowedBook } from "../load/FollowedBook.js"
+import { atLast, faultIn, FollowedBook } from "../load/FollowedBook.js"
 import { marketId } from "../load/Orders.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
 
@@ -37,9 +37,9 @@ export class Follower {
       url: "http://venue:1",
       apiKey: account.apiKey,
       accountId: account.accountId,
-      onNotice: ({ kind, ...more }) => {
-        if (kind === "connected") this.connections++
-        if (kind === "gap" || kind === "checksum_mismatch") this.found.push(`the stream has a ${kind}: ${JSON.stringify(more)}`)
+      onNotice: (notice) => {
+        if (notice.kind === "connected") this.connections++
+        this.found.push(...faultIn(notice))
       }
     })
   }

@@ -3,6 +3,7 @@ import type { BookFeed } from "../../src/client/venue/BookFeed.js"
 import type { Client } from "../../src/client/venue/Client.js"
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
+import type { Notice } from "../../src/client/venue/Stream.js"
 
 /** How long the stream may take to come to what the venue answers, and how often it is looked at. */
 const patienceMs = 20_000
@@ -17,6 +18,10 @@ export const atLast = async (differences: () => Promise<ReadonlyArray<string>>):
     await new Promise<void>((resolve) => nodePlatform.after(lookEveryMs, resolve))
   }
 }
+
+/** What is wrong where a client tells this of its stream: events that are missing, or a book that is none. */
+export const faultIn = ({ kind, ...more }: Notice): ReadonlyArray<string> =>
+  kind === "gap" || kind === "checksum_mismatch" ? [`the stream has a ${kind}: ${JSON.stringify(more)}`] : []
 
 export class FollowedBook {
   private readonly feed: BookFeed

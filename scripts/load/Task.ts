@@ -17,6 +17,8 @@ export interface Task {
 
 export interface Report {
   readonly answered: number
+  /** Requests that were sent and answered in all, those of the warming up among them. */
+  readonly sent: number
   readonly lost: number
   readonly seconds: number
   readonly statuses: Readonly<Record<string, number>>
@@ -33,7 +35,7 @@ export const assertTask = (message: unknown): Task => {
 }
 
 /** Runs a task in a process of its own: the load generator, unless another program is named. */
-export const load = (task: Task, program: "generator" | "canceler" = "generator"): Promise<Report> =>
+export const load = (task: Task, program: "generator" | "canceler" | "trader" = "generator"): Promise<Report> =>
   new Promise((resolve, reject) => {
     const child = fork(`dist/scripts/load/${program}.js`)
     let report: Report | undefined

@@ -33,6 +33,7 @@ const run = (task: Task): void => {
     const quantile = (of: number): number => latenciesUs[Math.min(latenciesUs.length - 1, Math.floor(latenciesUs.length * of))] ?? 0
     const report: Report = {
       answered: latenciesUs.length,
+      sent: latenciesUs.length,
       lost,
       seconds: task.seconds,
       statuses,

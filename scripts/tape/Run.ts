@@ -2,7 +2,7 @@
 import { Client } from "../../src/client/venue/Client.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
 import * as Units from "../../src/domain/Units.js"
-import { atLast, FollowedBook } from "../load/FollowedBook.js"
+import { atLast, faultIn, FollowedBook } from "../load/FollowedBook.js"
 import * as Capture from "./Capture.js"
 import * as Flow from "./Flow.js"
 import * as Fund from "./Fund.js"
@@ -89,9 +89,7 @@ const follow = async ({ alone, marketId, url }: Options) => {
   const problems: Array<string> = []
   const client = new Client(nodePlatform, {
     url: url.origin,
-    onNotice: ({ kind, ...more }) => {
-      if (kind === "gap" || kind === "checksum_mismatch") problems.push(`the stream has a ${kind}: ${JSON.stringify(more)}`)
-    }
+    onNotice: (notice) => void problems.push(...faultIn(notice))
   })
   const book = new FollowedBook(client, marketId)
   await book.begun()

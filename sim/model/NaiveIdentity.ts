@@ -55,8 +55,9 @@ export interface NaiveKey {
 const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
   revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
 
-/** Failed sign-ins that are kept of an account. */
-const keptFailures = 16
+/** So many of each of these are kept of an account, the latest. */
+const keptOfFrequent = 16
+const frequent = ["sign_in_failed", "operator_credited", "operator_canceled_orders", "user_codes_locked"]
 
 export interface NaiveGrant {
   readonly deviceSha256: string
@@ -129,6 +130,7 @@ const kinds = [
   "DenyAgent",
   "ExchangeGrant",
   "RevokeApiKey",
+  "RevokeKeyByOperator",
   "NoteSecurity",
   "IssueBotKey",
   "MintTicket",
@@ -247,6 +249,7 @@ export class NaiveIdentity {
       }
       case "EndSession": {
         const session = this.sessions.find(({ number }) => number === command.credential)!
+        if (command.isElsewhere) return this.#endOthers(session, command.remoteAddress)
         this.#end(session)
         this.#note(command.account, "signed_out", session.credentialId, command.remoteAddress)
         return command
@@ -261,6 +264,8 @@ export class NaiveIdentity {
         return this.#exchange(command)
       case "RevokeApiKey":
         return this.#revoke(command.account, command.keyId, command.remoteAddress)
+      case "RevokeKeyByOperator":
+        return this.#revokeByOperator(command.keyId)
       case "NoteSecurity":
         this.#note(command.ofAccount, command.what, command.credentialId, command.remoteAddress)
         return { account: command.ofAccount }
@@ -288,14 +293,22 @@ export class NaiveIdentity {
     this.#noted.set(account, ordinal + 1)
     const notes = [...this.notes.get(account) ?? []]
     notes.push({ ordinal, kind, sequence: this.around.sequence(), atEpochMs: this.around.now(), credentialId, remoteAddress, detail })
-    const failures = notes.filter((each) => each.kind === "sign_in_failed")
-    const kept = failures.length > keptFailures ? notes.filter((each) => each !== failures[0]) : notes
+    const alike = frequent.includes(kind) ? notes.filter((each) => each.kind === kind) : []
+    const kept = alike.length > keptOfFrequent ? notes.filter((each) => each !== alike[0]) : notes
     this.notes.set(account, kept.slice(-this.bounds.events))
   }
 
   #end(session: NaiveSignedIn): void {
     this.sessions = this.sessions.filter((each) => each !== session)
     this.grants = this.grants.filter((grant) => grant.session !== session.number)
+  }
+
+  #endOthers(kept: NaiveSignedIn, remoteAddress: string): Came {
+    const { account, credentialId } = kept
+    const others = this.sessions.filter((each) => each.account === account && each !== kept && this.around.now() < each.expiresAtEpochMs)
+    for (const other of others) this.#end(other)
+    this.#note(account, "signed_out_elsewhere", credentialId, remoteAddress, `${others.length} session${others.length === 1 ? "" : "s"}`)
+    return { account }
   }
 
   /** Signs an owner in. Of the venue's sessions the first that are over are forgotten, up to one that is not. */
@@ -457,14 +470,14 @@ export class NaiveIdentity {
     return { account }
   }
 
-  #rotate({ family: number, generation }: CommandOfKind<"RotateTicket">): Came {
+  #rotate({ family: number, generation, remoteAddress }: CommandOfKind<"RotateTicket">): Came {
     const family = this.tickets.families[number]
     if (family === undefined) return { refusal: Refusal.ticketExpired }
     const came = this.tickets.rotate(family, generation, this.around.now())
     if (came === "rotated" || came === "repeated") return family
     if (came !== "stolen") return came
     const { keyId } = this.keys[family.apiKey]!
-    this.#note(family.account, "ticket_family_ended", keyId, "", "a ticket was presented again after its rotation")
+    this.#note(family.account, "ticket_family_ended", keyId, remoteAddress, "a ticket was presented again after its rotation")
     return { refusal: Refusal.ticketRotated, noted: family.account }
   }
 
@@ -476,5 +489,15 @@ export class NaiveIdentity {
     this.tickets.revoke(key.index, this.around.now())
     this.#note(account, "key_revoked", keyId, remoteAddress, key.clientName ?? "")
     return { account }
+  }
+
+  #revokeByOperator(keyId: string): Came {
+    const key = this.keys.find((each) => each.keyId === keyId && !each.isForgotten)
+    if (key === undefined) return { refusal: Refusal.keyNotFound }
+    if (key.revokedAtEpochMs !== 0) return key
+    key.revokedAtEpochMs = this.around.now()
+    this.tickets.revoke(key.index, this.around.now())
+    this.#note(key.account, "operator_revoked_key", keyId, "", key.clientName ?? "")
+    return key
   }
 }

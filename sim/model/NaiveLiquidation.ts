@@ -296,18 +296,23 @@ export class NaiveLiquidations {
     return 3n * equity < 2n * maintenanceMargin
   }
 
+  /** Whether an account's positions are handed on: it is far under, and would not be saved by what stands still. */
+  #isToBeHandedOver(account: NaiveAccount): boolean {
+    return this.#isFarUnder(account) && !this.#hasBenefitOfDoubt(account)
+  }
+
   // --- takeover and deleveraging -------------------------------------------------------------------------
 
   /** Hands positions on while the account has less than two thirds of its maintenance margin. Whether some of it was left. */
   #handOver(account: NaiveAccount): boolean {
     for (;;) {
-      if (!this.#isFarUnder(account)) return false
+      if (!this.#isToBeHandedOver(account)) return false
       const largest = this.#largest(account)
       if (largest === undefined) return false
       const { market, position: { quantity }, price } = largest
       const taken = this.takeOver(account, market, quantity, price)
       const rest = Math.abs(quantity) - taken
-      if (rest === 0 || !this.#isFarUnder(account)) continue
+      if (rest === 0 || !this.#isToBeHandedOver(account)) continue
       const { isLeft, size } = this.deleverage(account, market, rest, price)
       if (isLeft) return true
       if (size < rest) this.ground.halt(market)
@@ -458,7 +463,7 @@ export class NaiveLiquidations {
     for (;;) {
       const { equity, maintenanceMargin } = this.#margin(fund)
       const largest = this.#largest(fund)
-      if (equity >= maintenanceMargin || largest === undefined) return false
+      if (equity >= maintenanceMargin || this.#hasBenefitOfDoubt(fund) || largest === undefined) return false
       const { market, position, price } = largest
       const held = Math.abs(position.quantity)
       const at = equity < 0n ? price : BigInt(market.mark)

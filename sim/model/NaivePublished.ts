@@ -82,9 +82,11 @@ export interface Kept {
   readonly rankings: number
   readonly movements: number
   readonly payments: number
+  /** Changes of balances. */
+  readonly changes: number
 }
 
-export const venueKept: Kept = { steps: 16_384, rankings: 64, movements: 16_384, payments: 32_768 }
+export const venueKept: Kept = { steps: 16_384, rankings: 64, movements: 16_384, payments: 32_768, changes: 65_536 }
 
 /** A row and its number among all there ever were, from 0. */
 export interface Numbered<A> {
@@ -101,7 +103,7 @@ export class NaivePublished {
   constructor(readonly kept: Kept = venueKept) {}
 
   /** What of a list is still told at a record: the latest that it has kept, oldest first. */
-  at<Name extends keyof Kept>(name: Name, sequence: number): ReadonlyArray<Numbered<NaivePublished[Name][number]>> {
+  at<Name extends "steps" | "rankings" | "movements">(name: Name, sequence: number): ReadonlyArray<Numbered<NaivePublished[Name][number]>> {
     const all: ReadonlyArray<NaivePublished[Name][number]> = this[name]
     return all
       .map((row, ordinal) => ({ row, ordinal }))

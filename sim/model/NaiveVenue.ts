@@ -1037,19 +1037,26 @@ export class NaiveVenue {
   }
 
   /** Money that stands for a deposit, which enables whoever was opened without any. */
-  #creditAccount({ amountAtoms, ofAccount }: CreditAccount): NaiveOutcome {
+  #creditAccount({ amountAtoms, ofAccount, tellsOwner }: CreditAccount): NaiveOutcome {
     const account = this.accounts[ofAccount]!
     const balance = account.collateral + BigInt(amountAtoms)
     if (balance > largestCredit) return refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, balance))
     this.deposited += BigInt(amountAtoms)
     this.#credit(account, BigInt(amountAtoms), "credit", -1)
     account.waitsForCredit = false
+    if (tellsOwner) this.identity.note(ofAccount, "operator_credited", "", "", `${decimalOf(BigInt(amountAtoms), moneyScale)} USDC`)
     return { ...done(ofAccount), balance }
   }
 
-  #setFlags({ clear, ofAccount, set }: SetAccountFlags): NaiveOutcome {
+  #setFlags({ clear, ofAccount, set, tellsOwner }: SetAccountFlags): NaiveOutcome {
+    const before = this.standings.flagsOf(ofAccount)
     this.standings.set(ofAccount, set, clear)
     this.history.flags.push({ account: ofAccount, sequence: this.sequence, flags: this.standings.flagsOf(ofAccount) })
+    const flags = this.standings.flagsOf(ofAccount)
+    const others = ["bot", "load_harness", "disabled"].flatMap((name, bit) =>
+      (before >> bit & 1) === (flags >> bit & 1) ? [] : [`${name}: ${(flags >> bit & 1) === 1 ? "yes" : "no"}`]
+    )
+    if (tellsOwner && others.length > 0) this.identity.note(ofAccount, "operator_set_flags", "", "", others.join(", "))
     return { ...done(ofAccount), standing: { flags: this.standings.flagsOf(ofAccount), mayTrade: this.mayTrade(ofAccount) } }
   }
 
@@ -1256,7 +1263,8 @@ export class NaiveVenue {
   #announce(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
     const now = market.parameters
     const stays = ["marketType", "priceScale", "quantityScale", "minPriceAtoms", "maxPriceAtoms"] as const
-    if (stays.some((name) => next[name] !== now[name]) || next.minQuantityAtoms > now.minQuantityAtoms) {
+    const isTighter = next.minQuantityAtoms > now.minQuantityAtoms || next.maxQuantityAtoms < now.maxQuantityAtoms
+    if (isTighter || stays.some((name) => next[name] !== now[name])) {
       return refused(Refusal.marketInvalid, -1)
     }
     if (effectiveAtEpochMs < this.atEpochMs + this.noticeMs) return this.#tooEarly(effectiveAtEpochMs)
@@ -1391,6 +1399,10 @@ export class NaiveVenue {
     const thresholds = [...now.maintenanceMarginTiers, ...next.maintenanceMarginTiers].map((tier) => BigInt(tier.notionalThresholdAtoms))
     const lastBps = ({ maintenanceMarginTiers }: Market.Parameters): number => maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
     return next.maxPositionQuantityAtoms < now.maxPositionQuantityAtoms
+      || next.markBandBps > now.markBandBps
+      || next.impactNotionalAtoms < now.impactNotionalAtoms
+      || next.fundingCapE9 > now.fundingCapE9
+      || next.liquidationFeeBps > now.liquidationFeeBps
       || next.initialMarginBps > now.initialMarginBps
       || next.maxLeverageX < now.maxLeverageX
       || thresholds.some(needsMore)
@@ -2077,7 +2089,7 @@ export class NaiveVenue {
    * What an operator wants gone, so many at a time: one order, whosever it is; of an account the lowest market first and
    * in it the one that rests longest; of a market what would trade next, bids first.
    */
-  #cancelByOperator({ market, ofAccount, orderNumber }: CancelByOperator): NaiveOutcome {
+  #cancelByOperator({ market, ofAccount, orderNumber, tellsOwner }: CancelByOperator): NaiveOutcome {
     const order = this.orders.get(orderNumber)
     if (orderNumber >= 0 && order?.status !== Order.open) return refused(Refusal.orderNotFound, orderNumber)
     const meant = order !== undefined
@@ -2089,6 +2101,10 @@ export class NaiveVenue {
         .sort((one, other) => one.market - other.market)
     const taken = meant.slice(0, canceledByOperatorAtOnce)
     for (const each of taken) this.#cancel(each, CancelReason.operator)
+    for (const account of tellsOwner ? new Set(taken.map((each) => each.account)) : []) {
+      const count = taken.filter((each) => each.account === account).length
+      this.identity.note(account, "operator_canceled_orders", "", "", `${count} order${count === 1 ? "" : "s"}`)
+    }
     return { ...done(-1), canceled: taken.length, left: meant.length - taken.length }
   }
 

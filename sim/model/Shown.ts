@@ -361,7 +361,14 @@ export const terms = ({ quantityScale, ...parameters }: Market.Parameters): Memb
   maxLeverageX: parameters.maxLeverageX,
   makerFeeBps: parameters.makerFeeBps,
   takerFeeBps: parameters.takerFeeBps,
-  priceBandBps: parameters.priceBandBps
+  priceBandBps: parameters.priceBandBps,
+  indexStaleMs: parameters.indexStaleMs,
+  indexStepMaxBps: parameters.indexStepMaxBps,
+  markBandBps: parameters.markBandBps,
+  impactNotional: decimalOf(parameters.impactNotionalAtoms, 6),
+  fundingIntervalMs: parameters.fundingIntervalMs,
+  fundingCapE9: parameters.fundingCapE9,
+  liquidationFeeBps: parameters.liquidationFeeBps
 })
 
 const delistingShown = (
@@ -525,7 +532,8 @@ export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs)
       ...both("indexPrice", of.risk.index, priceScale),
       ...both("markPrice", of.mark, priceScale),
       asOfEpochMs: of.risk.source,
-      stale: Risk.isStale(of, Math.max(now, model.atEpochMs)) && Risk.sessionOf(of) !== "closed"
+      stale: Risk.isStale(of, Math.max(now, model.atEpochMs)) && Risk.sessionOf(of) !== "closed",
+      held: of.risk.held !== undefined
     }
   }
 }

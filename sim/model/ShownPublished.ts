@@ -169,31 +169,72 @@ export const marks = (_: NaiveVenue, market: NaiveMarket, sequence: number, aske
   ).map((each) => mark(market, each))
 })
 
-/** `external-funding-payment-list/v1` of an account. */
-export const fundingPayments = (model: NaiveVenue, account: number, sequence: number, asked: Asked): Members => ({
-  version: "external-funding-payment-list/v1",
-  accountId: idOf("acc", model.accounts[account]!.born),
-  payments: newest(
-    model.published.at("payments", sequence).map(({ row }) => row).filter((row) => row.account === account),
-    ({ atEpochMs }) => atEpochMs,
-    asked
-  ).map((row) => {
-    const { marketId, priceScale, quantityScale } = model.markets[row.market]!.parameters
-    return {
-      marketId,
-      endedAtEpochMs: row.endedAtEpochMs,
-      intervalMs: row.intervalMs,
-      side: sideOf(row.quantity > 0),
-      ...both("quantity", Math.abs(row.quantity), quantityScale),
-      ...both("indexPrice", row.index, priceScale),
-      fundingRate8hE9: String(row.rate8h),
-      ...both("paid", row.paid, moneyScale),
-      occurredAtEpochMs: row.atEpochMs,
-      sequence: row.sequence
-    }
-  }),
-  journalSequence: sequence
-})
+/** Rows of an account as they were at a record, newest first, each in its place among those of its record, counted from the newest on. */
+const placedAt = <Row extends { readonly sequence: number }>(
+  rows: ReadonlyArray<Row>,
+  sequence: number,
+  before: Queries.Place | undefined
+): ReadonlyArray<{ readonly row: Row; readonly place: number }> => {
+  const there = rows.filter((each) => each.sequence <= sequence)
+  return there
+    .map((row, at) => ({ row, place: there.slice(at + 1).filter((newer) => newer.sequence === row.sequence).length }))
+    .toReversed()
+    .filter(({ place, row }) =>
+      before === undefined || row.sequence < before.sequence || (row.sequence === before.sequence && place > before.place)
+    )
+}
+
+/** A page of such rows. */
+const pageOf = <Row extends { readonly sequence: number }>(
+  kind: Queries.Placed,
+  rows: ReadonlyArray<{ readonly row: Row; readonly place: number }>,
+  limit: number
+): { readonly shown: ReadonlyArray<Row>; readonly nextCursor: string | null } => {
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return {
+    shown: shown.map(({ row }) => row),
+    nextCursor: last === undefined ? null : Queries.placeCursorOf(kind, { sequence: last.row.sequence, place: last.place })
+  }
+}
+
+/** What a reader asks for of his payments of funding. */
+export interface AskedOfPayments extends Asked {
+  readonly before: Queries.Place | undefined
+}
+
+/** `external-funding-payment-list/v1` of an account: all that there ever were. */
+export const fundingPayments = (
+  model: NaiveVenue,
+  account: number,
+  sequence: number,
+  { before, limit, sinceEpochMs }: AskedOfPayments
+): Members => {
+  const own = model.published.payments.filter((row) => row.account === account)
+  const since = placedAt(own, sequence, before).filter(({ row: { atEpochMs } }) => atEpochMs >= sinceEpochMs)
+  const { nextCursor, shown } = pageOf("payments", since, limit)
+  return {
+    version: "external-funding-payment-list/v1",
+    accountId: idOf("acc", model.accounts[account]!.born),
+    payments: shown.map((row) => {
+      const { marketId, priceScale, quantityScale } = model.markets[row.market]!.parameters
+      return {
+        marketId,
+        endedAtEpochMs: row.endedAtEpochMs,
+        intervalMs: row.intervalMs,
+        side: sideOf(row.quantity > 0),
+        ...both("quantity", Math.abs(row.quantity), quantityScale),
+        ...both("indexPrice", row.index, priceScale),
+        fundingRate8hE9: String(row.rate8h),
+        ...both("paid", row.paid, moneyScale),
+        occurredAtEpochMs: row.atEpochMs,
+        sequence: row.sequence
+      }
+    }),
+    nextCursor,
+    journalSequence: sequence
+  }
+}
 
 /** What a reader asks for of his ledger: a page of it, of one market or of all, behind a place. */
 export interface AskedOfLedger {
@@ -202,24 +243,16 @@ export interface AskedOfLedger {
   readonly limit: number
 }
 
-/** `external-ledger/v1` of an account: its changes, each in its place among those of its record, which are counted from the newest on. */
+/** `external-ledger/v1` of an account: all its changes. */
 export const ledger = (model: NaiveVenue, account: number, sequence: number, { before, limit, marketId }: AskedOfLedger): Members => {
   const { born, ledger: changes } = model.accounts[account]!
   const idOfMarket = (market: number): string | null => market === -1 ? null : model.markets[market]!.parameters.marketId
-  const there = changes.filter((each) => each.sequence <= sequence)
-  const rows = there
-    .map((change, at) => ({ change, place: there.slice(at + 1).filter((newer) => newer.sequence === change.sequence).length }))
-    .toReversed()
-    .filter(({ change, place }) =>
-      before === undefined || change.sequence < before.sequence || (change.sequence === before.sequence && place > before.place)
-    )
-    .filter(({ change: { market } }) => marketId === null || idOfMarket(market) === marketId)
-  const shown = rows.slice(0, limit)
-  const last = rows.length > limit ? shown.at(-1) : undefined
+  const rows = placedAt(changes, sequence, before).filter(({ row: { market } }) => marketId === null || idOfMarket(market) === marketId)
+  const { nextCursor, shown } = pageOf("entries", rows, limit)
   return {
     version: "external-ledger/v1",
     accountId: idOf("acc", born),
-    entries: shown.map(({ change: { amount, atEpochMs, balance: left, cause, market, sequence: made } }) => ({
+    entries: shown.map(({ amount, atEpochMs, balance: left, cause, market, sequence: made }) => ({
       cause,
       marketId: idOfMarket(market),
       ...both("amount", amount, moneyScale),
@@ -227,7 +260,7 @@ export const ledger = (model: NaiveVenue, account: number, sequence: number, { b
       occurredAtEpochMs: atEpochMs,
       sequence: made
     })),
-    nextCursor: last === undefined ? null : Queries.placeCursorOf({ sequence: last.change.sequence, place: last.place })
+    nextCursor
   }
 }
 

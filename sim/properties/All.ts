@@ -64,6 +64,7 @@ import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
 import { sessionsOfCalendar } from "./sessionsOfCalendar.js"
 import { shownIsDurable } from "./shownIsDurable.js"
+import { staleRecovers } from "./staleRecovers.js"
 import { standings } from "./standings.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
@@ -148,5 +149,6 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(everyCommandAnswered),
   watch(dueIsDone),
   watch(transfersEnd),
-  watch(readyAgain)
+  watch(readyAgain),
+  watch(staleRecovers)
 ]

@@ -222,6 +222,9 @@ export type Observation =
   /** It sends an order over such a connection: what its key is remembered under. */
   | { readonly _tag: "SaidOver"; readonly connectionId: string; readonly scope: string }
   /** It is gone, or will never be heard of again. `isSilent`: nothing tells the venue so. By true time. */
+  /** A realtime ticket was shown on a socket; and the venue's word leaves that it is not taken. `id` is the frame's. */
+  | { readonly _tag: "Shown"; readonly client: string; readonly id: string; readonly ticket: string }
+  | { readonly _tag: "TurnedAway"; readonly client: string; readonly id: string; readonly failure: string }
   | { readonly _tag: "HungUp"; readonly connectionId: string; readonly isSilent: boolean; readonly atEpochMs: number }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }

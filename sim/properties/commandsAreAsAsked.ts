@@ -152,8 +152,10 @@ const refusedWhole = (call: Call, answer: Answered["answer"]): Verdict => {
   const { reading } = call
   const { status, text } = answer
   if (reading._tag === "asked" || reading._tag === "other") return holds
-  // Nor is anything of a request looked at that comes beyond its limit.
-  if (reading._tag !== "nowhere" && (status === 503 || isLimited(answer))) return holds
+  // Nor is anything of a request looked at that comes beyond its limit, or before the venue is ready. What has no route is told so
+  // even where nothing can be taken otherwise.
+  if (isLimited(answer)) return holds
+  if (status === 503 && (reading._tag !== "nowhere" || text.includes("\"starting\""))) return holds
   const may = reading._tag === "foreign"
     ? reading.statuses.includes(status)
     : status === (reading._tag === "nowhere" ? reading.status : refusals[reading._tag])

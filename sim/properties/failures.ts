@@ -19,6 +19,11 @@ const known: ReadonlyMap<string, ReadonlySet<string>> = Refusals.all.reduce((all
 /** What is to be asked again, though it is no matter of the venue's room. */
 const waited: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
 
+/** What is read from the histories, or goes on into them where the engine's memory ends. */
+const histories: ReadonlySet<string> = new Set(["getCandles", "getCompatCandles", "listPositionHistory", "getOrder", "getCompatOrder",
+  "listOrders", "listCompatOrders", "lookUpOutcome", "listFills", "listCompatOwnTrades", "listTrades", "listCompatTrades", "listLedger",
+  "listFundingPayments"])
+
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
   "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "withdrawalFailure", "rejectionGuard", "limit", "actual",
   "nearest"])
@@ -82,7 +87,7 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
     return `says that it is ${retryable === true ? "" : "not "}retryable`
   // Those who publish the keys of workloads are no part of the venue, and have no name.
   const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined
-  const isOfHistories = ["getCandles", "getCompatCandles", "listPositionHistory"].includes(call.endpoint)
+  const isOfHistories = histories.has(call.endpoint)
   const dependsOn = isOfHistories ? "read_model" : Funds.isOfFunds(call.target) && info["dependency"] === "ledger" ? "ledger" : "journal"
   if ((info["dependency"] === dependsOn) !== (code === "dependency_unavailable") && !mayBeNameless)
     return "names a dependency where none is at fault"

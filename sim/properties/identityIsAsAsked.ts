@@ -16,6 +16,7 @@ import { isObject, type Json } from "../reading/Bodies.js"
 import { isOfIdentity } from "../reading/Commands.js"
 import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
+import { addresses } from "../world/Addresses.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -63,9 +64,10 @@ interface State {
   readonly failures: Map<string, number>
 }
 
-/** Where every simulated client calls from, and how many challenges are open for it at most. */
-const address = "10.0.0.2"
+/** How many challenges are open for an address at most. */
 const mostOpen = 64
+/** Wrong codes that lock an account's approvals. */
+const mostWrongCodes = 10
 
 type Wished<K extends Identity.Wish["kind"]> = Extract<Identity.Wish, { readonly kind: K }>
 
@@ -208,6 +210,12 @@ const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command,
     const key = model.identity.keys.find(({ keyId }) => keyId === credentialId)
     return key?.account === ofAccount ? holds : broken("is of a key that the account never had")
   }
+  if (what === "user_codes_locked") {
+    const typed = [...wishes(state, "showAgentConnect", "approveAgentConnect", "denyAgentConnect")]
+    const tries = typed.filter(([, call]) => call.accountId === accountIdOf(model, ofAccount)).length
+    // The network may bring each of them twice.
+    return 2 * tries >= mostWrongCodes ? holds : broken(`locks an account for which ${tries} codes were typed`)
+  }
   if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount))
     return broken("is of a passkey that the account never had")
   const left = state.failures.get(credentialId) ?? 0
@@ -234,7 +242,9 @@ const explained = (state: State, command: Command, model: NaiveVenue): Verdict =
     case "ProvePasskey":
       return answeredFor(state, proofs(state, "beginRegistration", (_, call) => isOf(call, token)), command, "add_passkey", accountId)
     case "EndSession":
-      return isAsked(state, "endCurrentSession", token, () => true) ? holds : broken("nobody has asked for it")
+      return isAsked(state, command.isElsewhere ? "endOtherSessions" : "endCurrentSession", token, () => true)
+        ? holds
+        : broken("nobody has asked for it")
     case "ApproveAgent":
       return approved(state, command, token)
     case "DenyAgent":
@@ -252,11 +262,17 @@ const explained = (state: State, command: Command, model: NaiveVenue): Verdict =
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
+/** Where a command's request may have come from: owners ask over HTTP, and a key is used over the stream too. */
+const mayComeFrom = (command: Command): ReadonlyArray<string> =>
+  command.kind === "NoteSecurity" && command.what === "key_used_from_new_address"
+    ? [addresses.owners, addresses.streams]
+    : [addresses.owners]
+
 const committed = (state: State, { decision: { outcomes }, model, record: { atEpochMs, command, sequence } }: Committed): Verdict => {
   if (!isOfIdentity(command)) return holds
   const verdict = explained(state, command, model)
   if (verdict !== undefined) return broken(`record ${sequence}, ${command.kind}: ${verdict}: ${JSON.stringify(command)}`)
-  if (command.remoteAddress !== address) return broken(`record ${sequence} came from ${command.remoteAddress}`)
+  if (!mayComeFrom(command).includes(command.remoteAddress)) return broken(`record ${sequence} came from ${command.remoteAddress}`)
   const { orderNumber: account, refusal } = outcomes[0]!
   if (refusal !== Refusal.none) return holds
   if (command.kind === "ExchangeGrant") state.keys.set(command.secretSha256, { command, account })

@@ -41,7 +41,6 @@ export const mayAddRisk = (command: Command): boolean => {
     case "SetDisplayHandle":
     case "SetLeverage":
     case "OpenOwnerAccount":
-    case "SignIn":
     case "AddPasskey":
     case "ProvePasskey":
     case "ApproveAgent":
@@ -66,7 +65,7 @@ export const mayAddRisk = (command: Command): boolean => {
   }
 }
 
-const ending: ReadonlySet<string> = new Set(["RevokeApiKey", "EndSession", "EndTickets", "RemovePasskey"])
+const ending: ReadonlySet<string> = new Set(["RevokeApiKey", "RevokeKeyByOperator", "EndSession", "EndTickets", "RemovePasskey"])
 
 /** Why this was not the command whose turn it was. */
 const outOfTurn = ({ inARow, waiting }: State, taken: Waiting): string | undefined => {

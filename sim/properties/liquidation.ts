@@ -171,7 +171,7 @@ const stepVerdict = (state: State, step: Step): Verdict => {
   }
   if (market.isDelisted) return equity < 0n ? holds : broken(`${what}, which is settled and has ${equity}`)
   if (step.account !== state.fund && !state.under.has(step.account)) return broken(`${what}: it is not under liquidation`)
-  return equity - doubtful < required || (step.event !== "LiquidationOrdered" && equity < required)
+  return equity - doubtful < required
     ? holds
     : broken(`${what}, which has ${equity} of ${required}, ${-doubtful} of it lost where nothing lives`)
 }

@@ -4,7 +4,7 @@
  * between, and shows each trade and fill as it was made.
  */
 import { parseOrderId } from "../../src/domain/Ids.js"
-import { isKept, type NaiveFill } from "../model/NaiveState.js"
+import type { NaiveFill } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
 import * as Queries from "../reading/Queries.js"
@@ -44,23 +44,19 @@ const orderVerdict = ({ numbers, upper, what }: Page): Verdict => {
   return holds
 }
 
-/**
- * What must be on the page, newest first: from where it begins to where it ends. What is older than `oldest` may have been
- * forgotten by then: of that only what is shown, and nothing in the midst of it is left out.
- */
-const expected = <A>(page: Page, all: ReadonlyArray<A>, numberOf: (one: A) => number, oldest = 0): ReadonlyArray<A> => {
+/** What must be on the page, newest first: from where it begins to where it ends. */
+const expected = <A>(page: Page, all: ReadonlyArray<A>, numberOf: (one: A) => number): ReadonlyArray<A> => {
   // What is newer than the first of a page that no page led to may have been born after it was made.
   const above = page.isLedTo ? page.upper! : Math.min(page.upper ?? Number.POSITIVE_INFINITY, (page.numbers[0] ?? -1) + 1)
   const last = page.numbers.at(-1)
-  const below = page.next === undefined ? Math.min(oldest, last ?? oldest) : last ?? above
+  const below = page.next === undefined ? 0 : last ?? above
   return all.filter((one) => numberOf(one) < above && numberOf(one) >= below)
 }
 
 const fillsVerdict = (page: Page, made: ReadonlyArray<NaiveFill>, account: number, model: NaiveVenue): Verdict => {
   const { items, limit, next, numbers, what } = page
   if (next !== undefined && items.length !== limit) return broken(`${what} has ${items.length} of ${limit} and goes on`)
-  const oldest = Math.max(0, model.trades.length - model.fillsKept)
-  const there = [...expected(page, made, (fill) => fill.ordinal, oldest)].reverse()
+  const there = [...expected(page, made, (fill) => fill.ordinal)].reverse()
   if (there.length !== numbers.length)
     return broken(`${what} shows ${numbers.join()}, made were ${there.map((fill) => fill.ordinal).join()}`)
   for (let index = 0; index < there.length; index++) {
@@ -85,7 +81,7 @@ const ordersVerdict = (page: Page, call: Call, query: URLSearchParams, model: Na
   }
   if (query.get("status") !== null) return holds
   for (const order of expected(page, placed, (one) => one.number)) {
-    if (isKept(order, model.atEpochMs) && !shown.has(order.number)) return broken(`${page.what} leaves out order ${order.number}`)
+    if (!shown.has(order.number)) return broken(`${page.what} leaves out order ${order.number}`)
   }
   return holds
 }

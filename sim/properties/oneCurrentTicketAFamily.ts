@@ -1,7 +1,7 @@
 /**
  * Safety (I18). A family of realtime tickets has at most one current ticket. Each ticket is told of one successor and no other,
  * whoever asks and however often, also by another process. After a ticket was presented that had been replaced (but for the one
- * before, once, within ten seconds), after its key was revoked, and after it was ended, nothing of the family is accepted. What
+ * before, once, within ten seconds), by the route or on a socket, after its key was revoked, and after it was ended, nothing of the family is accepted. What
  * nobody was told is no ticket; and who presents a ticket that is the current one is not turned away.
  *
  * What became of each family is followed here from the journal's records alone.
@@ -42,6 +42,8 @@ interface State {
   readonly sent: Set<string>
   /** The last record that was durable when an attempt was sent. */
   readonly asked: Map<string, number>
+  /** Tickets shown on sockets that had been replaced for more than an answer's loss by then, by the frame. */
+  readonly shown: Map<string, Place>
   sequence: number
 }
 
@@ -200,16 +202,40 @@ const asked = (state: State, { attempt, call: { body, id, method, target } }: Ob
   if (place !== undefined) state.sent.add(nameOf(place))
 }
 
+/** Notes what is shown on a socket where a durable record has made it a ticket in two hands. */
+const shown = (state: State, { client, id, ticket }: Observation & { readonly _tag: "Shown" }): void => {
+  const place = state.told.get(ticket)
+  if (place === undefined) return
+  const { endedBy, isRepeated, since } = state.families[place.family]!
+  const current = since.length - 1
+  if (endedBy === undefined && (place.generation < current - 1 || (place.generation === current - 1 && isRepeated))) {
+    state.shown.set(`${client}/${id}`, place)
+  }
+}
+
+/** Nobody is told that a ticket was rotated before the family of one in two hands has ended. */
+const turnedAwayOnASocket = (state: State, { client, failure, id }: Observation & { readonly _tag: "TurnedAway" }): Verdict => {
+  const place = state.shown.get(`${client}/${id}`)
+  state.shown.delete(`${client}/${id}`)
+  if (place === undefined || failure !== "rotated" || state.families[place.family]!.endedBy !== undefined) return holds
+  return broken(`${client} showed ${nameOf(place)} on a socket, which had been replaced, and its family goes on`)
+}
+
 export const oneCurrentTicketAFamily: Property<State> = {
   name: "one-current-ticket-a-family",
   invariant: "I18",
   kind: "safety",
-  initial: () => ({ families: [], told: new Map(), texts: new Map(), sent: new Set(), asked: new Map(), sequence: 0 }),
+  initial: () => ({ families: [], told: new Map(), texts: new Map(), sent: new Set(), asked: new Map(), shown: new Map(), sequence: 0 }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked":
         asked(state, seen)
         return holds
+      case "Shown":
+        shown(state, seen)
+        return holds
+      case "TurnedAway":
+        return turnedAwayOnASocket(state, seen)
       case "Unanswered":
         state.asked.delete(`${seen.call.id}/${seen.attempt}`)
         return holds

@@ -1,12 +1,12 @@
 /**
  * Safety (I17). Within a process's life a key is let in as often as its limit says in each window, and an address without a
- * key, or with one that is refused, likewise; neither more often nor less. A window begins with the first request, lasts its
+ * key, or with one that is refused, or that asks for what is no route, likewise; neither more often nor less. A window begins with the first request, lasts its
  * time and does not roll. Cancels go on beyond a key's limit, as many as the limit again. What is refused did nothing, and is
  * told when to come again. Counted here anew, request by request as they came to the process, by its clock.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import { isObject, type Json } from "../reading/Bodies.js"
-import { firstApart, firstOfStreamReads, firstOfStreams } from "../workload/Wallet.js"
+import { firstApart, firstOfStreamReads, firstOfStreams, firstOfTickets } from "../workload/Wallet.js"
 import { difference } from "./Difference.js"
 import { type Call, isLimited, type Limits, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -43,8 +43,10 @@ const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ 
 const budgets: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ budget, name }) => [name, budget]))
 
 /** The window of an address: that of the traders' or of the owners' place, and for signing in one of its own. */
-const addressOf = ({ endpoint, id }: Call): string =>
-  `address of ${id >= firstApart ? "owners" : "traders"}${budgets.get(endpoint) === "sign_in" ? ", signing in" : ""}`
+const placeOf = ({ credential, id }: Call): string =>
+  `address of ${id < firstApart || (id >= firstOfTickets && credential === "trader") ? "traders" : "owners"}`
+
+const addressOf = (call: Call): string => `${placeOf(call)}${budgets.get(call.endpoint) === "sign_in" ? ", signing in" : ""}`
 
 const isAddress = (subject: string): boolean => subject.startsWith("address of ")
 
@@ -52,8 +54,8 @@ const isAddress = (subject: string): boolean => subject.startsWith("address of "
 const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undefined => {
   const { credential, endpoint, reading, token } = call
   const access = accesses.get(endpoint)
-  if (hidesAffiliates && affiliates.has(endpoint)) return undefined
-  if (access === undefined || reading._tag === "nowhere" || health.has(endpoint)) return undefined
+  if (access === undefined || reading._tag === "nowhere" || hidesAffiliates && affiliates.has(endpoint)) return placeOf(call)
+  if (health.has(endpoint)) return undefined
   if (access === "public" || access === "system") return addressOf(call)
   if (access === "operator") return credential === "operator" ? undefined : addressOf(call)
   return keys.has(token) ? token : addressOf(call)
@@ -88,16 +90,38 @@ const count = (window: Window, limit: number, isCancel: boolean): boolean => {
 
 type Handled = Observation & { readonly _tag: "Handled" }
 
-const header = ({ answer }: Handled, name: string): number => Number(answer!.headers[name])
+type Reply = NonNullable<Handled["answer"]>
+
+const header = ({ headers }: Reply, name: string): number => Number(headers[name])
 
 /** What is wrong with what an answer says of the window. */
-const toldFault = (seen: Handled, limit: number, { beganAtEpochMs, used }: Window, { windowMs }: Limits, isRefused: boolean) => {
-  const left = Math.ceil((beganAtEpochMs + windowMs - seen.atEpochMs) / 1_000)
+const toldFault = (
+  seen: Reply,
+  atEpochMs: number,
+  limit: number,
+  { beganAtEpochMs, used }: Pick<Window, "beganAtEpochMs" | "used">,
+  { windowMs }: Limits,
+  isRefused: boolean
+): string | undefined => {
+  const left = Math.ceil((beganAtEpochMs + windowMs - atEpochMs) / 1_000)
   if (header(seen, "ratelimit-limit") !== limit) return `tells another limit than ${limit}`
   if (header(seen, "ratelimit-remaining") !== limit - used) return `tells another rest than ${limit - used}`
   if (header(seen, "ratelimit-reset") !== left) return `tells another time than ${left} s`
   const retry = isRefused ? header(seen, "retry-after") : left
   return retry === left && retry >= 1 && retry <= 60 ? undefined : `says to come again after ${retry} s, must be ${left}`
+}
+
+/** What is counted of nobody tells how its address stands, and changes nothing of that. */
+const uncountedVerdict = (state: State, { answer, atEpochMs, call }: Handled, what: string): Verdict => {
+  const { limits, windows } = state
+  state.latestEpochMs = Math.max(state.latestEpochMs, atEpochMs)
+  const known = windows.get(placeOf(call))
+  if (answer === undefined || call.id >= firstApart) return holds
+  const runs = known !== undefined && atEpochMs < known.beganAtEpochMs + limits.windowMs
+  if (runs && (known.isUncertain || state.latestEpochMs >= known.beganAtEpochMs + limits.windowMs)) return holds
+  const beganAtEpochMs = Math.min(atEpochMs, runs ? known.beganAtEpochMs : atEpochMs)
+  const fault = toldFault(answer, atEpochMs, limits.perAddress, { beganAtEpochMs, used: runs ? known.used : 0 }, limits, false)
+  return fault === undefined ? holds : broken(`${what}, ${fault}: ${JSON.stringify(answer.headers)}`)
 }
 
 const judge = (state: State, seen: Handled): Verdict => {
@@ -107,7 +131,7 @@ const judge = (state: State, seen: Handled): Verdict => {
   const isRefused = answer !== undefined && isLimited(answer)
   const subject = subjectOf(state, call)
   const what = `${call.endpoint} of ${call.client}, which came at ${seen.atEpochMs} and was answered ${answer?.status ?? "later"}`
-  if (subject === undefined) return isRefused ? broken(`${what}, is not limited`) : holds
+  if (subject === undefined) return isRefused ? broken(`${what}, is not limited`) : uncountedVerdict(state, seen, what)
   const isKeys = !isAddress(subject)
   const limit = isKeys ? state.limits.perKey : state.limits.perAddress
   const window = windowOf(state, subject, seen.atEpochMs)
@@ -119,7 +143,7 @@ const judge = (state: State, seen: Handled): Verdict => {
       : holds
   if (may === isRefused) return broken(`${what}, ${may ? "may act" : "may not"}: ${window.used} of ${limit} are counted in its window`)
   if (isRefused && state.acted) return broken(`${what}, and did something`)
-  const fault = answer === undefined ? undefined : toldFault(seen, limit, window, state.limits, isRefused)
+  const fault = answer === undefined ? undefined : toldFault(answer, seen.atEpochMs, limit, window, state.limits, isRefused)
   return fault === undefined ? holds : broken(`${what}, ${fault}: ${JSON.stringify(answer!.headers)}`)
 }
 

@@ -6,7 +6,7 @@
  */
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { isKept, type NaiveFill, type NaiveOrder } from "../model/NaiveState.js"
+import type { NaiveFill, NaiveOrder } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { idOf } from "../model/Shown.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -56,22 +56,16 @@ const noMarket: Expected = { status: 404, code: "market_not_found" }
 const noOrder: Expected = { status: 404, code: "not_found" }
 const noRoute: Expected = { status: 404, code: "route_not_found" }
 
-/** An order of the account by its number: whether it is kept for sure, may have been forgotten, or never was one. */
-const ownOrder = (model: NaiveVenue, account: number, number: number): "kept" | "forgettable" | "none" => {
-  const order = model.orders.get(number)
-  if (order === undefined || order.account !== account) return "none"
-  return isKept(order, model.atEpochMs) ? "kept" : "forgettable"
-}
+/** Whether an order ever was the account's: what the engine has forgotten is answered all the same. */
+const isOwn = (model: NaiveVenue, account: number, number: number): boolean => model.orders.get(number)?.account === account
 
 /** All that a read of an order may be answered. */
 const ofOrder = (call: Call, { order, query }: Queries.Query, model: NaiveVenue): ReadonlyArray<Expected> => {
   const number = numberOf(order!)
-  const own = ownOrder(model, call.account, number)
   const symbol = query.get("symbol")
   const { baseAsset, quoteAsset, settlementAsset } = model.markets[model.orders.get(number)?.market ?? 0]!.parameters
   const isOther = symbol !== undefined && symbol !== `${baseAsset}/${quoteAsset}:${settlementAsset}`
-  if (own === "none" || isOther) return [noOrder]
-  return own === "kept" ? [good] : [good, noOrder]
+  return [isOwn(model, call.account, number) && !isOther ? good : noOrder]
 }
 
 /** All that a cursor may be answered. */
@@ -79,12 +73,11 @@ const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, window: stri
   // A board goes after a while.
   if (kind === "board") return Queries.rankOf(cursor)?.window === window ? [good, stale] : [stale]
   if (kind === "episodes") return [Queries.episodeOf(cursor) === undefined ? stale : good]
-  if (kind === "entries") return [Queries.placeOf(cursor) === undefined ? stale : good]
+  if (kind === "entries" || kind === "payments") return [Queries.placeOf(kind, cursor) === undefined ? stale : good]
   const before = Queries.numberOf(kind, cursor)
   if (before === undefined) return [stale]
   if (kind !== "orders") return [good]
-  const own = ownOrder(model, call.account, before)
-  return own === "none" ? [stale] : own === "kept" ? [good] : [good, stale]
+  return [isOwn(model, call.account, before) ? good : stale]
 }
 
 /** All that a read may be answered, the state of the venue left out; in the order in which things are looked at. */
@@ -132,37 +125,30 @@ const isAnswered = ({ answer }: Answered, { action, code, status }: Expected): b
 
 // ---- listings
 
-/** A listing that is held to all there is: what it may show in its order, and what it must. */
+/** A listing that is held to all there is. */
 interface Listing<A> {
   readonly all: ReadonlyArray<A>
   readonly idOf: (one: A) => string
   readonly limit: number
-  /** Whether it may have been forgotten. */
-  readonly isOptional: (one: A) => boolean
 }
 
 /** Holds what is shown to a listing; what is left behind the last one shown otherwise. */
-const walk = <A>(shown: ReadonlyArray<unknown>, { all, idOf: name, isOptional, limit }: Listing<A>): Verdict | ReadonlyArray<A> => {
+const walk = <A>(shown: ReadonlyArray<unknown>, { all, idOf: name, limit }: Listing<A>): Verdict | ReadonlyArray<A> => {
   if (shown.length > limit) return broken(`shows ${shown.length}, and asked for were ${limit}`)
-  let at = 0
-  for (const id of shown) {
-    while (at < all.length && name(all[at]!) !== id) {
-      if (!isOptional(all[at]!)) return broken(`leaves out ${name(all[at]!)} before ${String(id)}`)
-      at++
-    }
-    if (at === all.length) return broken(`shows ${String(id)} where it is not to be`)
-    at++
+  for (const [at, id] of shown.entries()) {
+    if (at >= all.length) return broken(`shows ${String(id)} where it is not to be`)
+    if (name(all[at]!) !== id) return broken(`shows ${String(id)} where ${name(all[at]!)} is to be`)
   }
-  const left = all.slice(at)
-  const missing = shown.length < limit ? left.find((one) => !isOptional(one)) : undefined
+  const left = all.slice(shown.length)
+  const missing = shown.length < limit ? left[0] : undefined
   return missing === undefined ? left : broken(`leaves out ${name(missing)}`)
 }
 
 /** Whether the cursor of the next page is there exactly where there is more, and goes on behind the last one shown. */
-const nextFault = (json: Json, kind: Queries.Kind, last: number | undefined, must: boolean, may: boolean): Verdict => {
+const nextFault = (json: Json, kind: Queries.Kind, last: number | undefined, isMore: boolean): Verdict => {
   const next = json["nextCursor"]
-  if (next === null) return must ? broken("has no next page, and there is more") : holds
-  if (!may) return broken("goes on, and there is no more")
+  if (next === null) return isMore ? broken("has no next page, and there is more") : holds
+  if (!isMore) return broken("goes on, and there is no more")
   return last !== undefined && next === Queries.cursorOf(kind, last) ? holds : broken("goes on elsewhere than behind its last entry")
 }
 
@@ -183,11 +169,9 @@ interface Read {
   readonly trades: number
 }
 
-/** Of some fills those that there were, and were kept, when it was read. */
-const readable = ({ model, trades }: Read, fills: ReadonlyArray<NaiveFill>): ReadonlyArray<NaiveFill> =>
-  fills.filter(({ ordinal }) => ordinal < trades && ordinal >= trades - model.fillsKept)
-
-const isForgettable = (model: NaiveVenue) => (order: NaiveOrder): boolean => !isKept(order, model.atEpochMs)
+/** Of some fills those that there were when it was read: the engine keeps the latest ones, and all of them are listed. */
+const readable = ({ trades }: Read, fills: ReadonlyArray<NaiveFill>): ReadonlyArray<NaiveFill> =>
+  fills.filter(({ ordinal }) => ordinal < trades)
 
 /** An account's orders that the filters leave, oldest first. */
 const filtered = ({ call, market, model, query: { query } }: Read): ReadonlyArray<NaiveOrder> => {
@@ -204,7 +188,7 @@ const nativeOrders = (read: Read): Verdict => {
   const limit = Number(query.get("limit") ?? 50)
   const all = filtered(read).filter((order) => order.number < before).toReversed()
   const shown = idsOf((json as Json)["orders"], "orderId")
-  const left = walk(shown, { all, idOf: (order) => idOf("ord", order.number), limit, isOptional: isForgettable(model) })
+  const left = walk(shown, { all, idOf: (order) => idOf("ord", order.number), limit })
   if (typeof left === "string" || left === undefined) return left
   const last = shown.length === 0 ? undefined : numberOf(String(shown.at(-1)))
   // A page goes on while there is anything older of the account; of what is open, only while there is more that is.
@@ -212,8 +196,7 @@ const nativeOrders = (read: Read): Verdict => {
     ? left
     : model.accounts[call.account]!.placed.filter((order) => last !== undefined && order.number < last)
   const isFull = shown.length === limit
-  return nextFault(json as Json, "orders", last, isFull && older.some((order) => isKept(order, model.atEpochMs)),
-    isFull && older.length > 0)
+  return nextFault(json as Json, "orders", last, isFull && older.length > 0)
 }
 
 const fillPage = (read: Read, kind: "fills" | "trades", made: ReadonlyArray<NaiveFill>): Verdict => {
@@ -223,9 +206,9 @@ const fillPage = (read: Read, kind: "fills" | "trades", made: ReadonlyArray<Naiv
   const limit = Number(query.get("limit") ?? 50)
   const all = readable(read, made).filter((fill) => fill.ordinal < before).toReversed()
   const shown = idsOf((json as Json)[kind], "tradeId")
-  const left = walk(shown, { all, idOf: (fill) => idOf("trd", fill.ordinal), limit, isOptional: () => false })
+  const left = walk(shown, { all, idOf: (fill) => idOf("trd", fill.ordinal), limit })
   if (typeof left === "string" || left === undefined) return left
-  return nextFault(json as Json, kind, all[shown.length - 1]?.ordinal, left.length > 0, left.length > 0)
+  return nextFault(json as Json, kind, all[shown.length - 1]?.ordinal, left.length > 0)
 }
 
 /** The first `limit` since a time, or the latest; oldest first. */
@@ -245,7 +228,7 @@ const sinceVerdict = <A>(
   return typeof left === "string" ? left : holds
 }
 
-const fillListing = { idOf: (fill: NaiveFill) => idOf("trd", fill.ordinal), isOptional: () => false }
+const fillListing = { idOf: (fill: NaiveFill) => idOf("trd", fill.ordinal) }
 const fillTime = (fill: NaiveFill): number => fill.atEpochMs
 
 const ownFills = ({ call, market, model }: Read): ReadonlyArray<NaiveFill> =>
@@ -270,8 +253,7 @@ const own: Readonly<Record<string, (read: Read) => Verdict>> = {
   listCompatPositions: positionsVerdict,
   listCompatOrders: (read) =>
     sinceVerdict(read, filtered(read), (order) => order.createdAtEpochMs, {
-      idOf: (order) => idOf("ord", order.number),
-      isOptional: isForgettable(read.model)
+      idOf: (order) => idOf("ord", order.number)
     })
 }
 const traded: Readonly<Record<string, (read: Read) => Verdict>> = {

@@ -7,7 +7,7 @@
 import * as Market from "../../src/domain/Market.js"
 import { parseOrderId } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
-import { isKept, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
+import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
 import * as Published from "../model/ShownPublished.js"
@@ -87,14 +87,10 @@ const compatOrdersVerdict = ({ call, json, model, query, stands }: Reading): Ver
   if (verdict !== undefined || !stands) return verdict
   const status = query.get("status")
   const shown = (json as unknown as ReadonlyArray<Json>).map((item) => item["id"])
-  const told = new Set(shown)
-  // Only so many orders are forgotten with each record: one whose time is over may still be shown, and then in its place.
-  const mayBeShown = (order: NaiveOrder): boolean => isKept(order, model.atEpochMs) || told.has(Shown.compatOrder(model, order)["id"])
-  const kept = model.accounts[call.account]!.placed.filter((order) =>
-    mayBeShown(order) && isOf(model, query.get("symbol"), order.market)
-    && (status === null || Order.statuses[order.status] === status)
+  const placed = model.accounts[call.account]!.placed.filter((order) =>
+    isOf(model, query.get("symbol"), order.market) && (status === null || Order.statuses[order.status] === status)
   )
-  const listed = sinceAndLimit(kept, query, (order) => order.createdAtEpochMs)
+  const listed = sinceAndLimit(placed, query, (order) => order.createdAtEpochMs)
   return difference(call.target, shown, listed.map((order) => Shown.compatOrder(model, order)["id"]))
 }
 
@@ -134,9 +130,14 @@ const compatMarketsVerdict = (reading: Reading): Verdict => {
 }
 
 /** Limits of requests are no state of the venue: what is told of them is held to what the process is set. */
-const limitsTold = ({ maxRequestsPerAddress, maxRequestsPerKey, rateWindowMs }: Json): Json => ({
+const limitsTold = (
+  { maxKeysPerAccount, maxRequestsPerAddress, maxRequestsPerKey, maxSignInsPerAddress, maxTicketFamiliesPerKey, rateWindowMs }: Json
+): Json => ({
+  maxKeysPerAccount,
   maxRequestsPerAddress,
   maxRequestsPerKey,
+  maxSignInsPerAddress,
+  maxTicketFamiliesPerKey,
   rateWindowMs
 })
 
@@ -153,9 +154,9 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
     Published.announced(model, model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])!),
   getInsuranceFund: (reading) => Published.insuranceFund(reading.model, askedOf(reading)),
   listCompatTrades: ({ market, model, query }) =>
-    sinceAndLimit(model.retained(market!.trades), query, (fill) => fill.atEpochMs).map((fill) => Shown.compatTrade(model, fill)),
+    sinceAndLimit(market!.trades, query, (fill) => fill.atEpochMs).map((fill) => Shown.compatTrade(model, fill)),
   listCompatOwnTrades: ({ call, model, query }) => {
-    const own = model.retained(model.fillsOf(call.account)).filter((fill) => isOf(model, query.get("symbol"), fill.market))
+    const own = model.fillsOf(call.account).filter((fill) => isOf(model, query.get("symbol"), fill.market))
     return sinceAndLimit(own, query, (fill) => fill.atEpochMs).map((fill) => Shown.compatOwnTrade(model, fill, call.account))
   }
 }
@@ -166,15 +167,18 @@ const askedOf = ({ query }: Reading): Published.Asked => ({
   limit: Number(query.get("limit") ?? 50)
 })
 
-/** What is asked for of an account's ledger. */
-const askedOfLedger = ({ query }: Reading): Published.AskedOfLedger => {
+/** Where a page of what goes by places begins. */
+const placeOf = (kind: Queries.Placed, { query }: Reading): Queries.Place | undefined => {
   const cursor = query.get("cursor")
-  return {
-    marketId: query.get("marketId"),
-    before: cursor === null ? undefined : Queries.placeOf(cursor),
-    limit: Number(query.get("limit") ?? 50)
-  }
+  return cursor === null ? undefined : Queries.placeOf(kind, cursor)
 }
+
+/** What is asked for of an account's ledger. */
+const askedOfLedger = (reading: Reading): Published.AskedOfLedger => ({
+  marketId: reading.query.get("marketId"),
+  before: placeOf("entries", reading),
+  limit: Number(reading.query.get("limit") ?? 50)
+})
 
 /** Lists to which rows are only added, as they were at a record. */
 const growing: Readonly<Record<string, (reading: Reading, sequence: number) => unknown>> = {
@@ -184,7 +188,8 @@ const growing: Readonly<Record<string, (reading: Reading, sequence: number) => u
   listMarks: (reading, sequence) => Published.marks(reading.model, reading.market!, sequence, askedOf(reading)),
   listAccountLiquidations: (reading, sequence) =>
     Published.accountLiquidations(reading.model, reading.call.account, sequence, askedOf(reading)),
-  listFundingPayments: (reading, sequence) => Published.fundingPayments(reading.model, reading.call.account, sequence, askedOf(reading)),
+  listFundingPayments: (reading, sequence) =>
+    Published.fundingPayments(reading.model, reading.call.account, sequence, { ...askedOf(reading), before: placeOf("payments", reading) }),
   listLedger: (reading, sequence) => Published.ledger(reading.model, reading.call.account, sequence, askedOfLedger(reading)),
   getInsuranceFund: (reading, sequence) => Published.movements(reading.model, sequence, askedOf(reading))
 }

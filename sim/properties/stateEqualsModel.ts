@@ -84,10 +84,11 @@ const bracketsVerdict = (reads: Glance, model: NaiveVenue, account: number): Ver
   return holds
 }
 
-/** The last payment of funding, where the venue still keeps any of the account. */
-const paymentVerdict = (reads: Glance, { published }: NaiveVenue, index: number): Verdict | undefined => {
+/** The last payment of funding, where the venue still keeps any of the account: which of one record's it forgets first no rule says. */
+const paymentVerdict = (reads: Glance, { published: { kept, payments } }: NaiveVenue, index: number): Verdict | undefined => {
   const [view] = reads.fundingPayments(index, 1)
-  const lastPayment = published.payments.slice(-published.kept.payments).findLast(({ account }) => account === index)
+  if (view === undefined && payments.length > kept.payments) return holds
+  const lastPayment = payments.findLast(({ account }) => account === index)
   return firstDifference(`the last funding payment of account ${index}`, [
     ["market", view?.market, lastPayment?.market],
     ["sequence", view?.sequence, lastPayment?.sequence],
@@ -100,14 +101,16 @@ const paymentVerdict = (reads: Glance, { published }: NaiveVenue, index: number)
   ])
 }
 
-/** Every change of an account's balance, newest first. A run has so few positions that funding is settled with the record that fixes it. */
-const ledgerVerdict = (reads: Glance, { index, ledger }: NaiveAccount): Verdict => {
+/** Every kept change of an account's balance, newest first. A run has so few positions that funding is settled with the record that fixes it. */
+const ledgerVerdict = (reads: Glance, { index, ledger }: NaiveAccount, { accounts, published: { kept } }: NaiveVenue): Verdict => {
   const worded = ({ amount, atEpochMs, balance, cause, market, sequence }: NaiveChange): string =>
     `${cause} of ${amount} in market ${market} to ${balance} by record ${sequence} at ${atEpochMs}`
   const told = reads.balanceChanges(index, 1_000_000).map(({ amountAtoms, balanceAtoms, ...each }) =>
     worded({ ...each, amount: BigInt(amountAtoms), balance: BigInt(balanceAtoms) })
   )
-  const made = ledger.toReversed().map(worded)
+  // As many are kept as are said, of all accounts together: which of one record's are forgotten first no rule says.
+  const isWhole = accounts.reduce((sum, each) => sum + each.ledger.length, 0) <= kept.changes
+  const made = (isWhole ? ledger : ledger.slice(ledger.length - told.length)).toReversed().map(worded)
   const at = [...told, ""].findIndex((each, place) => each !== (made[place] ?? ""))
   return at === -1 && told.length === made.length
     ? holds
@@ -298,7 +301,7 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   for (const account of model.accounts) {
     const verdict = accountVerdict(reads, model, account.index)
     if (verdict !== undefined) return verdict
-    const changed = ledgerVerdict(reads, account)
+    const changed = ledgerVerdict(reads, account, model)
     if (changed !== undefined) return changed
     const own = fillsVerdict(
       `account ${account.index}`,

@@ -67,7 +67,9 @@ const unasked: Readonly<Record<Unasked, true>> = {
   ArmConnection: true,
   EndConnection: true,
   SetFavorite: true,
-  RegisterAffiliate: true
+  RegisterAffiliate: true,
+  // No operator of the simulator revokes keys.
+  RevokeKeyByOperator: true
 }
 
 /** Whether a command is of a kind that requests ask for under a key. */
@@ -250,7 +252,8 @@ const canceledByOperator = (
 ): FieldsOf<"CancelByOperator"> => ({
   orderNumber: orderId === undefined ? none : numberOf(orderId),
   ofAccount: accountId === undefined ? none : accountOf(accountId),
-  market: place?.index ?? anyMarket
+  market: place?.index ?? anyMarket,
+  tellsOwner: true
 })
 
 type Values = { readonly [name: string]: unknown }
@@ -352,12 +355,12 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
       return differing({ amountAtoms: wanted.amountAtoms } satisfies FieldsOf<"AddToFund">, as("AddToFund", command))
     case "CreditAccount": {
       const { accountId, amountAtoms } = wanted
-      const fields = { ofAccount: accountOf(accountId), amountAtoms } satisfies FieldsOf<"CreditAccount">
+      const fields = { ofAccount: accountOf(accountId), amountAtoms, tellsOwner: true } satisfies FieldsOf<"CreditAccount">
       return differing(fields, as("CreditAccount", command))
     }
     case "SetAccountFlags": {
       const { accountId, clear, set } = wanted
-      const fields = { ofAccount: accountOf(accountId), set, clear } satisfies FieldsOf<"SetAccountFlags">
+      const fields = { ofAccount: accountOf(accountId), set, clear, tellsOwner: true } satisfies FieldsOf<"SetAccountFlags">
       return differing(fields, as("SetAccountFlags", command))
     }
     case "IssueBotKey": {

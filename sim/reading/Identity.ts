@@ -31,7 +31,7 @@ export type Wish =
   | { readonly kind: "finishRegistration"; readonly proof: AskedProof }
   | { readonly kind: "beginAuthentication"; readonly accountId: string | undefined; readonly purpose: string }
   | { readonly kind: "finishAuthentication"; readonly proof: AskedProof }
-  | { readonly kind: "getCurrentSession" | "endCurrentSession" }
+  | { readonly kind: "getCurrentSession" | "endCurrentSession" | "endOtherSessions" }
   | { readonly kind: "listPasskeys" | "listApiKeys" }
   | { readonly kind: "listSecurityEvents"; readonly limit: number; readonly cursor: string | undefined }
   | { readonly kind: "removePasskey"; readonly credentialId: string; readonly proof: AskedProof }
@@ -192,7 +192,11 @@ const bits = (names: unknown): number => (names as ReadonlyArray<string>).reduce
 const code = (value: unknown): boolean =>
   typeof value === "string" && /^[BCDFGHJKLMNPQRSTVWXZ2-9]{4}-[BCDFGHJKLMNPQRSTVWXZ2-9]{4}$/.test(value)
 
-const optionsBody = shape({}, { displayName: label, assertion: (value) => fits(value, assertion) })
+const optionsBody = shape({}, {
+  displayName: label,
+  assertion: (value) => fits(value, assertion),
+  authentication: (value) => fits(value, assertion)
+})
 const askBody = shape({}, { accountId: Bodies.name, purpose: Bodies.oneOf("sign_in", "add_passkey", "remove_passkey") })
 const removalBody = shape({ assertion: (value) => fits(value, assertion) })
 const connectBody = shape({
@@ -216,7 +220,7 @@ const endBody = shape({ ticket: (value) => typeof value === "string" && /^[A-Za-
 
 const text = (body: Json, member: string): string => String(body[member])
 
-type Simple = "getCurrentSession" | "endCurrentSession" | "listPasskeys" | "listApiKeys" | "registerAffiliate"
+type Simple = "getCurrentSession" | "endCurrentSession" | "endOtherSessions" | "listPasskeys" | "listApiKeys" | "registerAffiliate"
 const simple = (kind: Simple): Route["read"] => (body, _, query) => isNothing(body) && query.size === 0 ? { kind } : undefined
 
 /** Routes whose query is empty. */
@@ -239,7 +243,7 @@ const routes: ReadonlyArray<Route> = [
       ? {
         kind: "beginRegistration",
         displayName: (body["displayName"] as string | undefined) ?? "Passkey",
-        proof: body["assertion"] === undefined ? undefined : proofIn(body["assertion"] as Json)
+        proof: body["authentication"] === undefined ? undefined : proofIn(body["authentication"] as Json)
       }
       : undefined
   )),
@@ -258,6 +262,7 @@ const routes: ReadonlyArray<Route> = [
     plain((body) => fits(body, assertion) ? { kind: "finishAuthentication", proof: proofIn(body) } : undefined)),
   route("GET", "/v1/auth/sessions/current", "owner", simple("getCurrentSession")),
   route("DELETE", "/v1/auth/sessions/current", "owner", simple("endCurrentSession")),
+  route("DELETE", "/v1/auth/sessions/others", "owner", simple("endOtherSessions")),
   route("GET", "/v1/accounts/*/passkeys", "owner", simple("listPasskeys")),
   route("DELETE", "/v1/accounts/*/passkeys/*", "owner",
     plain((body, [, credentialId = ""]) =>

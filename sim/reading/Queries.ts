@@ -11,8 +11,11 @@ export type Access = "public" | "key" | "operator" | "system"
 /** What a listing by numbers is of, as its cursors say. */
 export type Kind = "orders" | "fills" | "trades"
 
-/** The same of any listing: an account's ledger goes by places, episodes of positions by when they closed. */
-export type Listed = Kind | "entries" | "episodes" | "board"
+/** What goes by places: an account's ledger, and its payments of funding. */
+export type Placed = "entries" | "payments"
+
+/** What any listing is of: episodes of positions go by when they closed. */
+export type Listed = Kind | Placed | "episodes" | "board"
 
 /** A place among an account's episodes: `closeSequence` is null of an open one. */
 export interface EpisodePlace {
@@ -21,7 +24,7 @@ export interface EpisodePlace {
   readonly ordinal: number
 }
 
-/** A place in an account's ledger: a record, and how many of the account's entries by it are newer. */
+/** A place in such a listing: a record, and how many of the account's rows by it are newer. */
 export interface Place {
   readonly sequence: number
   readonly place: number
@@ -91,7 +94,7 @@ const routes: ReadonlyArray<Route> = [
   route("getAutoClose", "key", "/v1/accounts/:account/positions/:market/auto-close"),
   route("listTriggers", "key", "/v1/accounts/:account/triggers", { marketId: name }),
   route("listAccountLiquidations", "key", "/v1/accounts/:account/liquidations", sinceAndLimit),
-  route("listFundingPayments", "key", "/v1/accounts/:account/funding-payments", sinceAndLimit),
+  route("listFundingPayments", "key", "/v1/accounts/:account/funding-payments", { ...sinceAndLimit, cursor }, "payments"),
   route("lookUpOutcome", "key", "/v1/accounts/:account/outcomes", { idempotencyKey: visible, clientOrderId }),
   route("getCancelAllAfter", "key", "/v1/accounts/:account/orders/cancel-all-after"),
   route("getAffiliate", "key", "/v1/accounts/:account/affiliate/registration"),
@@ -225,16 +228,16 @@ export const numberOf = (kind: Kind, cursor: string): number | undefined => {
   return number !== undefined && Number.isSafeInteger(before) && cursorOf(kind, before) === cursor ? before : undefined
 }
 
-/** The cursor behind which an account's entries that are older than a place follow. */
-export const placeCursorOf = ({ place, sequence }: Place): string =>
-  Buffer.from(`{"kind":"entries","sequence":${sequence},"place":${place}}`).toString("base64url")
+/** The cursor behind which an account's rows that are older than a place follow. */
+export const placeCursorOf = (kind: Placed, { place, sequence }: Place): string =>
+  Buffer.from(`{"kind":"${kind}","sequence":${sequence},"place":${place}}`).toString("base64url")
 
 /** The place of such a cursor; undefined for what is none. */
-export const placeOf = (cursor: string): Place | undefined => {
-  const found = /^\{"kind":"entries","sequence":(0|[1-9]\d*),"place":(0|[1-9]\d*)\}$/.exec(Buffer.from(cursor, "base64url").toString())
+export const placeOf = (kind: Placed, cursor: string): Place | undefined => {
+  const found = /^\{"kind":"[a-z]+","sequence":(0|[1-9]\d*),"place":(0|[1-9]\d*)\}$/.exec(Buffer.from(cursor, "base64url").toString())
   const [sequence, place] = [Number(found?.[1]), Number(found?.[2])]
   if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(place)) return undefined
-  return placeCursorOf({ sequence, place }) === cursor ? { sequence, place } : undefined
+  return placeCursorOf(kind, { sequence, place }) === cursor ? { sequence, place } : undefined
 }
 
 /** The cursor behind which the episodes behind a place follow. */

@@ -160,6 +160,7 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(400, "slow_down", "BadRequest", again),
   told(400, "access_denied", "BadRequest", fix),
   told(429, "rate_limited", "RateLimitExceeded", again, "user_codes_locked"),
+  told(429, "rate_limited", "RateLimitExceeded", again, "account_openings"),
   // Changes of an account: of a sequence that no record has, or that lies too far back, and for too many who wait.
   told(400, "invalid_request", "BadRequest", "refresh_state", "sequence_ahead"),
   told(400, "invalid_request", "BadRequest", "refresh_state", "sequence_not_retained"),

@@ -12,6 +12,7 @@ import { firstApart, firstOfStreams, firstOfTickets, Wallet } from "../workload/
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
+import { addresses } from "../world/Addresses.js"
 
 /** Told a ticket, the account that it is for, and the call that it came by. */
 export type Ticketed = (ticket: string, accountId: string, call: Call) => void
@@ -244,9 +245,6 @@ const requestOf = (call: Call): Request => ({
   body: encoder.encode(call.body),
   remoteAddress: call.id < firstApart || (call.id >= firstOfTickets && call.credential === "trader") ? addresses.traders : addresses.owners
 })
-
-/** Where requests come from: owners and their agents from a place of their own, so that what they use up holds up no trader. */
-const addresses = { traders: "10.0.0.1", owners: "10.0.0.2" } as const
 
 const parsed = (text: string): unknown => {
   try {

@@ -78,17 +78,19 @@ export const capacityOf = (options: Options): Capacity => {
 }
 
 /**
- * How many rows of liquidations and of the insurance fund are kept: as few as fills, where these are few. Payments of funding
- * are all kept: in which order one record makes those of several accounts no rule says.
+ * How many rows of liquidations and of the insurance fund are kept, changes of balances, and payments of funding: as few as fills,
+ * where these are few.
  */
-const rowsOf = ({ edges }: Options): { readonly rows?: number } =>
-  edges !== undefined && edges.fillsKept < fewFills ? { rows: edges.fillsKept } : {}
+const rowsOf = ({ edges }: Options): { readonly rows?: number; readonly balanceChanges?: number; readonly fundingPayments?: number } =>
+  edges !== undefined && edges.fillsKept < fewFills
+    ? { rows: edges.fillsKept, balanceChanges: edges.fillsKept, fundingPayments: edges.fillsKept }
+    : {}
 const fewFills = 1_000
 
 /** The same as the model has it. */
 export const keptOf = (options: Options): Kept => {
   const { rows } = rowsOf(options)
-  return rows === undefined ? venueKept : { ...venueKept, steps: rows, movements: rows }
+  return rows === undefined ? venueKept : { ...venueKept, steps: rows, movements: rows, payments: rows, changes: rows }
 }
 
 /** How often a venue that has a ledger compares its books with it. */

@@ -224,7 +224,8 @@ export class Proofs {
           Effect.sync(() => {
             const diverged = fault === undefined ? applyBlock(engine, block) : undefined
             if (diverged !== undefined) fault = diverged.message
-            if (fault === undefined) take({ block, events: engine.state.events.words.slice(0, engine.state.events.length) })
+            const { events } = engine.state
+            if (fault === undefined) take({ block, events: events.words.slice(0, events.length), told: events.told.copied() })
           }))).pipe(Effect.provide(SegmentJournal.layerReadOnly))
     )
     if (Exit.isFailure(exit)) fault = `it failed: ${String(exit.cause)}`

@@ -1,7 +1,7 @@
 /** Histories that a venue has kept while it ran, against those that are made from its journal anew: the same rows, to the last one. */
 import { Effect } from "effect"
 import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
-import { Projection } from "../../src/readmodel/Projection.js"
+import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
 import { fileOf } from "../world/SimHistories.js"
@@ -9,7 +9,19 @@ import { fileOf } from "../world/SimHistories.js"
 const environment = "development"
 
 /** Tables with what their rows are ordered by. */
-const tables = [["place", "1"], ["scale", "1"], ["candle", "1, 2, 3, 4"], ["episode", "1"], ["score", "1, 2"], ["flag", "1"]] as const
+const tables = [
+  ["place", "1"],
+  ["scale", "1"],
+  ["candle", "1, 2, 3, 4"],
+  ["episode", "1"],
+  ["score", "1, 2"],
+  ["flag", "1"],
+  ["orders", "1"],
+  ["fill", "1"],
+  ["own_fill", "1, 2"],
+  ["balance_change", "1, 2, 3"],
+  ["funding_payment", "1, 2, 3"]
+] as const
 
 /** Everything in a database, a line for each row. */
 const rows = (
@@ -27,7 +39,7 @@ const rows = (
   })))
 
 export class Rebuilding {
-  private readonly projection = new Projection({ candles: [], scales: [], episodes: [], born: 0, scores: [] })
+  private readonly projection = new Projection(nothingKept)
   /** How far the kept ones are. */
   readonly sequence: number
   private readonly kept: ReadonlyArray<string>

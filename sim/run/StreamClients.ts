@@ -76,7 +76,8 @@ interface Frame extends Partial<Names> {
   readonly type: string
   readonly connectionId?: string
   readonly reason?: string
-  readonly error?: { readonly code: string }
+  readonly id?: string
+  readonly error?: { readonly code: string; readonly realtimeTicketFailure?: string }
   readonly stream?: string
   readonly previousSequence?: number
   readonly sequence?: number
@@ -85,6 +86,10 @@ interface Frame extends Partial<Names> {
   readonly expiresAt?: number
   readonly data?: Data
 }
+
+/** Tickets that a client keeps, and how often it shows the oldest of them on a new connection. */
+const ticketsKept = 3
+const copiedShare = 0.2
 
 /** What a client has of one stream. */
 interface Held {
@@ -185,6 +190,9 @@ class Client {
   readonly held = new Map<string, Held>()
   #line: Line | undefined
   #ticket: string | undefined
+  /** The latest that it came by, oldest first. */
+  #tickets: ReadonlyArray<string> = []
+  readonly #copied: SimRandom
   #accountId: string | undefined
   #isOver = false
   /** The key that its ticket came by, and how far it has read by it. */
@@ -219,7 +227,9 @@ class Client {
     readonly random: SimRandom,
     readonly reading: SimRandom,
     readonly options: Options
-  ) {}
+  ) {
+    this.#copied = reading.split("copied tickets")
+  }
 
   /** Trades from its next connection on. */
   trade(trading: StreamTrading): void {
@@ -248,6 +258,7 @@ class Client {
     // Whose first ticket is rotated knows no key.
     if (token !== "") this.#key = { credential, token }
     this.#ticket = ticket
+    this.#tickets = [...this.#tickets, ticket].slice(-ticketsKept)
     this.#authenticate()
     if (this.#through === undefined) {
       this.#through = this.random.pick([0, this.all.model.sequence])
@@ -335,6 +346,9 @@ class Client {
       const names = namesOf(key)
       if (names.marketId !== undefined) this.#say({ op: "subscribe", ...names, ...(last === undefined ? {} : { fromSequence: last }) })
     }
+    const [older] = this.#tickets
+    // What it had long ago it shows as somebody would who has copied it.
+    if (older !== undefined && older !== this.#ticket && this.#copied.chance(copiedShare)) this.#show(older, {})
     this.#authenticate()
     if (!this.random.chance(this.options.cutShare)) return
     time.after(2 * this.random.next() * this.options.meanLineMs, () => {
@@ -365,6 +379,12 @@ class Client {
     this.#line?.say(JSON.stringify({ id: `f${++this.#ids}`, ...frame }))
   }
 
+  #show(ticket: string, more: object): void {
+    if (this.#line === undefined) return
+    this.all.witness.see({ _tag: "Shown", client: this.name, id: `f${this.#ids + 1}`, ticket })
+    this.#say({ op: "auth", ticket, ...more })
+  }
+
   #authenticate(): void {
     // Whoever trades waits until it knows what its connection is called.
     if (this.#trading !== undefined && this.#connectionId === "") return
@@ -375,7 +395,7 @@ class Client {
         if (connection === this.#connections) this.#authenticate()
       })
     }
-    this.#say({ op: "auth", ticket: this.#ticket, ...(this.#isToCancel ? { cancelOnDisconnect: true } : {}) })
+    this.#show(this.#ticket, this.#isToCancel ? { cancelOnDisconnect: true } : {})
     if (!this.#isToCancel || this.#hasAskedToCancel) return
     this.#hasAskedToCancel = true
     this.all.witness.see({ _tag: "Arming", connectionId: this.#connectionId, account: this.account })
@@ -407,6 +427,11 @@ class Client {
     follower.drain()
     const frame: Frame = JSON.parse(text)
     if (frame.type === "auth_ok") this.#expiresAtEpochMs = frame.expiresAt!
+    if (frame.type === "auth_error") {
+      const failure = frame.error!.realtimeTicketFailure ?? ""
+      this.all.witness.see({ _tag: "TurnedAway", client: this.name, id: frame.id!, failure })
+      if (failure === "rotated") this.all.witness.count("a rotated ticket was shown on a socket")
+    }
     const isLate = frame.channel?.startsWith("account.") === true && this.all.clock() >= this.#expiresAtEpochMs
     const isCurrent = frame.channel !== undefined && (frame.type === "update" || frame.type === "snapshot")
     // A snapshot shows what is at the last durable record at least, whatever record has changed it last.

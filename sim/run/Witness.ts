@@ -186,6 +186,10 @@ const describe = (seen: Observation): string => {
       return `${seen.connectionId} is to cancel its orders`
     case "SaidOver":
       return `${seen.scope} over ${seen.connectionId}`
+    case "Shown":
+      return `${seen.client} shows a ticket, ${seen.id}`
+    case "TurnedAway":
+      return `${seen.client} is turned away, ${seen.id}: ${seen.failure}`
     case "HungUp":
       return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FeedBroke":

@@ -63,7 +63,12 @@ export const tighter = (now: Parameters, random: SimRandom): Parameters => {
       maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: random.pick([2_500, 9_000]) }]
     }),
     () => ({ maxLeverageX: Math.max(1, Math.floor(maxLeverageX * random.pick([0.2, 0.5]))) }),
-    () => ({ maxPositionQuantityAtoms: held, maxQuantityAtoms: Math.min(maxQuantityAtoms, held) }),
+    // An order's maximum is not lowered with notice: that is refused.
+    () =>
+      random.chance(0.5) ? { maxPositionQuantityAtoms: Math.max(maxQuantityAtoms, held) } : {
+        maxPositionQuantityAtoms: held,
+        maxQuantityAtoms: Math.min(maxQuantityAtoms, held)
+      },
     () => changed(now, random)
   ]
   return { ...now, ...random.pick(ways)() }

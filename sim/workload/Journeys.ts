@@ -108,6 +108,7 @@ const walkAListing: Going = ({ desk, model, random, who }, _, next) => {
     ["listOrders", `/v1/accounts/${who.accountId}/orders?limit=${limit}&marketId=${market.marketId}`, "trader"],
     ["listFills", `/v1/accounts/${who.accountId}/fills?limit=${limit}`, "trader"],
     ["listLedger", `/v1/accounts/${who.accountId}/ledger?limit=${limit}`, "trader"],
+    ["listFundingPayments", `/v1/accounts/${who.accountId}/funding-payments?limit=${limit}`, "trader"],
     ["listTrades", `/v1/markets/${market.marketId}/trades?limit=${limit}`, "none"]
   ] as const)
   const turn = (pages: number, cursor: string | undefined): void => {

@@ -83,7 +83,7 @@ export const beginRegistration = (who: Bearer, displayName: string | undefined, 
   const path = "/v1/auth/passkeys/registration/options"
   return proof === undefined
     ? call(who, "beginRegistration", "POST", path, named)
-    : proving(call(who, "beginRegistration", "POST", path, { ...named, assertion: answer(proof) }), proof)
+    : proving(call(who, "beginRegistration", "POST", path, { ...named, authentication: answer(proof) }), proof)
 }
 
 export const finishRegistration = (who: Bearer, proof: Proof): Draft =>
@@ -99,6 +99,7 @@ export const finishAuthentication = (who: Bearer, proof: Proof): Draft =>
   proving(call(who, "finishAuthentication", "POST", "/v1/auth/passkeys/authentication/verify", answer(proof)), proof)
 
 export const getCurrentSession = (who: Bearer): Draft => call(who, "getCurrentSession", "GET", "/v1/auth/sessions/current")
+export const endOtherSessions = (who: Bearer): Draft => call(who, "endOtherSessions", "DELETE", "/v1/auth/sessions/others")
 export const endCurrentSession = (who: Bearer): Draft => call(who, "endCurrentSession", "DELETE", "/v1/auth/sessions/current")
 
 const ofAccount = ({ accountId }: Bearer, path: string): string => `/v1/accounts/${accountId}/${path}`

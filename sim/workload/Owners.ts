@@ -62,6 +62,7 @@ const weights = {
   "add by what is gone": 4,
   "remove passkey": 6,
   "sign out": 3,
+  "sign out elsewhere": 2,
   look: 14,
   "look elsewhere": 5,
   "let an agent": 16,
@@ -345,6 +346,19 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
+  /** All of its other sessions end, and are tried later as what has ended is. */
+  #signOutElsewhere(): void {
+    const kept = this.random.pick(this.sessions)
+    this.#sayAll([Calls.endOtherSessions(Calls.holder(this.client, kept))], ([told]) => {
+      if (told?.[0]?.status === 204) {
+        const others = this.sessions.filter((session) => session !== kept)
+        this.sessions.splice(0, this.sessions.length, kept)
+        this.ended.push(...others.map((session) => Calls.holder(this.client, session)))
+      }
+      this.#next()
+    })
+  }
+
   #looks(who: Calls.Bearer): ReadonlyArray<Draft> {
     return [
       Calls.getCurrentSession(who),
@@ -545,6 +559,7 @@ class Owner implements Calls.KeyHolder {
     "add by what is gone": () => this.#addByWhatIsGone(),
     "remove passkey": () => this.#removePasskey(),
     "sign out": () => this.#signOut(),
+    "sign out elsewhere": () => this.#signOutElsewhere(),
     look: () => this.#look(),
     "look elsewhere": () => this.#lookElsewhere(),
     "let an agent": () => this.#letAnAgent(),

@@ -53,18 +53,20 @@ const cursor = ({ model, random, wishes }: Seat, of: Queries.Kind): string => {
   return random.chance(0.3) ? random.pick(noCursors(kind, before)) : Queries.cursorOf(kind, before)
 }
 
-/** A place in the account's ledger: behind an entry, where none is, or what was a cursor once. */
-const ledgerCursor = ({ model, random, who }: Seat): string => {
-  const { ledger } = model.accounts[who.account]!
-  const sequence = ledger.length === 0 || random.chance(0.2) ? random.pick([0, 1, model.sequence, 1_000_000]) : random.pick(ledger).sequence
+/** A place in the account's ledger, or among its payments: behind a row, where none is, or what was a cursor once. */
+const placeCursor = ({ model, random, who }: Seat, kind: Queries.Placed): string => {
+  const own: ReadonlyArray<{ readonly sequence: number }> = kind === "entries"
+    ? model.accounts[who.account]!.ledger
+    : model.published.payments.filter(({ account }) => account === who.account)
+  const sequence = own.length === 0 || random.chance(0.2) ? random.pick([0, 1, model.sequence, 1_000_000]) : random.pick(own).sequence
   const text = random.pick([
-    `{"kind":"entries","before":${ledger.length}}`,
+    `{"kind":"${kind}","before":${own.length}}`,
     `{"kind":"fills","sequence":${sequence},"place":0}`,
-    `{"kind":"entries","place":0,"sequence":${sequence}}`,
-    `{"kind":"entries","sequence":${sequence},"place":-1}`,
-    `{"kind":"entries","sequence":${sequence}.5,"place":0}`
+    `{"kind":"${kind}","place":0,"sequence":${sequence}}`,
+    `{"kind":"${kind}","sequence":${sequence},"place":-1}`,
+    `{"kind":"${kind}","sequence":${sequence}.5,"place":0}`
   ])
-  return random.chance(0.3) ? base64(text) : Queries.placeCursorOf({ sequence, place: random.pick([0, 0, 1, 2, 40]) })
+  return random.chance(0.3) ? base64(text) : Queries.placeCursorOf(kind, { sequence, place: random.pick([0, 0, 1, 2, 40]) })
 }
 
 /** A place among the account's episodes: behind one, where none is, or as cursors were before they said when it closed. */
@@ -141,7 +143,8 @@ const valueOf = (seat: Seat, endpoint: string, parameter: string): string => {
       if (endpoint === "listPositionHistory") return random.pick(["open", "closed", "closed", "liquidated", "canceled"])
       return random.pick(["open", "open", "closed", "canceled"])
     case "cursor":
-      if (endpoint === "listLedger") return ledgerCursor(seat)
+      if (endpoint === "listLedger") return placeCursor(seat, "entries")
+      if (endpoint === "listFundingPayments") return placeCursor(seat, "payments")
       if (endpoint === "listPositionHistory") return episodeCursor(seat)
       if (endpoint === "getLeaderboard") return boardCursor(seat)
       return cursor(seat, endpoint === "listOrders" ? "orders" : endpoint === "listFills" ? "fills" : "trades")
@@ -204,7 +207,7 @@ const published: ReadonlyArray<Target> = [
   target("listDeleveragings", "none", ofMarket("/deleveragings"), sinceAndLimit),
   target("getInsuranceFund", "none", at("/v1/insurance-fund"), sinceAndLimit),
   target("listAccountLiquidations", "trader", ofAccount("liquidations"), sinceAndLimit),
-  target("listFundingPayments", "trader", ofAccount("funding-payments"), sinceAndLimit),
+  target("listFundingPayments", "trader", ofAccount("funding-payments"), [...sinceAndLimit, "cursor"]),
   target("listLedger", "trader", ofAccount("ledger"), ["marketId", ...page])
 ]
 

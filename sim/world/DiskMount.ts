@@ -12,7 +12,7 @@ const error = (operation: Operation, path: string, code: string): Effect.Effect<
 export interface Locks {
   /** Who holds a path's lock. */
   readonly holders: Map<string, object>
-  /** Paths that have a lock file. */
+  /** Paths that have a lock file under which its holder has settled. */
   readonly files: Set<string>
 }
 
@@ -106,7 +106,6 @@ export class DiskMount {
         this.#atOnce<{ readonly isNew: boolean }, Locked>("lock", path, () => 0, () => {
           if (holders.has(path)) return Effect.fail(new Locked({ directory: "of the simulated disk" }))
           const holder = { isNew: !files.has(path) }
-          files.add(path)
           holders.set(path, holder)
           return Effect.succeed(holder)
         }),
@@ -117,6 +116,10 @@ export class DiskMount {
       ),
       (holder) => ({
         isNew: holder.isNew,
+        settled: this.#atOnce("lock", path, () => 0, () =>
+          Effect.sync(() => {
+            if (holders.get(path) === holder) files.add(path)
+          })),
         isHeld: this.#atOnce("lock", path, () => 0, () => Effect.sync(() => holders.get(path) === holder))
       })
     )

@@ -6,6 +6,7 @@
  */
 import { Effect, Layer } from "effect"
 import { type Application, type Conversation, Listener, type Peer, type Request, type Response } from "../../src/edge/http/Listener.js"
+import { addresses } from "./Addresses.js"
 import type { SimTime } from "./SimTime.js"
 
 /** A process as what is outside knows it: `ready` puts a task among what it has to do. */
@@ -78,16 +79,18 @@ export type Watch = (request: Request) => (response: Response | undefined) => vo
 
 /** A conversation's functions, apart from it. */
 const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
-  text: (text) => conversation.text(text),
+  text: (bytes) => conversation.text(bytes),
   binary: () => conversation.binary(),
   alive: () => conversation.alive(),
-  drained: () => conversation.drained()
+  drained: () => conversation.drained(),
+  isIdle: () => conversation.isIdle(),
+  isAnonymous: () => conversation.isAnonymous()
 })
 
 /** Begins a conversation with a process, among what it has to do. */
 const begin = (at: Service, target: string, { accepted, peer, refused, wasCut }: Caller): void =>
   at.station.ready(() => {
-    const opening = at.application.open?.({ target, headers: {}, remoteAddress: "10.0.0.3" })
+    const opening = at.application.open?.({ target, headers: {}, remoteAddress: addresses.streams })
     if (opening === undefined || "refused" in opening || !at.open) return refused()
     let conversation: Conversation | undefined = undefined
     const end = (): void => {

@@ -153,7 +153,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
       hearing.opened({
         say: (text) =>
           toVenue(() => {
-            if (!isDead && !isOver) say((conversation) => conversation.text(text))
+            if (!isDead && !isOver) say((conversation) => conversation.text(Buffer.from(text)))
           }),
         cut: () => {
           if (isOver) return

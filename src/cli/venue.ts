@@ -77,6 +77,10 @@ const credit = Cli.make("credit", Options.credit, (parsed) => Effect.flatMap(acc
   Cli.withDescription("Credits an account on a development or testnet venue, and so enables it for trading")
 )
 
+const revokeKey = Cli.make("revoke-key", Options.revokeKey, (parsed) => Effect.flatMap(accounts, (tasks) => tasks.revokeKey(parsed))).pipe(
+  Cli.withDescription("Revokes an API key at once, whosever it is; its owner is told")
+)
+
 const flags = Cli.make("flags", Options.flags, (parsed) => Effect.flatMap(accounts, (tasks) => tasks.flags(parsed))).pipe(
   Cli.withDescription("Sets and clears an account's flags; a disabled account only reduces and cancels")
 )
@@ -179,6 +183,7 @@ const commands = [
   fund,
   credit,
   flags,
+  revokeKey,
   limits,
   reconcile,
   withdrawals,

@@ -88,6 +88,7 @@ export const names = [
   // Who may act.
   "a challenge was answered too late",
   "a challenge made room for another one of its address",
+  "an agent made room for another one of its address",
   "a passkey's counter went back",
   "a session ended for room",
   "authority ended before a command's turn",

@@ -2,6 +2,16 @@
 export class Multimap<K, V> {
   private readonly sets = new Map<K, Set<V>>()
 
+  /** Keys that have values. */
+  keys(): IterableIterator<K> {
+    return this.sets.keys()
+  }
+
+  /** The values of all keys. */
+  *values(): IterableIterator<V> {
+    for (const own of this.sets.values()) yield* own
+  }
+
   /** How many values a key has. */
   countOf(key: K): number {
     return this.sets.get(key)?.size ?? 0

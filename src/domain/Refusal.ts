@@ -31,7 +31,7 @@ export interface Description {
   /** `rejectionGuard` of the native envelope, where the code alone does not tell. */
   readonly guard?: string
   /** `dependency` of the native envelope: what the venue is waiting for. */
-  readonly dependency?: "journal" | "ledger" | "read_model"
+  readonly dependency?: "journal" | "ledger" | "read_model" | "workload_issuer"
   /** `apiKeyRejection` of the native envelope. */
   readonly apiKeyRejection?: string
   /** `realtimeTicketFailure` of the native envelope: why a ticket is none. */

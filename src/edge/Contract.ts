@@ -52,7 +52,7 @@ const withoutDecodeError = (document: Record<string, unknown>): Record<string, u
 
 const told = (description: string) => ({ description, schema: { type: "integer" } })
 
-/** What the answers of a limited route tell, and a refusal for the limit besides. */
+/** What every answer tells, and a refusal for the limit besides. */
 const limitHeaders = {
   "RateLimit-Limit": told("Requests that may be made in a window."),
   "RateLimit-Remaining": told("How many of them are left, behind this one."),
@@ -111,12 +111,12 @@ const undecided: ReadonlySet<string> = new Set(["401", "429", "500", "501", "503
 
 /** The headers of limits, on the answers of what is limited: an operator's route only where it refuses whoever asks. */
 const withLimits = (document: Record<string, unknown>): Record<string, unknown> =>
-  withOperations(document, (operation, { budget }) => ({
+  withOperations(document, (operation) => ({
     ...operation,
-    responses: answersOf(operation, (answer, status) => {
-      const isTold = budget !== "none" && (budget !== "operator" || status === "401" || status === "429")
-      return isTold ? { ...answer, headers: status === "429" ? { ...limitHeaders, ...retryHeaders } : limitHeaders } : answer
-    })
+    responses: answersOf(operation, (answer, status) => ({
+      ...answer,
+      headers: status === "429" ? { ...limitHeaders, ...retryHeaders } : limitHeaders
+    }))
   }))
 
 /** An answer as `HEAD` gets it: without the body. */

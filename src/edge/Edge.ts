@@ -25,7 +25,7 @@ import { SecureRandom } from "../identity/SecureRandom.js"
 import { WorkloadIdentity } from "../identity/WorkloadIdentity.js"
 import { Histories, type Standing } from "../readmodel/Histories.js"
 import { IndexStream } from "../oracle/IndexStream.js"
-import { fates, IndexWatch } from "../oracle/IndexWatch.js"
+import { fates, IndexWatch, senders } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
 import { Assets } from "./console/Assets.js"
 import * as Pages from "./console/Pages.js"
@@ -131,6 +131,16 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
   )
   metrics.gauge("venue_accounts", "Accounts.", () => state.occupancy.accounts)
   metrics.gauge("venue_api_keys", "API keys.", () => state.occupancy.apiKeys)
+  metrics.gauge(
+    "venue_accounts_under_liquidation",
+    "Accounts under liquidation, without the insurance fund.",
+    () => state.occupancy.underLiquidation
+  )
+  metrics.gauge(
+    "venue_insurance_fund_equity_atoms",
+    "What the insurance fund has at the marks, in 10^-6 USDC; 0 before it has received anything.",
+    () => Number(state.insuranceFund(0, 0).balance?.equityAtoms ?? 0)
+  )
   metrics.gauges(
     "venue_settlement_waiting",
     "1 for a delisted market with a deficit that nobody can bear: its settlement waits; 0 for one that is settled without that.",
@@ -185,11 +195,13 @@ const registerIndex = (services: Services): void => {
   flag("venue_index_held", "1 while the last step of a listed market's index waits for later samples to agree.", "indexHeld")
   metrics.counters(
     "venue_index_samples_total",
-    "Index samples that were decided since the start, by what they came to.",
-    ["market", "outcome"],
+    "Index samples since the start, by who sent them and what they came to.",
+    ["market", "sender", "outcome"],
     () =>
       indexFreshness(services).flatMap(({ market, marketId }) =>
-        fates.map((outcome) => ({ labels: { market: marketId, outcome }, value: indexWatch.counts(market)[outcome] }))
+        senders.flatMap((sender) =>
+          fates.map((outcome) => ({ labels: { market: marketId, sender, outcome }, value: indexWatch.counts(market, sender)[outcome] }))
+        )
       )
   )
 }
@@ -211,8 +223,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const random = yield* SecureRandom
   const now = (): number => clock.unsafeCurrentTimeMillis()
   const nextSession = (): string => `ixs_${Buffer.from(random.bytes(requestIdBytes)).toString("hex")}`
-  const funds = yield* Funds
-  const histories = yield* Histories
+  const [funds, histories] = [yield* Funds, yield* Histories]
   const nextSlice = Slices.make((yield* Turns).schedule)
   const room: Room = { ...usualRoom, ...settings.stream }
   const monotonicNanos = Stages.nanosOf(clock)
@@ -226,6 +237,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     indexWatch,
     tokens: new ApiKeys.KnownTokens(),
     rateLimits: RateLimits.make(settings.rateLimits),
+    openings: RateLimits.openings(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
     identity: Identity.make(settings.site, settings.signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, random, yield* Marks),
     funds,
@@ -249,7 +261,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     signerSecret: settings.signerSecret,
     runtimePolicy: RuntimePolicy.make({ environment: settings.environment, affiliateEnabled: settings.affiliateEnabled }),
     acceptsIndexPrices: settings.acceptsIndexPrices,
-    indexStream: settings.acceptsIndexStream ? new IndexStream(state, submit, now, nextSession) : undefined,
+    indexStream: settings.acceptsIndexStream ? new IndexStream(state, submit, now, nextSession, indexWatch.refuse) : undefined,
     readiness,
     reference: Made.make(yield* Written),
     assets: yield* Assets,
@@ -276,5 +288,5 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     runtime,
     random
   })
-  return { ...Cors.over(router, settings.corsOrigins, services.nextRequestId), ...stream }
+  return { ...Cors.over(router, settings.corsOrigins, services), ...stream }
 })

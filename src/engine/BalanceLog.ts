@@ -176,6 +176,11 @@ export class BalanceLog {
     }
   }
 
+  /** The record of the oldest kept change, 0 while none is forgotten: what that record, or one before it, changed may be. */
+  get oldestKept(): number {
+    return this.total > this.capacity ? this.value(this.total - this.capacity, at.sequence) : 0
+  }
+
   /** An account's balance as its newest kept change left it; undefined where none is kept. */
   balanceOf(account: number): number | undefined {
     const ordinal = this.newestOf(account)
@@ -194,8 +199,8 @@ export class BalanceLog {
     return dumped
   }
 
-  static restore(dumped: Float64Array): BalanceLog {
-    const log = new BalanceLog()
+  static restore(dumped: Float64Array, capacity?: number): BalanceLog {
+    const log = new BalanceLog(capacity)
     const kept = (dumped.length - 1) / names.length
     assert(Number.isInteger(kept) && kept <= log.capacity && kept <= dumped[0]!, "dumped rows are whole")
     log.total = dumped[0]! - kept

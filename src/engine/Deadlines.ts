@@ -4,16 +4,17 @@
  * order does not depend on how the heap came to be.
  */
 import { assert } from "../domain/Assert.js"
+import { StepwiseList, StepwiseMap } from "./Stepwise.js"
 
 /** When the second after a time begins. */
 export const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
 
 export class Deadlines {
-  private readonly keys: Array<number> = []
+  private readonly keys = new StepwiseList()
   /** Time by key; only for keys that are in. */
-  private readonly times = new Map<number, number>()
+  private readonly times = new StepwiseMap<number>()
   /** Index in `keys` by key. */
-  private readonly places = new Map<number, number>()
+  private readonly places = new StepwiseMap<number>()
 
   /** `rank` orders keys that are due at the same time; it must not change while a key is in. */
   constructor(private readonly rank: (key: number) => number) {}
@@ -24,7 +25,7 @@ export class Deadlines {
 
   /** When the earliest is due; `Infinity` when nothing is. */
   get earliest(): number {
-    return this.keys.length === 0 ? Number.POSITIVE_INFINITY : this.times.get(this.keys[0]!)!
+    return this.keys.length === 0 ? Number.POSITIVE_INFINITY : this.times.get(this.keys.at(0))!
   }
 
   /** When a key is due; 0 when it is not in. */
@@ -50,11 +51,11 @@ export class Deadlines {
     if (this.keys.length === 0) return
     const place = this.places.get(key)
     if (place === undefined) return
-    const last = this.keys.pop()!
+    const last = this.keys.pop()
     this.places.delete(key)
     this.times.delete(key)
     if (last === key) return
-    this.keys[place] = last
+    this.keys.put(place, last)
     this.places.set(last, place)
     this.rise(place)
     this.sink(this.places.get(last)!)
@@ -63,19 +64,19 @@ export class Deadlines {
   /** Takes out the earliest key, which is due by then; -1 when none is. */
   shiftDue(atEpochMs: number): number {
     if (this.earliest > atEpochMs) return -1
-    const key = this.keys[0]!
+    const key = this.keys.at(0)
     this.remove(key)
     return key
   }
 
   /** The earliest key, which is due by then; undefined when none is. It stays in. */
   firstDue(atEpochMs: number): number | undefined {
-    return this.earliest > atEpochMs ? undefined : this.keys[0]
+    return this.earliest > atEpochMs ? undefined : this.keys.at(0)
   }
 
   /** Keys and times, in the order in which they are due. */
   entries(): Array<readonly [key: number, atEpochMs: number]> {
-    return this.keys
+    return this.keys.toArray()
       .map((key) => [key, this.times.get(key)!] as const)
       .sort((one, other) => one[1] - other[1] || this.rank(one[0]) - this.rank(other[0]))
   }
@@ -86,34 +87,36 @@ export class Deadlines {
   }
 
   private rise(from: number): void {
-    const key = this.keys[from]!
+    const key = this.keys.at(from)
     let at = from
     while (at > 0) {
       const above = (at - 1) >> 1
-      if (!this.before(key, this.keys[above]!)) break
-      this.move(this.keys[above]!, at)
+      const held = this.keys.at(above)
+      if (!this.before(key, held)) break
+      this.move(held, at)
       at = above
     }
     this.move(key, at)
   }
 
   private sink(from: number): void {
-    const key = this.keys[from]!
-    assert(key !== undefined, "a heap sinks what it holds")
+    assert(from < this.keys.length, "a heap sinks what it holds")
+    const key = this.keys.at(from)
     let at = from
     for (;;) {
       let below = 2 * at + 1
       if (below >= this.keys.length) break
-      if (below + 1 < this.keys.length && this.before(this.keys[below + 1]!, this.keys[below]!)) below++
-      if (!this.before(this.keys[below]!, key)) break
-      this.move(this.keys[below]!, at)
+      if (below + 1 < this.keys.length && this.before(this.keys.at(below + 1), this.keys.at(below))) below++
+      const held = this.keys.at(below)
+      if (!this.before(held, key)) break
+      this.move(held, at)
       at = below
     }
     this.move(key, at)
   }
 
   private move(key: number, at: number): void {
-    this.keys[at] = key
+    this.keys.put(at, key)
     this.places.set(key, at)
   }
 }

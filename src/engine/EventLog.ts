@@ -6,6 +6,9 @@
  * engine numbers. Codes and field orders are part of every recorded digest: never renumber, only append.
  */
 import { assert } from "../domain/Assert.js"
+import { Told } from "./Told.js"
+
+export { decode as decodeTold, type ToldChange, type ToldPayment } from "./Told.js"
 
 /** Event codes, past tense, with the names of their fields in order. */
 export const EventFields = {
@@ -180,9 +183,13 @@ export class EventLog {
   /** Whether events are left unsaid: each is written over the one before, and there are none. */
   isMute = false
 
+  /** What accounts are told beside the events, of the same records. */
+  readonly told = new Told()
+
   /** Forgets everything; keeps the memory. */
   clear(): void {
     this.length = 0
+    this.told.length = 0
   }
 
   /** Makes room for an event and writes its head; where its fields begin. */

@@ -119,6 +119,12 @@ export class Fills {
     return chunks[at]!
   }
 
+  /** The ordinal of the oldest fill that is retained, and its time: 0 and 0 while none was forgotten. */
+  oldest(): { readonly ordinal: number; readonly atEpochMs: number } {
+    const ordinal = this.total - this.capacity
+    return ordinal <= 0 ? { ordinal: 0, atEpochMs: 0 } : { ordinal, atEpochMs: this.value(ordinal % this.capacity, column.at) }
+  }
+
   private value(slot: number, at: number): number {
     return this.chunks[slot >> chunkBits]![(slot & chunkMask) << rowBits | at]!
   }

@@ -19,6 +19,7 @@ import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
 import { boundOf, Held, isBeyondPart, refusalOf } from "./Share.js"
 import { type HashKey, hashWords } from "./SipHash.js"
+import { StepwiseMap } from "./Stepwise.js"
 
 /**
  * Keys, and ended orders, that one record forgets at most: more than one can bring, so that a quiet day is caught up with
@@ -144,7 +145,7 @@ export class Idempotency {
   /** What was decided under keys, entry by entry, by account. */
   private readonly held = new Held()
   /** The entry of the last amendment of an order, by the order's number. */
-  private readonly amendments = new Map<number, number>()
+  private readonly amendments = new StepwiseMap<number>()
 
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
   private digested: Command | undefined = undefined

@@ -29,7 +29,7 @@ import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import { type BalanceChange, type CauseName, causes, type Place } from "./BalanceLog.js"
 import type { Funding as FundingView } from "./FundingLog.js"
-import type { FundingPayment } from "./FundingPayments.js"
+import type { PlacedPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
 import { type FundMovement, type LiquidationStep, type MovementKind, movementKinds, type StepKind } from "./LiquidationLog.js"
 import type { TouchedPart } from "./markets/Announced.js"
@@ -46,7 +46,7 @@ export type PartyView = Party
 /** Kinds of events that concern the security of an account. */
 export const securityKinds = kinds.slice(1) as ReadonlyArray<KindName>
 
-export type { RankingView, Fill, FundingPayment, FundingView, MarkView, TouchedPart }
+export type { RankingView, Fill, FundingView, MarkView, PlacedPayment, TouchedPart }
 
 /** Whether a market's delisting has taken effect: it takes no price and no session any more. */
 export const isDelisted = ({ delisting }: Pick<MarketView, "delisting">): boolean =>
@@ -57,6 +57,8 @@ export const fundMovementCauses = movementKinds.slice(1) as ReadonlyArray<Moveme
 
 /** Why a balance changed. */
 export const balanceCauses = causes.slice(1) as ReadonlyArray<CauseName>
+/** The one of a code. */
+export const balanceCause = (code: number): CauseName => causes[code] as CauseName
 
 export type { Place as BalancePlace } from "./BalanceLog.js"
 
@@ -298,6 +300,8 @@ export interface StatsView extends Day {
   readonly change24hBps: number
   /** Whether the index is no longer fresh, so that the market only reduces. */
   readonly isStale: boolean
+  /** Whether a step of its index waits for later samples to agree with it. */
+  readonly isIndexHeld: boolean
   /** Of the last interval that ended, and of the running one so far: per 8 hours and per interval, in 10^-9. */
   readonly fundingRate8hE9: number
   readonly fundingRateE9: number
@@ -314,6 +318,8 @@ export interface Occupancy {
   readonly idempotencyCapacity: number
   readonly accounts: number
   readonly apiKeys: number
+  /** Accounts under liquidation, the insurance fund left out. */
+  readonly underLiquidation: number
 }
 
 /** The bounds that the engine keeps to, and that whoever sends commands has to know. Times are milliseconds. */
@@ -332,6 +338,10 @@ export interface LimitsView {
   readonly ordersMet: number
   readonly noticeMs: number
   readonly fillsKept: number
+  /** API keys of an account that may act. */
+  readonly keys: number
+  /** Of a key, that live. */
+  readonly ticketFamilies: number
 }
 
 /** A step of a liquidation with the number that tells it from all others. */
@@ -393,6 +403,13 @@ export interface FundsView {
   readonly minWithdrawalAtoms: number
 }
 
+/** Where what is kept of accounts' money begins, see `Reads`. */
+export interface OldestMoney {
+  readonly changeSequence: number
+  readonly paymentSequence: number
+  readonly paymentAtEpochMs: number
+}
+
 export interface Reads {
   /** The last record applied, and its time. A read holds at this sequence. */
   readonly sequence: number
@@ -452,6 +469,8 @@ export interface Reads {
   readonly tradesSince: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
   /** The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first. */
   readonly fillsSince: (account: number, market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
+  /** The ordinal of the venue's oldest retained fill, and its time: all before it are forgotten. 0 and 0 while none was. */
+  readonly oldestFill: () => { readonly ordinal: number; readonly atEpochMs: number }
   readonly stats: (market: number) => StatsView
   /** A market's ended funding intervals since a time, newest first, at most `limit`. */
   readonly fundings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<FundingView>
@@ -474,8 +493,13 @@ export interface Reads {
   readonly liquidations: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
   /** The same of those that an account had a side of. */
   readonly liquidationsOf: (account: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
-  /** Kept payments of funding of an account since a time, newest first, at most `limit`. */
-  readonly fundingPayments: (account: number, sinceEpochMs: number, limit: number) => ReadonlyArray<FundingPayment>
+  /** Kept payments of funding of an account since a time, newest first, at most `limit`, older than a place if one is given. */
+  readonly fundingPayments: (account: number, sinceEpochMs: number, limit: number, before?: Place) => ReadonlyArray<PlacedPayment>
+  /**
+   * The records of the venue's oldest kept change of a balance, and payment of funding, of any account, and the time of the latter:
+   * those of earlier records are forgotten, and of the same perhaps some. 0 while none is.
+   */
+  readonly oldestMoney: () => OldestMoney
   /** Kept rankings that deleveragings in a market closed by, begun since a time, newest first, at most `limit`. */
   readonly deleveragings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<RankingView>
   /** The insurance fund, with its kept movements since a time, newest first, at most `limit`. */

@@ -17,6 +17,17 @@ export class RowLog<Name extends string> {
     this.count++
   }
 
+  /** How many are kept. */
+  get length(): number {
+    return Math.min(this.count, this.kept)
+  }
+
+  /** Reads what is under a name of the one with so many after it, which is kept. */
+  column(name: Name): (newer: number) => number {
+    const column = this.names.indexOf(name)
+    return (newer) => this.rows[this.placeOf(this.count - 1 - newer) + column]!
+  }
+
   /** The one with `newer` after it; undefined where there is none, or it is no longer kept. */
   at(newer: number): Readonly<Record<Name, number>> | undefined {
     if (newer < 0 || newer >= Math.min(this.count, this.kept)) return undefined
@@ -32,11 +43,6 @@ export class RowLog<Name extends string> {
     value = 0
   ): ReadonlyArray<Readonly<Record<Name, number>> & { readonly ordinal: number }> {
     return this.newest(sinceEpochMs, limit, names, value).map((newer) => ({ ...this.at(newer)!, ordinal: this.count - 1 - newer }))
-  }
-
-  /** Those that have `value` under a name, likewise. */
-  having(name: Name, value: number, sinceEpochMs: number, limit: number): ReadonlyArray<Readonly<Record<Name, number>>> {
-    return this.newest(sinceEpochMs, limit, [name], value).map((newer) => this.at(newer)!)
   }
 
   /** How many are newer than each of those, so many at most. A row that is none of them costs a few looks. */

@@ -26,6 +26,7 @@ import type { OpenList } from "./OpenList.js"
 import { Connections } from "./orders/Connections.js"
 import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
+import { StepwiseMap } from "./Stepwise.js"
 import { Total } from "./Total.js"
 import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
 
@@ -101,6 +102,9 @@ export interface Capacity {
   readonly idempotencyKeys: number
   /** Fills that can be read, the latest; `fillsKept` unless given. It is part of the state: one for a journal's whole life. */
   readonly fills?: number
+  /** Changes of balances, and payments of funding, that can be read, the latest: as many as each list keeps unless given, likewise. */
+  readonly balanceChanges?: number
+  readonly fundingPayments?: number
   /** Rows that are kept of liquidations and of the insurance fund, as many as each list keeps unless given: likewise part of the state. */
   readonly rows?: number
   /**
@@ -216,9 +220,9 @@ export class State extends Values {
   /** What closes positions by itself. */
   brackets = new Brackets()
   /** The latest payments of funding, of all accounts. */
-  readonly fundingPayments = FundingPayments.make()
+  readonly fundingPayments: FundingPayments.FundingPayments
   /** The latest changes of all balances. */
-  balances = new BalanceLog()
+  balances: BalanceLog
   /** What is said of accounts beside their money. */
   readonly standing = new Standing()
   /** Who may act. */
@@ -231,7 +235,7 @@ export class State extends Values {
   /** Who holds what, by the marks at which they are looked at. */
   triggers = new Triggers()
   /** The open orders of positions that have many, by slot. */
-  readonly openLists = new Map<number, OpenList>()
+  readonly openLists = new StepwiseMap<OpenList>()
   /** Accounts whose money or positions the record at hand has changed. */
   readonly changedAccounts = new Set<number>()
   /** Markets whose mark has crossed triggers, by index. */
@@ -287,6 +291,8 @@ export class State extends Values {
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialOrders))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts, capacity.forgottenAtOnce)
     this.fills = new Fills(capacity.fills)
+    this.balances = new BalanceLog(capacity.balanceChanges)
+    this.fundingPayments = FundingPayments.make(capacity.fundingPayments)
     this.liquidationLog = LiquidationLog.make(capacity.rows)
     this.fundLog = LiquidationLog.makeFundLog(capacity.rows)
     this.identity = new Identity(capacity.identity)
@@ -340,8 +346,9 @@ export class State extends Values {
 
   /** Publishes to an account what its balance changed by and came to, money atoms, if it did. */
   noteBalance(account: number, cause: Cause, market: number, amountAtoms: number, balanceAtoms: number): void {
-    if (amountAtoms !== 0 && !this.isTrial)
-      this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
+    if (amountAtoms === 0 || this.isTrial) return
+    this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
+    this.events.told.change(this.sequence, account, cause, market, amountAtoms, balanceAtoms)
   }
 
   /** Makes this a state in which something is only tried out: nothing is published, or kept for records to come. */

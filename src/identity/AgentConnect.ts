@@ -7,6 +7,7 @@ import type * as Context from "effect/Context"
 import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import * as ApiKeys from "./ApiKeys.js"
+import { FairPlaces } from "./FairPlaces.js"
 import { minuteMs, Windows } from "./RateLimits.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
@@ -14,8 +15,13 @@ import type { SecureRandom } from "./SecureRandom.js"
 export const waitMs = 10 * 60 * 1000
 /** How long an agent waits between two polls at least. */
 export const pollSeconds = 5
-/** Agents that may wait at one time. */
+/** Agents that may wait at one time: with one more, the network that holds most of them loses its oldest. */
 const mostWaiting = 16_384
+/**
+ * And of one remote address: with another one its own oldest waits no more. What its owner has approved by then is in the journal
+ * and is fetched all the same.
+ */
+const mostOfAddress = 16
 
 /** Letters and digits that are not mistaken for each other, and make no words. */
 const alphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
@@ -46,6 +52,8 @@ export interface Waiting extends Asked {
   state: "pending" | "deciding" | "approved" | "denied"
   /** The account whose owner has approved; -1 before. */
   account: number
+  /** When that was decided; 0 before. */
+  approvedAtEpochMs: number
 }
 
 /** What a poll comes to, but for what the journal knows of. */
@@ -60,15 +68,18 @@ const shared = 256
 export class AgentConnect {
   private readonly byUserCode = new Map<string, Waiting>()
   private readonly byDevice = new Map<string, Waiting>()
+  private readonly places: FairPlaces<Waiting>
   /** By account: its wrong codes, and the one that locked it, from which on it is locked for a minute. */
   private readonly wrong = new Windows(mostWrongCodes, minuteMs, counted, shared)
   private readonly locks = new Windows(1, minuteMs, counted, shared)
 
   constructor(
     private readonly random: Context.Tag.Service<SecureRandom>,
-    private readonly most: number = mostWaiting,
+    most: number = mostWaiting,
     private readonly reached?: Reached
-  ) {}
+  ) {
+    this.places = new FairPlaces(most, mostOfAddress)
+  }
 
   get count(): number {
     return this.byDevice.size
@@ -84,10 +95,9 @@ export class AgentConnect {
     return letters
   }
 
-  /** Lets an agent wait, with the device code that is shown to it alone; undefined where too many wait. */
-  begin(asked: Asked, atEpochMs: number): { readonly deviceCode: string; readonly waiting: Waiting } | undefined {
+  /** Lets an agent wait that asks from an address, with the device code that is shown to it alone. */
+  begin(asked: Asked, address: string, atEpochMs: number): { readonly deviceCode: string; readonly waiting: Waiting } {
     this.forget(atEpochMs)
-    if (this.byDevice.size >= this.most) return undefined
     let userCode = `${this.letters()}-${this.letters()}`
     while (this.byUserCode.has(userCode)) userCode = `${this.letters()}-${this.letters()}`
     const deviceCode = `dvc_${Buffer.from(this.random.bytes(32)).toString("base64url")}`
@@ -99,8 +109,13 @@ export class AgentConnect {
       expiresAtEpochMs: atEpochMs + waitMs,
       polledAtEpochMs: 0,
       state: "pending",
-      account: none
+      account: none,
+      approvedAtEpochMs: 0
     }
+    this.places.take(waiting, address, (left, crowd) => {
+      if (crowd === "address") this.reached?.("an agent made room for another one of its address")
+      this.remove(left)
+    })
     this.byUserCode.set(userCode, waiting)
     this.byDevice.set(waiting.deviceSha256, waiting)
     return { deviceCode, waiting }
@@ -110,6 +125,13 @@ export class AgentConnect {
   find(userCode: string, atEpochMs: number): Waiting | undefined {
     const waiting = this.known(userCode, atEpochMs)
     return waiting?.state === "pending" ? waiting : undefined
+  }
+
+  /** The agent that an owner may approve: one that waits, or that the owner's own account has approved already. */
+  findApprovable(userCode: string, account: number, atEpochMs: number): Waiting | undefined {
+    const waiting = this.known(userCode, atEpochMs)
+    const isOwn = waiting?.account === account && (waiting.state === "approved" || waiting.state === "deciding")
+    return waiting?.state === "pending" || isOwn ? waiting : undefined
   }
 
   /** The agent that an owner may deny: one that waits, or that the owner's own account has approved. */
@@ -135,10 +157,11 @@ export class AgentConnect {
   }
 
   /** The owner of an account has decided; nobody else decides any more. Behind a denial nothing is approved. */
-  decide(waiting: Waiting, state: Waiting["state"], account: number): void {
+  decide(waiting: Waiting, state: Waiting["state"], account: number, atEpochMs = 0): void {
     if (waiting.state === "denied") return
     waiting.state = state
     waiting.account = state === "pending" ? none : account
+    waiting.approvedAtEpochMs = atEpochMs
   }
 
   /** Whether too many wrong codes were typed for an account. */
@@ -146,19 +169,25 @@ export class AgentConnect {
     return this.locks.view(account, atEpochMs).remaining === 0
   }
 
-  /** Counts a wrong code that was typed for an account. */
-  noteWrong(account: number, atEpochMs: number): void {
+  /** Counts a wrong code that was typed for an account; whether it locks the account. */
+  noteWrong(account: number, atEpochMs: number): boolean {
     this.wrong.take(account, atEpochMs)
-    if (this.wrong.remaining > 0) return
+    if (this.wrong.remaining > 0) return false
     this.locks.take(account, atEpochMs)
     this.reached?.("wrong user codes locked an account")
+    return true
   }
 
   private forget(atEpochMs: number): void {
-    for (const [deviceSha256, { expiresAtEpochMs, userCode }] of this.byDevice) {
-      if (expiresAtEpochMs > atEpochMs) return
-      this.byDevice.delete(deviceSha256)
-      this.byUserCode.delete(userCode)
+    for (const waiting of this.byDevice.values()) {
+      if (waiting.expiresAtEpochMs > atEpochMs) return
+      this.places.leave(waiting)
+      this.remove(waiting)
     }
+  }
+
+  private remove({ deviceSha256, userCode }: Waiting): void {
+    this.byDevice.delete(deviceSha256)
+    this.byUserCode.delete(userCode)
   }
 }

@@ -3,7 +3,7 @@
  * process only: with a new start those under way are over, and whoever was asked is asked again.
  */
 import type { Reached } from "../domain/Marks.js"
-import { Multimap } from "../domain/Multimap.js"
+import { FairPlaces } from "./FairPlaces.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type * as Context from "effect/Context"
 
@@ -12,7 +12,7 @@ export const algorithms = [-7, -257] as const
 
 /** How long a challenge may be answered. */
 const challengeMs = 5 * 60 * 1000
-/** Challenges that may be open at one time. */
+/** Challenges that may be open at one time: with one more, the network that holds most of them loses its oldest. */
 const mostChallenges = 65_536
 /**
  * And of one remote address: with another one its own oldest is over, and nobody else's. It is not refused instead, since most
@@ -49,22 +49,18 @@ export interface Challenge {
   readonly expiresAtEpochMs: number
 }
 
-/** A challenge that may be answered, and where it was asked for. */
-interface Open extends Challenge {
-  readonly address: string
-}
-
 /** Open challenges by the identifier that whoever was asked answers with, in the order in which they were asked. */
 export class Challenges {
-  private readonly open = new Map<string, Open>()
-  /** The identifiers of each address. */
-  private readonly byAddress = new Multimap<string, string>()
+  private readonly open = new Map<string, Challenge>()
+  private readonly places: FairPlaces<string>
 
   constructor(
     private readonly random: Context.Tag.Service<SecureRandom>,
-    private readonly most: number = mostChallenges,
+    most: number = mostChallenges,
     private readonly reached?: Reached
-  ) {}
+  ) {
+    this.places = new FairPlaces(most, mostOfAddress)
+  }
 
   get count(): number {
     return this.open.size
@@ -80,31 +76,24 @@ export class Challenges {
     return this.text(userHandleBytes)
   }
 
-  /** A new challenge for an address, with its identifier; undefined where too many are open. */
-  ask(
-    ceremony: Ceremony,
-    address: string,
-    atEpochMs: number
-  ): readonly [challengeIdentifier: string, challenge: Challenge] | undefined {
+  /** A new challenge for an address, with its identifier. */
+  ask(ceremony: Ceremony, address: string, atEpochMs: number): readonly [challengeIdentifier: string, challenge: Challenge] {
     this.forget(atEpochMs)
-    if (this.byAddress.countOf(address) >= mostOfAddress) {
-      this.reached?.("a challenge made room for another one of its address")
-      this.close(this.byAddress.oldestOf(address)!)
-    }
-    if (this.open.size >= this.most) return undefined
     const identifier = `chl_${this.text(identifierBytes)}`
-    const challenge = { ceremony, address, challenge: this.text(challengeBytes), expiresAtEpochMs: atEpochMs + challengeMs }
+    const challenge = { ceremony, challenge: this.text(challengeBytes), expiresAtEpochMs: atEpochMs + challengeMs }
+    this.places.take(identifier, address, (left, crowd) => {
+      if (crowd === "address") this.reached?.("a challenge made room for another one of its address")
+      this.open.delete(left)
+    })
     this.open.set(identifier, challenge)
-    this.byAddress.add(address, identifier)
     return [identifier, challenge]
   }
 
   /** Takes a challenge out, if it is open. */
-  private close(identifier: string): Open | undefined {
+  private close(identifier: string): Challenge | undefined {
     const challenge = this.open.get(identifier)
-    if (challenge === undefined) return undefined
     this.open.delete(identifier)
-    this.byAddress.remove(challenge.address, identifier)
+    this.places.leave(identifier)
     return challenge
   }
 

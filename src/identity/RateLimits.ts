@@ -22,11 +22,17 @@ export interface Options {
   readonly perAddress: number
   /** Attempts of one remote address to sign in or to connect an agent. */
   readonly signInsPerAddress: number
+  /** Accounts that anybody may open without a credential, from all addresses together, within an hour; the usual unless told. */
+  readonly openingsPerHour?: number
   /** How long a window lasts. A venue has a minute; only simulations have another. */
   readonly windowMs: number
 }
 
 export const minuteMs = 60_000
+
+/** At this rate the table of a million accounts is full after six weeks and not after an hour, however many addresses open them. */
+export const usualOpeningsPerHour = 1_000
+const hourMs = 60 * minuteMs
 
 export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs }
 
@@ -34,7 +40,7 @@ export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAdd
 export const mostPerKey = 6_000
 
 /** No limit that anybody meets: for what measures or provokes the venue itself. */
-export const unlimited: Options = { perKey: 1e9, perAddress: 1e9, signInsPerAddress: 1e9, windowMs: minuteMs }
+export const unlimited: Options = { perKey: 1e9, perAddress: 1e9, signInsPerAddress: 1e9, openingsPerHour: 1e9, windowMs: minuteMs }
 
 /** How much of a limit is left, as it is told. */
 export interface View {
@@ -200,3 +206,6 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
   public: new Windows(perAddress, windowMs),
   sign_in: new Windows(signInsPerAddress, windowMs)
 })
+
+/** What counts the accounts that are opened without a credential: one window for the whole venue. */
+export const openings = ({ openingsPerHour = usualOpeningsPerHour }: Options): Windows => new Windows(openingsPerHour, hourMs, 1, 1)

@@ -36,8 +36,13 @@ export class Locked extends Schema.TaggedError<Locked>()("Locked", {
 
 /** A lock that this process has taken. */
 export interface Lock {
-  /** Whether its file was made for it. Where there had been one, somebody removed it, and whoever holds that one may still run. */
+  /**
+   * Whether its file was made for it, or for one that ended unsettled. Where there had been another before, somebody removed it,
+   * and whoever holds that one may still run.
+   */
   readonly isNew: boolean
+  /** Says that whoever holds a removed one is kept off by now: the file is new to nobody who takes the lock later. */
+  readonly settled: Effect.Effect<void, DiskError>
   /** Whether the lock's path still names the file that is locked: if not, another process may have taken the lock. */
   readonly isHeld: Effect.Effect<boolean, DiskError>
 }

@@ -165,22 +165,67 @@ const lock = (root: string, file: string): Effect.Effect<Lock, Locked | DiskErro
           : new DiskError({ operation: "lock", path: file, code })
       )
     ),
-    ({ database }) => Effect.sync(() => database.close())
-  ).pipe(Effect.map(({ identity, isNew }) => ({
+    ({ database, fd }) =>
+      Effect.sync(() => {
+        database.close()
+        // Only now: closing any descriptor of a file drops what locks the process has on it.
+        fs.closeSync(fd)
+      })
+  ).pipe(Effect.map(({ fd, identity, isNew }) => ({
     isNew,
-    isHeld: call<string | undefined>("lock", file, (done) =>
-      fs.stat(absolute, { bigint: true }, (error, stats) => {
-        if (error?.code === "ENOENT") done(null, undefined)
-        else done(error, error === null ? identityOf(stats) : undefined)
-      })).pipe(Effect.map((named) => named === identity))
+    settled: isNew ? settled(file, fd) : Effect.void,
+    isHeld: heldOf(absolute, file, fd, identity)
   })))
 }
+
+/** Of so many looks at an open file one is at its name too: a directory above it may have moved. */
+const looksPerName = 256
+/** Milliseconds after which a file's change has a time of its own: the system's clock of files goes in steps. */
+const changeStepMs = 1_000
+
+/**
+ * Whether a name still leads to the file that is locked. Whatever is done to a file's name changes what the system keeps of the
+ * file itself, its links or the time of its last change, and that is asked of the open file: it lies in memory, and costs no
+ * thread a turn with each block. Only where something has changed, and now and then, is the name itself looked up.
+ */
+const heldOf = (absolute: string, file: string, fd: number, identity: string): Effect.Effect<boolean, DiskError> => {
+  let seen = Number.NaN
+  let looks = 0
+  const byName = call<string | undefined>("lock", file, (done) =>
+    fs.stat(absolute, { bigint: true }, (error, stats) => {
+      if (error?.code === "ENOENT") done(null, undefined)
+      else done(error, error === null ? identityOf(stats) : undefined)
+    })).pipe(Effect.map((named) => named === identity))
+  const changed = Effect.try({ try: () => fs.fstatSync(fd), catch: errorOf("lock", file) })
+  return Effect.flatMap(changed, ({ ctimeMs, nlink }) => {
+    const isAsSeen = nlink === 1 && ctimeMs === seen && Date.now() - ctimeMs > changeStepMs
+    if (isAsSeen && ++looks < looksPerName) return Effect.succeed(true)
+    looks = 0
+    return Effect.map(byName, (held) => {
+      // Remembered as it was before the name was looked up: what changes meanwhile is seen by the next look.
+      seen = held ? ctimeMs : Number.NaN
+      return held
+    })
+  })
+}
+
+/**
+ * What a lock's file is made with until the journal is settled under it: that it may be executed, which says nothing else of a file
+ * that nobody runs. Such a mark takes no room on a full disk, and it outlives a process that ends before it is settled, though not
+ * the power: then there is no other process to be kept off.
+ */
+const unsettledMode = 0o100
+const lockMode = 0o600
+
+/** Takes the mark off the file that is locked, whatever its name leads to by now. */
+const settled = (file: string, fd: number): Effect.Effect<void, DiskError> =>
+  call<void>("lock", file, (done) => fs.fchmod(fd, lockMode, done))
 
 /** What tells a file from every other that is open or has a name. */
 const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}/${ino}`
 
 const acquire = (absolute: string) => {
-  const isNew = makeFile(absolute)
+  makeFile(absolute)
   const identity = identityOf(fs.statSync(absolute, { bigint: true }))
   const database = new SqliteDatabase(absolute, { timeout: 0 })
   try {
@@ -188,23 +233,23 @@ const acquire = (absolute: string) => {
     database.pragma("journal_mode = MEMORY")
     database.exec("BEGIN EXCLUSIVE")
     // Somebody removed the file while it was being locked: what is locked may not be what has the name now.
-    if (identityOf(fs.statSync(absolute, { bigint: true })) !== identity) {
+    const stats = fs.statSync(absolute, { bigint: true })
+    if (identityOf(stats) !== identity) {
       throw Object.assign(new Error("the lock's file was replaced"), { code: "ESTALE" })
     }
-    return { database, identity, isNew }
+    const isNew = (stats.mode & BigInt(unsettledMode)) !== 0n
+    return { database, identity, isNew, fd: fs.openSync(absolute, "r") }
   } catch (error) {
     database.close()
     throw error
   }
 }
 
-/** Makes an empty file; false where there is one. (To close one that is there would drop this process's locks on it.) */
-const makeFile = (absolute: string): boolean => {
+/** Makes an empty file where there is none. (To close one that is there would drop this process's locks on it.) */
+const makeFile = (absolute: string): void => {
   try {
-    fs.closeSync(fs.openSync(absolute, "wx", 0o600))
-    return true
+    fs.closeSync(fs.openSync(absolute, "wx", lockMode | unsettledMode))
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false
-    throw error
+    if (codeOf(error) !== "EEXIST") throw error
   }
 }

@@ -102,6 +102,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
       yield* settle(opened.file, end, options)
       writer.settled(opened)
     }
+    yield* lock.settled
   })
   return Journal.of({
     opened: headOf(end),

@@ -18,8 +18,19 @@ type Format = (typeof formats)[number]
 
 const setting: Config.Config<Format> = Config.literal(...formats)("LOG_FORMAT").pipe(Config.withDefault("auto" as const))
 
-/** What a bearer, an API key, a session, a device code, a ticket or a secret of 256 bits looks like. */
-const credentials = /\bbearer\s+[^\s"',]+|(?<![A-Za-z0-9_-])(?:pk_[a-z]+_[A-Za-z0-9]{1,64}_|ses_|dvc_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/gi
+/** Where no letter of a token stands beside it. */
+const begins = String.raw`(?<![A-Za-z0-9_-])`
+const ends = String.raw`(?![A-Za-z0-9_-])`
+
+/** What a bearer, a signed token (JWT), an API key, a session, a device code, a ticket or a secret of 256 bits looks like. */
+const credentials = new RegExp(
+  [
+    String.raw`\bbearer\s+[^\s"',]+`,
+    String.raw`${begins}eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`,
+    String.raw`${begins}(?:pk_[a-z]+_[A-Za-z0-9]{1,64}_|ses_|dvc_)?[A-Za-z0-9_-]{43}${ends}`
+  ].join("|"),
+  "gi"
+)
 
 const hidden = "[hidden]"
 

@@ -66,8 +66,14 @@ export const text = (mark: "plain" | "as_sent" | "secret" | "api_key"): Field<st
 
 export const flag: Field<boolean> = field({ type: "flag" }, undefined, "plain")
 
+/** A flag that was added behind the fields of older records, clear where it is missing, and says how the command came. */
+export const addedFlag: Field<boolean> = { ...flag, before: false, isOfWay: true }
+
 /** A code of an enumeration whose codes are journaled. */
 export const code = <const A extends number>(codes: ReadonlyArray<A>): Field<A> => field({ type: "code", codes }, undefined, "plain")
+
+/** A text that was added likewise. */
+export const addedText = (mark: "plain" | "as_sent" | "secret" | "api_key", before: string): Field<string> => ({ ...text(mark), before })
 
 /** A name of a list, journaled as its place in the list: names may be added at the end and never move. */
 export const choice = <const A extends string>(names: ReadonlyArray<A>): Field<A> => field({ type: "choice", names }, undefined, "plain")

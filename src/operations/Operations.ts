@@ -44,6 +44,7 @@ import { OpenOwnerAccount } from "./identity/OpenOwnerAccount.js"
 import { ProvePasskey } from "./identity/ProvePasskey.js"
 import { RemovePasskey } from "./identity/RemovePasskey.js"
 import { RevokeApiKey } from "./identity/RevokeApiKey.js"
+import { RevokeKeyByOperator } from "./identity/RevokeKeyByOperator.js"
 import { RotateTicket } from "./identity/RotateTicket.js"
 import { SignIn } from "./identity/SignIn.js"
 import { type Header, Principal } from "./Header.js"
@@ -113,7 +114,8 @@ export const capabilities = {
     RotateTicket,
     EndTickets,
     IssueBotKey,
-    NoteKeyUses
+    NoteKeyUses,
+    RevokeKeyByOperator
   },
   funds: {
     RequestDeposit,

@@ -19,7 +19,7 @@ export interface Quote {
   readonly price: number
   /** Positive. */
   readonly weight: number
-  /** When it answered. */
+  /** When it was true: by its own time where it said one, otherwise when the source answered. */
   readonly seenEpochMs: number
 }
 

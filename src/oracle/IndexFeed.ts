@@ -36,6 +36,8 @@ export interface SourceView {
   readonly ageMs: number | undefined
   /** Whether it is among those that make the price, or would if they were enough. */
   readonly agrees: boolean
+  /** How many of its tickers since the start were no price. */
+  readonly refused: number
 }
 
 export class IndexFeed extends Context.Tag("venue/oracle/IndexFeed")<IndexFeed, {

@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import { aggregate, type Aggregated, type Quote, type Rules } from "./Aggregate.js"
 import { IndexFeed, type Quoted, type Sample, type SourceView } from "./IndexFeed.js"
 import { toAtoms } from "./Price.js"
-import { priceOf, type Ticker } from "./Ticker.js"
+import { priceOf, seenOf, type Ticker } from "./Ticker.js"
 
 /** A source did not answer, or not with tickers. */
 export class SourceFailed extends Schema.TaggedError<SourceFailed>()("SourceFailed", { reason: Schema.String }) {
@@ -41,6 +41,8 @@ interface Asked {
   readonly source: Source
   /** By symbol. */
   readonly quotes: Map<string, Quote>
+  /** How many of its tickers were no price, by symbol. */
+  readonly refused: Map<string, number>
   /** Failures in a row. */
   failures: number
   /** Symbols that it was found to know nothing of. */
@@ -56,10 +58,11 @@ const ask = (asked: Asked, markets: ReadonlyArray<Quoted>, staleMs: number): Eff
     const tickers = yield* source.fetch(symbols).pipe(
       Effect.timeoutFail({ duration: staleMs, onTimeout: () => new SourceFailed({ reason: `no answer in ${staleMs} ms` }) })
     )
-    const seenEpochMs = yield* Clock.currentTimeMillis
+    const gotEpochMs = yield* Clock.currentTimeMillis
     for (const [symbol, ticker] of tickers) {
-      const price = priceOf(ticker, seenEpochMs)
-      if (price !== undefined) quotes.set(symbol, { price, weight: source.weight, seenEpochMs })
+      const price = priceOf(ticker, gotEpochMs)
+      if (price === undefined) asked.refused.set(symbol, (asked.refused.get(symbol) ?? 0) + 1)
+      else quotes.set(symbol, { price, weight: source.weight, seenEpochMs: seenOf(ticker, gotEpochMs) })
     }
     const unknown = symbols.filter((symbol) => !tickers.has(symbol) && !asked.unknown.has(symbol))
     for (const symbol of unknown) asked.unknown.add(symbol)
@@ -117,7 +120,8 @@ const viewsOf = (asked: ReadonlyArray<Asked>, market: Quoted, rules: Rules, now:
       marketId: market.marketId,
       source: source.name,
       ageMs: Number.isFinite(seenEpochMs) ? Math.max(0, now - seenEpochMs) : undefined,
-      agrees: verdicts[index] === "used"
+      agrees: verdicts[index] === "used",
+      refused: asked[index]!.refused.get(source.symbolOf(market.underlyingSymbol)) ?? 0
     }
   })
 }
@@ -156,7 +160,13 @@ const samplesOf = (
 /** The feed over these sources. They are asked from when it is listened to until it no longer is. */
 export const layer = (sources: ReadonlyArray<Source>, options: Options): Layer.Layer<IndexFeed> =>
   Layer.sync(IndexFeed, () => {
-    const asked: ReadonlyArray<Asked> = sources.map((source) => ({ source, quotes: new Map(), failures: 0, unknown: new Set() }))
+    const asked: ReadonlyArray<Asked> = sources.map((source) => ({
+      source,
+      quotes: new Map(),
+      refused: new Map(),
+      failures: 0,
+      unknown: new Set()
+    }))
     return {
       samples: (markets) =>
         Stream.unwrapScoped(Effect.gen(function*() {

@@ -82,7 +82,9 @@ export class IndexStream {
     private readonly reads: Reads,
     private readonly submit: Context.Tag.Service<Submit>["submit"],
     private readonly now: () => number,
-    private readonly nextSession: () => string
+    private readonly nextSession: () => string,
+    /** Told of each price that is none of its market's grid: nothing decides on it. */
+    private readonly refuse: (market: number, sender: "feed") => void
   ) {}
 
   /** Where the stream stands; undefined before a session was opened. */
@@ -142,7 +144,10 @@ export class IndexStream {
     const view = this.reads.market(market)
     if (isDelisted(view)) return batch.settle(index, { marketId, outcome: "market_delisted" })
     const priceAtoms = toAtoms(price, view.parameters.priceScale)
-    if (priceAtoms === undefined) return batch.settle(index, { marketId, outcome: "price_invalid" })
+    if (priceAtoms === undefined) {
+      this.refuse(market, "feed")
+      return batch.settle(index, { marketId, outcome: "price_invalid" })
+    }
     this.undecided++
     this.submit({ kind: "SetIndexPrice", ...internal(Principal.feed), market, priceAtoms, sourceEpochMs }, (outcome) => {
       this.undecided--

@@ -12,6 +12,13 @@ export interface Ticker {
 /** A ticker older than this, by its own time, is of an exchange that answers and no longer trades. */
 const frozenMs = 60_000
 
+/**
+ * When a ticker was true, as far as it says: its own time where it has one, and never later than when it was got. An exchange
+ * that goes on answering what it said a while ago makes nothing fresh.
+ */
+export const seenOf = ({ timestamp }: Ticker, gotEpochMs: number): number =>
+  Math.min(gotEpochMs, Math.floor(positive(timestamp) ?? gotEpochMs))
+
 const positive = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined
 

@@ -35,13 +35,8 @@ export const write = (
   flags: ReadonlyArray<readonly [account: number, flags: number]>
 ): Effect.Effect<void, SqlError> =>
   Effect.gen(function*() {
-    yield* put(
-      sql,
-      "score",
-      8,
-      scores.map((row) => [row.window, row.account, row.periodStartEpochMs, ...sumColumns(row)])
-    )
-    yield* put(sql, "flag", 2, flags)
+    yield* put(sql, "score", 8, scores, (row) => [row.window, row.account, row.periodStartEpochMs, ...sumColumns(row)])
+    yield* put(sql, "flag", 2, flags, (row) => row)
   })
 
 /** Sums as they are stored. */
@@ -131,21 +126,16 @@ export const keepBoard = (sql: SqlClient.SqlClient, head: BoardHead, entries: Re
     sql,
     Effect.gen(function*() {
       const row = [window, version, markEpochMs, throughSequence, periodStartEpochMs, periodEndEpochMs, JSON.stringify(deciles)]
-      yield* put(sql, "board", 7, [row])
-      yield* put(
-        sql,
-        "board_entry",
-        11,
-        entries.map((entry) => [
-          window,
-          version,
-          entry.rank,
-          entry.account,
-          entry.isBot ? 1 : 0,
-          String(entry.scoreAtoms),
-          ...sumColumns(entry)
-        ])
-      )
+      yield* put(sql, "board", 7, [row], (cells) => cells)
+      yield* put(sql, "board_entry", 11, entries, (entry) => [
+        window,
+        version,
+        entry.rank,
+        entry.account,
+        entry.isBot ? 1 : 0,
+        String(entry.scoreAtoms),
+        ...sumColumns(entry)
+      ])
       const kept = "SELECT version FROM board WHERE window = ? ORDER BY version DESC LIMIT ?"
       yield* run(sql, `DELETE FROM board_entry WHERE window = ? AND version NOT IN (${kept})`, [window, window, boardsKept])
       yield* run(sql, `DELETE FROM board WHERE window = ? AND version NOT IN (${kept})`, [window, window, boardsKept])

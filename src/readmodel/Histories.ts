@@ -26,6 +26,15 @@ import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
 import { type BoardHead, type Entry, rank } from "./Boards.js"
 import * as BoardTables from "./BoardTables.js"
 import type { Episode } from "./Episodes.js"
+import type { FillRow } from "./Fills.js"
+import * as FillTables from "./FillTables.js"
+import type { FillsAsked } from "./FillTables.js"
+import type { ChangeRow, PaymentRow } from "./Money.js"
+import * as MoneyTables from "./MoneyTables.js"
+import type { MoneyAsked } from "./MoneyTables.js"
+import type { OrderRow } from "./Orders.js"
+import * as OrderTables from "./OrderTables.js"
+import type { OrdersAsked, OrdersPart } from "./OrderTables.js"
 import * as Tables from "./Tables.js"
 import type { EpisodesAsked } from "./Tables.js"
 import { type Timeframe, timeframes } from "./Timeframes.js"
@@ -38,6 +47,8 @@ export interface Standing {
   /** The last record that was taken in, and its time. */
   readonly sequence: number
   readonly atEpochMs: number
+  /** Fills that were taken in: those with an ordinal below it. */
+  readonly fills: number
   /** For how long there has been a durable record that is not taken in; 0 where there is none. */
   readonly lagMs: number
   /** Since it was opened it has never had all there was. */
@@ -84,14 +95,45 @@ export class Histories extends Context.Tag("venue/readmodel/Histories")<Historie
   readonly episodes: (asked: EpisodesAsked) => Effect.Effect<Read<ReadonlyArray<Episode>>, Unavailable>
   /** Places of a board of the leaderboard; undefined where it is not kept, or none was made yet. */
   readonly board: (asked: BoardAsked) => Effect.Effect<Read<BoardPage | undefined>, Unavailable>
+  /**
+   * Orders and fills, also while they are made anew: what is behind the engine's memory. Whoever asks holds what is not found, and an
+   * order that is still open here, to how far they are.
+   */
+  readonly order: (account: number, orderNumber: number) => Effect.Effect<Read<OrderRow | undefined>, Unavailable>
+  /** An account's last order with a clientOrderId. */
+  readonly clientOrder: (account: number, clientOrderId: string) => Effect.Effect<Read<OrderRow | undefined>, Unavailable>
+  /** Orders that were placed before one, newest first. */
+  readonly ordersBefore: (asked: OrdersAsked) => Effect.Effect<Read<OrdersPart>, Unavailable>
+  /** Orders that were placed behind one, oldest first. */
+  readonly ordersBehind: (asked: OrdersAsked) => Effect.Effect<Read<OrdersPart>, Unavailable>
+  /** The number of the first order of all that was placed at or after a time; undefined where there is none. */
+  readonly firstOrderSince: (sinceEpochMs: number) => Effect.Effect<Read<number | undefined>, Unavailable>
+  /** Fills older than an ordinal, newest first. */
+  readonly fillsBefore: (asked: FillsAsked & { readonly before: number }) => Effect.Effect<Read<ReadonlyArray<FillRow>>, Unavailable>
+  /** The first fills at or after a time, oldest first. */
+  readonly fillsSince: (asked: FillsAsked & { readonly sinceEpochMs: number }) => Effect.Effect<Read<ReadonlyArray<FillRow>>, Unavailable>
+  /** Changes of an account's balance, and its payments of funding, newest first; likewise what is behind the engine's memory. */
+  readonly changesBefore: (asked: MoneyAsked) => Effect.Effect<Read<ReadonlyArray<ChangeRow>>, Unavailable>
+  readonly paymentsBefore: (asked: Omit<MoneyAsked, "market">) => Effect.Effect<Read<ReadonlyArray<PaymentRow>>, Unavailable>
 }>() {}
+
+const unavailable = (): Effect.Effect<never, Unavailable> => Effect.fail(new Unavailable())
 
 /** Those of a venue that has none yet. */
 export const none: Histories["Type"] = {
   standing: () => undefined,
-  candles: () => Effect.fail(new Unavailable()),
-  episodes: () => Effect.fail(new Unavailable()),
-  board: () => Effect.fail(new Unavailable())
+  candles: unavailable,
+  episodes: unavailable,
+  board: unavailable,
+  order: unavailable,
+  clientOrder: unavailable,
+  ordersBefore: unavailable,
+  ordersBehind: unavailable,
+  firstOrderSince: unavailable,
+  fillsBefore: unavailable,
+  fillsSince: unavailable,
+  changesBefore: unavailable,
+  paymentsBefore: unavailable
 }
 
 /** How it goes about it. */
@@ -136,6 +178,8 @@ export interface Parts {
 interface Opened {
   readonly sql: SqlClient.SqlClient
   place: Tables.Place
+  /** Fills that were taken in. */
+  fills: number
   /** The time of the first durable record that is not taken in, as far as is known; undefined where there is none. */
   behindSinceEpochMs: number | undefined
   isReplaying: boolean
@@ -201,6 +245,27 @@ class Follower {
         head === undefined
           ? Effect.succeed(undefined)
           : Effect.map(BoardTables.entriesBehind(sql, head, behindRank, limit), (entries) => ({ head, entries }))))
+
+  readonly order: Histories["Type"]["order"] = (account, number) => this.read("any", (sql) => OrderTables.order(sql, account, number))
+
+  readonly clientOrder: Histories["Type"]["clientOrder"] = (account, clientOrderId) =>
+    this.read("any", (sql) => OrderTables.clientOrder(sql, account, clientOrderId))
+
+  readonly ordersBefore: Histories["Type"]["ordersBefore"] = (asked) => this.read("any", (sql) => OrderTables.ordersBefore(sql, asked))
+
+  readonly ordersBehind: Histories["Type"]["ordersBehind"] = (asked) => this.read("any", (sql) => OrderTables.ordersBehind(sql, asked))
+
+  readonly firstOrderSince: Histories["Type"]["firstOrderSince"] = (sinceEpochMs) =>
+    this.read("any", (sql) => OrderTables.firstSince(sql, sinceEpochMs))
+
+  readonly fillsBefore: Histories["Type"]["fillsBefore"] = (asked) => this.read("any", (sql) => FillTables.fillsBefore(sql, asked))
+
+  readonly fillsSince: Histories["Type"]["fillsSince"] = (asked) => this.read("any", (sql) => FillTables.fillsSince(sql, asked))
+
+  readonly changesBefore: Histories["Type"]["changesBefore"] = (asked) => this.read("any", (sql) => MoneyTables.changesBefore(sql, asked))
+
+  readonly paymentsBefore: Histories["Type"]["paymentsBefore"] = (asked) =>
+    this.read("any", (sql) => MoneyTables.paymentsBefore(sql, asked))
 
   /** Makes a board of every window, and goes on doing so. */
   get rollUps(): Effect.Effect<never> {
@@ -272,12 +337,13 @@ class Follower {
     }))
   }
 
-  private standingOf({ behindSinceEpochMs, isRebuilding, isReplaying, place }: Opened): Standing {
+  private standingOf({ behindSinceEpochMs, fills, isRebuilding, isReplaying, place }: Opened): Standing {
     const isBehind = this.parts.durableSequence() > place.sequence
     const sinceEpochMs = behindSinceEpochMs ?? this.clock.unsafeCurrentTimeMillis()
     return {
       sequence: place.sequence,
       atEpochMs: place.atEpochMs,
+      fills,
       lagMs: isBehind ? Math.max(0, this.clock.unsafeCurrentTimeMillis() - sinceEpochMs) : 0,
       isReplaying: isReplaying && isBehind,
       isRebuilding: isRebuilding && isReplaying && isBehind
@@ -336,9 +402,11 @@ class Follower {
         scales: yield* Tables.scales(sql),
         episodes: yield* Tables.openEpisodes(sql),
         born: place.born,
-        scores: yield* BoardTables.scores(sql)
+        scores: yield* BoardTables.scores(sql),
+        fills: place.fills
       })
-      const opened: Opened = { sql, place, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.sequence === 0 }
+      const { fills } = place
+      const opened: Opened = { sql, place, fills, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.sequence === 0 }
       yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
       this.damage = undefined
       this.opened = opened
@@ -378,11 +446,13 @@ class Follower {
           place = Tables.placeBehind(block)
         }
       } while (place.sequence < parts.durableSequence() && place.sequence - first < batchRecords && projection.waiting < batchRows)
+      const batch = projection.take()
       const noted = Effect.sync(() => {
         opened.place = place
+        opened.fills = batch.fillCount
         this.noteEnd(opened)
       })
-      yield* Effect.uninterruptible(this.turn.withPermits(1)(Effect.zipRight(Tables.write(opened.sql, projection.take(), place), noted)))
+      yield* Effect.uninterruptible(this.turn.withPermits(1)(Effect.zipRight(Tables.write(opened.sql, batch, place), noted)))
     })
   }
 
@@ -421,6 +491,5 @@ export const make = (parts: Parts, options: Options = defaultOptions): Effect.Ef
       const { endingMs } = options
       return endingMs === Number.POSITIVE_INFINITY ? close : Effect.interruptible(Effect.timeoutOption(Effect.disconnect(close), endingMs))
     })
-    const { board, candles, episodes, standing } = follower
-    return { board, candles, episodes, standing }
+    return follower
   })

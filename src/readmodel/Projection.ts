@@ -4,11 +4,16 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
+import { notionalFactor } from "../domain/Market.js"
+import type * as Order from "../domain/Order.js"
 import { Event } from "../engine/EventLog.js"
 import type { Committed } from "../sequencer/Feed.js"
 import { Candles, type CandleRow } from "./Candles.js"
 import { Causes } from "./Causes.js"
 import { type Episode, Episodes } from "./Episodes.js"
+import { Fills } from "./Fills.js"
+import { Money } from "./Money.js"
+import { Orders } from "./Orders.js"
 import { type ScoreRow, Scores } from "./Scores.js"
 import type { Batch, Scale } from "./Tables.js"
 
@@ -23,18 +28,23 @@ export interface Kept {
   readonly episodes: ReadonlyArray<Episode>
   readonly born: number
   readonly scores: ReadonlyArray<ScoreRow>
+  /** How many fills there were. */
+  readonly fills: number
 }
 
+/** What is kept where nothing was taken in. */
+export const nothingKept: Kept = { candles: [], scales: [], episodes: [], born: 0, scores: [], fills: 0 }
+
 /** A record whose events are taken in. */
-interface Deciding {
-  readonly sequence: number
-  readonly atEpochMs: number
-}
+type Record = Committed["block"]["records"][number]
 
 export class Projection {
   private readonly candles: Candles
   private readonly episodes: Episodes
   private readonly scores: Scores
+  private readonly orders = new Orders()
+  private readonly fills: Fills
+  private readonly money = new Money()
   private flags = new Map<number, number>()
   private readonly causes = new Causes()
   private readonly scales: Map<number, Scale>
@@ -44,11 +54,14 @@ export class Projection {
     this.candles = new Candles(kept.candles)
     this.episodes = new Episodes(kept.episodes, kept.born)
     this.scores = new Scores(kept.scores)
+    this.fills = new Fills(kept.fills)
     this.scales = new Map(kept.scales.map((scale) => [scale.market, scale]))
   }
 
   /** Takes a block in. */
-  apply({ block: { records }, events: words }: Committed): void {
+  apply(committed: Committed): void {
+    const { block: { records }, events: words } = committed
+    this.money.add(committed)
     let at = 0
     for (const record of records) {
       const { atEpochMs, command } = record
@@ -77,6 +90,7 @@ export class Projection {
           default:
             break
         }
+        this.takeOrder(code, words, fields, record)
         this.takePosition(code, words, fields, record)
       }
     }
@@ -84,7 +98,8 @@ export class Projection {
 
   /** Rows that wait to be stored, whatever else has changed: the most of them that a batch is made for is the caller's. */
   get waiting(): number {
-    return this.candles.waiting + this.episodes.waiting + this.scores.waiting
+    const { candles, episodes, fills, money, orders, scores } = this
+    return candles.waiting + episodes.waiting + scores.waiting + orders.waiting + fills.waiting + money.waiting
   }
 
   /** All that has changed since this was last asked. */
@@ -93,12 +108,61 @@ export class Projection {
     this.rescaled = new Map()
     const flags = [...this.flags]
     this.flags = new Map()
-    const { candles, episodes, scores } = this
-    return { rescaled, candles: candles.take(), episodes: episodes.take(), born: episodes.born, scores: scores.take(), flags }
+    const { candles, episodes, fills, money, orders, scores } = this
+    return {
+      rescaled,
+      candles: candles.take(),
+      episodes: episodes.take(),
+      born: episodes.born,
+      scores: scores.take(),
+      flags,
+      orders: orders.take(),
+      fills: fills.take(),
+      fillCount: fills.count,
+      money: money.take()
+    }
+  }
+
+  /** Takes an event in as far as it is about orders and what they filled. */
+  private takeOrder(code: number, words: Float64Array, at: number, { atEpochMs, command, sequence }: Record): void {
+    const { fills, orders } = this
+    const word = (field: number): number => words[at + field]!
+    switch (code) {
+      case Event.OrderAccepted: {
+        assert(command.kind === "PlaceOrders", "orders are accepted of placements")
+        const { entries, idempotencyKey } = command
+        return orders.place(words, at, { sequence, atEpochMs, idempotencyKey, entries })
+      }
+      case Event.OrderTermsChanged:
+        return orders.amend(word(0), word(1), word(2))
+      case Event.OrderEnded:
+        return orders.end(word(0), {
+          status: word(1) as Order.Status,
+          cancelReason: word(2) as Order.CancelReason,
+          filledAtoms: word(3),
+          canceledAtoms: word(4),
+          updatedAtEpochMs: atEpochMs,
+          lastSequence: sequence
+        })
+      case Event.Traded: {
+        const notionalAtoms = this.notionalAtoms(word(0), word(1), word(2))
+        orders.fill(word(3), notionalAtoms)
+        orders.fill(word(4), notionalAtoms)
+        return fills.add(words, at, sequence, atEpochMs)
+      }
+      default:
+    }
+  }
+
+  /** What a fill comes to: a safe integer, as a market's bounds are. */
+  private notionalAtoms(market: number, priceAtoms: number, sizeAtoms: number): number {
+    const scale = this.scales.get(market)
+    assert(scale !== undefined, "a market was put before it trades")
+    return priceAtoms * sizeAtoms * notionalFactor(scale)
   }
 
   /** Takes an event in as far as it is about positions: what was said of a change comes before it. */
-  private takePosition(code: number, words: Float64Array, at: number, { atEpochMs, sequence }: Deciding): void {
+  private takePosition(code: number, words: Float64Array, at: number, { atEpochMs, sequence }: Record): void {
     const { causes, episodes, scores } = this
     const word = (field: number): number => words[at + field]!
     switch (code) {
@@ -133,7 +197,9 @@ export class Projection {
         }
         const cause = { sequence, atEpochMs, feeAtoms: causes.feeOf(account), reason: causes.reasonOf(account) }
         const { closedNotionalAtoms, realizedPnlAtoms } = episodes.change(changed, cause)
-        if (closedNotionalAtoms > 0n) scores.add(account, atEpochMs, { realizedPnlAtoms: BigInt(realizedPnlAtoms), closedNotionalAtoms })
+        // What a deleveraging closes may be worth less than nothing.
+        if (closedNotionalAtoms !== 0n || realizedPnlAtoms !== 0)
+          scores.add(account, atEpochMs, { realizedPnlAtoms: BigInt(realizedPnlAtoms), closedNotionalAtoms })
         return
       }
       default:

@@ -5,12 +5,14 @@ import type * as Context from "effect/Context"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Feed, ReadError } from "../sequencer/Feed.js"
 import { DatabaseUnusable, type HistoriesDatabase } from "./HistoriesDatabase.js"
-import { Projection } from "./Projection.js"
-import { seedAt } from "./Seed.js"
+import { nothingKept, Projection } from "./Projection.js"
+import { keptOf, seedAt } from "./Seed.js"
 import * as Tables from "./Tables.js"
 
 /** Records of a batch, but for the last block of it. */
 const batchRecords = 2_048
+/** Rows that are over at which one is written early. */
+const batchRows = 16_384
 
 /** What is taken in. */
 export interface Rebuilt {
@@ -54,14 +56,14 @@ const takeIn = (
     if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place)
     let written = seed?.place.sequence ?? begun.sequence
     if (written >= last) return
-    const { born = 0, episodes = [], rescaled: scales = [] } = seed?.batch ?? {}
-    const projection = new Projection({ candles: [], scales, episodes, born, scores: [] })
+    const projection = new Projection(seed === undefined ? nothingKept : { ...nothingKept, ...keptOf(seed) })
     const blocks = Stream.takeUntil(feed.from(written + 1), ({ block }) => block.lastSequence >= last)
     yield* Stream.runForEach(blocks, (committed) =>
       Effect.suspend(() => {
         const { lastSequence } = committed.block
         projection.apply(committed)
-        if (lastSequence < last && lastSequence - written < batchRecords) return Effect.void
+        const isFull = lastSequence - written >= batchRecords || projection.waiting >= batchRows
+        if (lastSequence < last && !isFull) return Effect.void
         written = lastSequence
         taken(lastSequence)
         return Tables.write(sql, projection.take(), Tables.placeBehind(committed.block))

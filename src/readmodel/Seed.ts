@@ -1,14 +1,19 @@
 /**
  * Where histories begin of a journal whose earlier records another version has decided, which this one cannot run again: at the step
- * by which it took over. Positions that were open then are begun with as they stood; what had ended before is not known any more.
+ * by which it took over. Positions that were open then are begun with as they stood, and so are the orders, the fills and what was
+ * told of money that were remembered; what had ended and was forgotten before is not known any more.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Ids from "../domain/Ids.js"
+import { anyMarket } from "../domain/None.js"
 import type { Feed, ReadError, Standing } from "../sequencer/Feed.js"
 import type { Episode } from "./Episodes.js"
-import { venuesOwn } from "./Projection.js"
+import type { FillRow } from "./Fills.js"
+import { placed } from "./Money.js"
+import type { OrderRow } from "./Orders.js"
+import { type Kept, venuesOwn } from "./Projection.js"
 import { type Batch, type Place, placeBehind } from "./Tables.js"
 
 /** What there is to begin with, as one batch, and where it is. */
@@ -17,9 +22,47 @@ interface Seed {
   readonly place: Place
 }
 
+/** What a projection goes on from behind a seed. */
+export const keptOf = ({ batch: { born, episodes, fillCount, rescaled } }: Seed): Pick<Kept, "scales" | "episodes" | "born" | "fills"> => ({
+  scales: rescaled,
+  episodes,
+  born,
+  fills: fillCount
+})
+
 /** What there is to begin with at the step of a journal; undefined where that is not there. */
 export const seedAt = (feed: Feed["Type"], stepSequence: number): Effect.Effect<Seed | undefined, ReadError> =>
   Effect.map(Stream.runHead(feed.standingFrom(stepSequence)), (standing) => Option.getOrUndefined(Option.map(standing, seedOf)))
+
+type Engine = Standing["engine"]
+
+/** Orders that are taken from the engine at once. */
+const ordersAtOnce = 1_000
+
+/** Every order that is remembered: one account after the other, while the engine stands where it is. */
+const ordersOf = function*(engine: Engine, accounts: number): Iterable<OrderRow> {
+  for (let account = 0; account < accounts; account++) {
+    for (let before: number | undefined = Number.POSITIVE_INFINITY; before !== undefined;) {
+      const page = engine.orders(account, { market: anyMarket, status: undefined }, before, ordersAtOnce)
+      for (const order of page.orders) {
+        yield order.status === 0 ? { ...order, filledAtoms: 0, canceledAtoms: 0, updatedAtEpochMs: order.createdAtEpochMs } : order
+      }
+      before = page.nextBefore
+    }
+  }
+}
+
+/** Every fill that is remembered, oldest first. */
+const fillsOf = (engine: Engine): ReadonlyArray<FillRow> =>
+  Array.from({ length: engine.marketCount }, (_, market) => engine.trades(market, Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER))
+    .flat()
+    .sort((one, other) => one.ordinal - other.ordinal)
+
+/** All that is remembered of accounts' money. */
+const moneyOf = ({ state: { balances, fundingPayments } }: Engine, accounts: ReadonlyArray<number>): Batch["money"] => ({
+  changes: accounts.flatMap((account) => balances.of(account, anyMarket, undefined, Number.MAX_SAFE_INTEGER)),
+  payments: placed(fundingPayments.since(0, Number.MAX_SAFE_INTEGER).toReversed())
+})
 
 const seedOf = ({ block, engine }: Standing): Seed => {
   const accounts = Array.from({ length: engine.occupancy.accounts }, (_, account) => account)
@@ -60,6 +103,10 @@ const seedOf = ({ block, engine }: Standing): Seed => {
       episodes,
       born: engine.state.episodes,
       scores: [],
+      orders: { placed: ordersOf(engine, accounts.length), changed: [] },
+      fills: fillsOf(engine),
+      fillCount: engine.state.fills.total,
+      money: moneyOf(engine, accounts),
       flags: accounts.map((account) => [account, flagsOf(account)] as const).filter(([, flags]) => flags !== 0)
     },
     place: placeBehind(block)

@@ -17,13 +17,34 @@ export const inOne = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlE
 const column = (index: number): string => `value ->> ${index}`
 const columns = (count: number): string => Array.from({ length: count }, (_, index) => column(index)).join(", ")
 
-/** Puts rows into a table, in place of those with the same key: one statement for any number of them. */
-export const put = (
+/** Rows of one statement: what is sent at once is bounded, whatever a batch comes to. */
+const rowsAtOnce = 4_096
+
+type Cells = ReadonlyArray<string | number | null>
+
+/** Runs a statement with rows as its one parameter, JSON: once for so many of them. */
+export const putEach = <Row>(
+  sql: SqlClient.SqlClient,
+  statement: string,
+  all: Iterable<Row>,
+  cells: (row: Row) => Cells
+): Effect.Effect<void, SqlError> =>
+  Effect.gen(function*() {
+    let texts: Array<string> = []
+    for (const row of all) {
+      texts.push(JSON.stringify(cells(row)))
+      if (texts.length < rowsAtOnce) continue
+      yield* run(sql, statement, [`[${texts.join()}]`])
+      texts = []
+    }
+    if (texts.length > 0) yield* run(sql, statement, [`[${texts.join()}]`])
+  })
+
+/** Puts rows into a table, in place of those with the same key: one statement for many of them. */
+export const put = <Row>(
   sql: SqlClient.SqlClient,
   table: string,
   width: number,
-  all: ReadonlyArray<ReadonlyArray<string | number | null>>
-): Effect.Effect<unknown, SqlError> =>
-  all.length === 0
-    ? Effect.void
-    : run(sql, `INSERT OR REPLACE INTO ${table} SELECT ${columns(width)} FROM json_each(?)`, [JSON.stringify(all)])
+  all: Iterable<Row>,
+  cells: (row: Row) => Cells
+): Effect.Effect<void, SqlError> => putEach(sql, `INSERT OR REPLACE INTO ${table} SELECT ${columns(width)} FROM json_each(?)`, all, cells)

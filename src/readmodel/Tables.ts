@@ -11,13 +11,18 @@ import type { Committed } from "../sequencer/Feed.js"
 import * as BoardTables from "./BoardTables.js"
 import type { CandleRow } from "./Candles.js"
 import { closeReasons, type Episode } from "./Episodes.js"
+import type { FillRow } from "./Fills.js"
+import * as FillTables from "./FillTables.js"
+import * as MoneyTables from "./MoneyTables.js"
+import type { OrderChange, OrderRow } from "./Orders.js"
+import * as OrderTables from "./OrderTables.js"
 import type { ScoreRow } from "./Scores.js"
 import { inOne, put, run } from "./Sql.js"
 
 type Block = Committed["block"]
 
 /** The version of the tables below: a database of another one is set aside. */
-const schemaVersion = 1
+const schemaVersion = 3
 
 /** Where in the journal the rows come from. */
 export interface Place {
@@ -37,11 +42,12 @@ export const placeBehind = ({ digest, lastSequence, records }: Block): Place => 
 
 /** A place with what is counted on from there. */
 export interface Begun extends Place {
-  /** Episodes that the venue has ever had. */
+  /** Episodes and fills that the venue has ever had. */
   readonly born: number
+  readonly fills: number
 }
 
-const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", born: 0 }
+const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", born: 0, fills: 0 }
 
 /** Where an open episode stands among those that have ended: before all of them. */
 const openRank = Number.MAX_SAFE_INTEGER
@@ -51,7 +57,8 @@ const liquidation = closeReasons.indexOf("liquidation")
 const statements: ReadonlyArray<string> = [
   `CREATE TABLE place (
     id INTEGER PRIMARY KEY CHECK (id = 1), environment TEXT NOT NULL,
-    sequence INTEGER NOT NULL, at_epoch_ms INTEGER NOT NULL, digest TEXT NOT NULL, born INTEGER NOT NULL
+    sequence INTEGER NOT NULL, at_epoch_ms INTEGER NOT NULL, digest TEXT NOT NULL, born INTEGER NOT NULL,
+    fills INTEGER NOT NULL
   ) STRICT`,
   `CREATE TABLE candle (
     series INTEGER NOT NULL, market INTEGER NOT NULL, timeframe INTEGER NOT NULL, open_time INTEGER NOT NULL,
@@ -73,6 +80,9 @@ const statements: ReadonlyArray<string> = [
   `CREATE INDEX episode_liquidated ON episode (account, close_rank, opened_at, born) WHERE close_reason = ${liquidation}`,
   `CREATE INDEX episode_open ON episode (born) WHERE close_rank = ${openRank}`,
   ...BoardTables.statements,
+  ...OrderTables.statements,
+  ...FillTables.statements,
+  ...MoneyTables.statements,
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
@@ -91,7 +101,7 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
         sql,
         Effect.zipRight(
           Effect.forEach(statements, (statement) => run(sql, statement), { discard: true }),
-          run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '', 0)", [environment])
+          run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '', 0, 0)", [environment])
         )
       )
       return nowhere
@@ -103,10 +113,12 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
       readonly at_epoch_ms: number
       readonly digest: string
       readonly born: number
+      readonly fills: number
     }>(sql, "SELECT * FROM place")
     if (place === undefined) return "another version's"
     if (place.environment !== environment) return "another environment's"
-    return { sequence: place.sequence, atEpochMs: place.at_epoch_ms, digest: place.digest, born: place.born }
+    const { at_epoch_ms: atEpochMs, born, digest, fills, sequence } = place
+    return { sequence, atEpochMs, digest, born, fills }
   })
 
 /** A market's decimals. */
@@ -125,8 +137,14 @@ export interface Batch {
   readonly scores: ReadonlyArray<ScoreRow>
   /** Flags of accounts that have changed. */
   readonly flags: ReadonlyArray<readonly [account: number, flags: number]>
-  /** Episodes that the venue has ever had. */
+  /** Orders that were placed, and what has changed of others. */
+  readonly orders: { readonly placed: Iterable<OrderRow>; readonly changed: Iterable<OrderChange> }
+  readonly fills: ReadonlyArray<FillRow>
+  /** Changes of balances, and payments of funding. */
+  readonly money: MoneyTables.MoneyRows
+  /** Episodes and fills that the venue has ever had. */
   readonly born: number
+  readonly fillCount: number
 }
 
 const candleColumns = (
@@ -171,12 +189,21 @@ export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Eff
     sql,
     Effect.gen(function*() {
       for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
-      yield* put(sql, "scale", 3, batch.rescaled.map(({ market, priceScale, quantityScale }) => [market, priceScale, quantityScale]))
-      yield* put(sql, "candle", 9, batch.candles.map(candleColumns))
-      yield* put(sql, "episode", 19, batch.episodes.map(episodeColumns))
+      yield* put(sql, "scale", 3, batch.rescaled, ({ market, priceScale, quantityScale }) => [market, priceScale, quantityScale])
+      yield* put(sql, "candle", 9, batch.candles, candleColumns)
+      yield* put(sql, "episode", 19, batch.episodes, episodeColumns)
       yield* BoardTables.write(sql, batch.scores, batch.flags)
+      yield* OrderTables.write(sql, batch.orders)
+      yield* FillTables.write(sql, batch.fills)
+      yield* MoneyTables.write(sql, batch.money)
       const { atEpochMs, digest, sequence } = place
-      yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?, born = ?", [sequence, atEpochMs, digest, batch.born])
+      yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?, born = ?, fills = ?", [
+        sequence,
+        atEpochMs,
+        digest,
+        batch.born,
+        batch.fillCount
+      ])
     })
   )
 

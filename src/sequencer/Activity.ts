@@ -2,6 +2,7 @@
  * What the writer decided in each market since the process started, for whoever watches the venue: orders, trades and refusals. It
  * decides nothing; a market's numbers are made with its first decision, and counting adds to them in place.
  */
+import * as Market from "../domain/Market.js"
 import { Refusal } from "../domain/Refusal.js"
 import { Event } from "../engine/EventLog.js"
 import { type Command, type Outcome, refusalOf } from "../operations/Operations.js"
@@ -9,7 +10,11 @@ import { type Command, type Outcome, refusalOf } from "../operations/Operations.
 /** Where a market's numbers stand; its refusals follow, by their codes. */
 const ordersAt = 0
 const tradesAt = 1
-const refusalsAt = 2
+const deleveragedAt = 2
+const exhaustedAt = 3
+const refusalsAt = 4
+
+const haltedCode = Market.statuses.indexOf("halted")
 
 const codes: ReadonlyArray<Refusal> = Object.values(Refusal)
 const width = refusalsAt + Math.max(...codes) + 1
@@ -22,6 +27,8 @@ export interface Refusals {
 
 export class Activity {
   private readonly markets: Array<Float64Array | undefined> = []
+  /** The market of the deleveraging that was begun last, and what of it nobody has closed so far, size atoms. */
+  private readonly deleveraging = { market: -1, leftAtoms: 0 }
 
   /** Orders that were accepted in a market, whether a client sent them or a trigger. */
   orders(market: number): number {
@@ -30,6 +37,19 @@ export class Activity {
 
   trades(market: number): number {
     return this.markets[market]?.[tradesAt] ?? 0
+  }
+
+  /** Positions of counterparties that were closed in a market to close somebody else's. */
+  deleveragings(market: number): number {
+    return this.markets[market]?.[deleveragedAt] ?? 0
+  }
+
+  /**
+   * How often a market was halted because nobody was left to close against. One that an operator halts in the very record that
+   * left a deleveraging of it to the next is counted as well.
+   */
+  exhausted(market: number): number {
+    return this.markets[market]?.[exhaustedAt] ?? 0
   }
 
   /** What was refused in a market, by the refusals' codes; those that never came are left out. */
@@ -45,7 +65,24 @@ export class Activity {
       const code = events[at]
       if (code === Event.Traded) this.of(events[at + 2]!)[tradesAt]!++
       else if (code === Event.OrderAccepted) this.of(events[at + 4]!)[ordersAt]!++
+      else if (code === Event.DeleveragingBegun) {
+        this.deleveraging.market = events[at + 3]!
+        this.deleveraging.leftAtoms = events[at + 4]!
+      } else if (code === Event.Deleveraged) {
+        this.of(events[at + 4]!)[deleveragedAt]!++
+        this.deleveraging.leftAtoms -= events[at + 5]!
+      } else if (code === Event.MarketStatusSet) this.moved(events[at + 2]!, events[at + 3]!)
     }
+    // What a record leaves to the next begins again there.
+    this.deleveraging.market = -1
+  }
+
+  /** Takes in that a market has another status. */
+  private moved(market: number, status: number): void {
+    const { deleveraging } = this
+    if (status !== haltedCode || deleveraging.market !== market || deleveraging.leftAtoms === 0) return
+    this.of(market)[exhaustedAt]!++
+    deleveraging.market = -1
   }
 
   /** Takes in what a placement or an amendment was refused for, whole or in part; what is told again was counted before. */

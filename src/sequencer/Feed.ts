@@ -35,6 +35,8 @@ export interface Committed {
   readonly block: Block.Block
   /** The words of an `EventLog`, those of each record behind those of the one before. */
   readonly events: Float64Array
+  /** The words of a `Told`, of the same records. */
+  readonly told: Float64Array
 }
 
 /** The same with an engine that stands at the block's last record, until the next block is asked for. */
@@ -102,10 +104,11 @@ export interface Source {
   readonly pause: Effect.Effect<void>
 }
 
-/** A block from memory with its events, or one from the segments without. */
+/** A block from memory with what it came to, or one from the segments without. */
 interface Found {
   readonly block: Block.Block
   readonly events: Float64Array | undefined
+  readonly told: Float64Array | undefined
 }
 
 /** Reads blocks one by one, from memory where it can. Moves over from the segments at any block. */
@@ -141,7 +144,7 @@ class Cursor {
     const { nextSequence, source: { journal } } = this
     this.segments ??= yield* Segments.open(journal.replay(nextSequence))
     const block = yield* this.segments.next
-    if (block !== undefined) return this.move({ block, events: undefined })
+    if (block !== undefined) return this.move({ block, events: undefined, told: undefined })
     // They were read up to what was durable when they were opened; more is by now.
     assert(!this.segments.unused, "what is durable can be read")
     yield* this.leaveSegments
@@ -206,9 +209,10 @@ const rerun = (
     if (diverged !== undefined) return yield* diverged
     const { events } = engine.state
     const own = events.words.slice(0, events.length)
+    const told = events.told.copied()
     events.clear()
     yield* source.pause
-    return { block, events: own, engine, outcomes }
+    return { block, events: own, told, engine, outcomes }
   })
 
 /** One reader: where it is, and the engine it runs while it reads what memory does not have. */
@@ -221,14 +225,14 @@ class Reader {
   }
 
   readonly next: Effect.Effect<Committed, ReadError> = Effect.gen(this, function*() {
-    const { block, events } = yield* this.cursor.next
-    if (events !== undefined) {
+    const { block, events, told } = yield* this.cursor.next
+    if (events !== undefined && told !== undefined) {
       this.engine = undefined
-      return { block, events }
+      return { block, events, told }
     }
     if (this.engine?.sequence !== block.firstSequence - 1) return yield* this.behind(block)
-    const { events: own } = yield* rerun(this.source, this.engine, block)
-    return { block, events: own }
+    const { events: ownEvents, told: ownTold } = yield* rerun(this.source, this.engine, block)
+    return { block, events: ownEvents, told: ownTold }
   })
 
   /** Ends the reading. */

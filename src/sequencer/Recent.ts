@@ -1,5 +1,5 @@
 /**
- * The newest blocks with the events they came to, in memory: what the feed is read from near the head. Blocks are
+ * The newest blocks with what they came to, in memory: what the feed is read from near the head. Blocks are
  * taken when they are decided and shown once they are durable. Bounded by count and bytes: the oldest go first,
  * whoever still reads them.
  *
@@ -23,10 +23,11 @@ interface Kept {
   readonly firstSequence: number
   readonly lastSequence: number
   readonly digest: Uint8Array
-  /** Where its bytes begin, those of its events right behind. */
+  /** Where its bytes begin, those of its events right behind, and behind these those of what it told. */
   readonly start: number
   readonly blockBytes: number
   readonly eventsBytes: number
+  readonly toldBytes: number
   /** The block until it is durable: the journal still writes into it. */
   encoded: Block.Encoded | undefined
 }
@@ -69,17 +70,20 @@ export class Recent {
     return this.kept.length - this.first
   }
 
-  /** Takes a block that was decided, and copies its events. One that is larger than all of the memory is not kept. */
-  take(encoded: Block.Encoded, events: Float64Array): void {
+  /** Takes a block that was decided, and copies what it came to. One that is larger than all of the memory is not kept. */
+  take(encoded: Block.Encoded, events: Float64Array, told: Float64Array): void {
     const { digest, firstSequence, lastSequence } = encoded
     assert(firstSequence > (this.kept.at(-1)?.lastSequence ?? this.durable), "blocks are decided in order")
     const blockBytes = encoded.bytes.length
-    const eventsBytes = events.byteLength
-    if (blockBytes + eventsBytes > this.bytes.length) return
+    const { byteLength: eventsBytes } = events
+    const { byteLength: toldBytes } = told
+    const bytes = blockBytes + eventsBytes + toldBytes
+    if (bytes > this.bytes.length) return
     assert(blockBytes % alignment === 0, "a block is whole sectors")
-    const start = this.makeRoom(blockBytes + eventsBytes)
+    const start = this.makeRoom(bytes)
     this.words.set(events, (start + blockBytes) / alignment)
-    this.kept.push({ firstSequence, lastSequence, digest, start, blockBytes, eventsBytes, encoded })
+    this.words.set(told, (start + blockBytes + eventsBytes) / alignment)
+    this.kept.push({ firstSequence, lastSequence, digest, start, blockBytes, eventsBytes, toldBytes, encoded })
   }
 
   /** Everything up to `lastSequence` is durable. */
@@ -134,8 +138,8 @@ export class Recent {
     return start
   }
 
-  private isIn({ blockBytes, eventsBytes, start }: Kept, from: number, to: number): boolean {
-    return start < to && start + blockBytes + eventsBytes > from
+  private isIn({ blockBytes, eventsBytes, start, toldBytes }: Kept, from: number, to: number): boolean {
+    return start < to && start + blockBytes + eventsBytes + toldBytes > from
   }
 
   private dropFirst(): void {
@@ -148,14 +152,16 @@ export class Recent {
     this.first = 0
   }
 
-  /** The block as whoever reads it from a segment has it, and a copy of its events. */
-  private read({ blockBytes, digest, eventsBytes, start }: Kept): Committed {
+  /** The block as whoever reads it from a segment has it, and a copy of what it came to. */
+  private read({ blockBytes, digest, eventsBytes, start, toldBytes }: Kept): Committed {
     const header = Block.readHeader(this.bytes, start)
     assert(header !== undefined, "a durable block has a header")
     const eventsAt = start + blockBytes
+    const toldAt = eventsAt + eventsBytes
     return {
       block: Block.read(this.bytes, start, header, digest),
-      events: new Float64Array(this.memory.slice(eventsAt, eventsAt + eventsBytes))
+      events: new Float64Array(this.memory.slice(eventsAt, toldAt)),
+      told: new Float64Array(this.memory.slice(toldAt, toldAt + toldBytes))
     }
   }
 }

@@ -68,7 +68,7 @@ export interface Leaves {
    * Called when a block has been handed to the journal, with the events that it came to, which hold until this returns:
    * the engine stands at its last sequence.
    */
-  readonly built: (block: Block.Encoded, events: Float64Array) => void
+  readonly built: (block: Block.Encoded, events: Float64Array, told: Float64Array) => void
   /** Called after each block became durable, with its last sequence. The engine may be ahead of it. */
   readonly committed: (lastSequence: number) => void
   readonly watch?: Watch | undefined
@@ -277,7 +277,8 @@ export class Sequencer {
       if (failure === undefined) this.committed(block)
       else this.fail(failure)
     })
-    this.leaves.built(encoded, said)
+    const { told } = events
+    this.leaves.built(encoded, said, told.words.subarray(0, told.length))
     events.clear()
   }
 

@@ -227,7 +227,12 @@ const followersOf = (
   sequencer: Sequencer.Sequencer
 ): Followers.Followers =>
   new Followers.Followers({
-    ...{ host, state, capacity, fromSequence, snapshotEveryRecords, clock },
+    host,
+    state,
+    capacity,
+    fromSequence,
+    snapshotEveryRecords,
+    clock,
     durableSequence: () => sequencer.durableSequence,
     warn: (text) => Runtime.runFork(runtime)(Effect.logWarning(text)),
     differs: (difference) => sequencer.fail(difference)
@@ -286,8 +291,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
       Deferred.unsafeDone(failure, Effect.succeed(why))
     },
     decided: (sequence, words, from, to) => listeners.decided(sequence, words, from, to),
-    built: (block, events) => {
-      recent.take(block, events)
+    built: (block, events, told) => {
+      recent.take(block, events, told)
       timers.arm()
       snapshotting.built(block.lastSequence, block.digest)
       followers?.built(block.lastSequence)

@@ -3,6 +3,9 @@
  * histories have: as of a record no earlier than the one at which somebody asked, with every price behind it put into it here,
  * by the same rule. From there on each record's prices are, in the writer's own turn. So a stream is never wrong by a trade, and is as
  * far as the engine while the histories are a moment behind. Only what somebody asks for is folded.
+ *
+ * Where the histories were not there for a while they may have been made anew, and what streams began with may have been wrong: once
+ * they are there again each begins anew, and whoever asks for it is told so with a snapshot.
  */
 import * as Effect from "effect/Effect"
 import { Event } from "../engine/EventLog.js"
@@ -41,6 +44,8 @@ export interface Around {
   readonly keptUpdates: number
   readonly now: () => number
   readonly past: Past
+  /** Whether there are histories to read from now. */
+  readonly hasPast: () => boolean
   readonly fork: (effect: Effect.Effect<void>) => void
   /** Takes what a record changed of a stream. */
   readonly add: (log: Log, update: Update) => void
@@ -101,8 +106,25 @@ class CandleStream {
   begun: Array<Begun> = []
   log: Log | undefined
   folded: Folded | undefined
+  /** Whether it goes on as it was while the histories are read that it is to begin anew with. */
+  isRenewed = false
 
   constructor(readonly which: Which) {}
+
+  /** Keeps a record's prices until the histories are read; false where they are more than wait. */
+  wait(prices: ReadonlyArray<Price>): boolean {
+    this.waiting.push(prices)
+    this.waitingPrices += prices.length
+    return this.waitingPrices <= mostWaiting
+  }
+
+  /** What has waited, which does no more. */
+  waited(): ReadonlyArray<ReadonlyArray<Price>> {
+    const { waiting } = this
+    this.waiting = []
+    this.waitingPrices = 0
+    return waiting
+  }
 }
 
 const keyOf = ({ series, timeframe }: Which): string => `${timeframe}/${series}`
@@ -111,6 +133,8 @@ export class CandleStreams {
   /** By market, and in it by length and series. */
   private readonly markets = new Map<number, Map<string, CandleStream>>()
   private streams = 0
+  /** Whether the histories were not there since streams began. */
+  private hasLostPast = false
 
   constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly around: Around) {}
 
@@ -144,9 +168,50 @@ export class CandleStreams {
     }
   }
 
+  /** Looks whether there are histories: where they were lost and are there again, every stream begins anew. */
+  watch(): void {
+    if (this.streams === 0) {
+      this.hasLostPast = false
+      return
+    }
+    if (!this.around.hasPast()) {
+      this.hasLostPast = true
+      return
+    }
+    if (!this.hasLostPast) return
+    this.hasLostPast = false
+    for (const streams of this.markets.values()) for (const stream of streams.values()) this.renew(stream)
+  }
+
+  /** Reads again what a stream began with. */
+  private renew(stream: CandleStream): void {
+    if (stream.log === undefined || stream.isRenewed) return
+    stream.isRenewed = true
+    stream.waited()
+    const { around, reads } = this
+    around.fork(Effect.map(around.past(stream.which, latestCandles, reads.sequence), (past) => this.renewed(stream, past)))
+  }
+
+  private renewed(stream: CandleStream, past: PastCandles | undefined): void {
+    const waited = stream.waited()
+    const { log, which: { timeframe } } = stream
+    if (log === undefined || !stream.isRenewed) return
+    stream.isRenewed = false
+    if (past === undefined) {
+      // They were lost once more, or are too long about it: it is tried again.
+      this.hasLostPast = true
+      return
+    }
+    const folded = new Folded(timeframe, past.candles)
+    for (const prices of waited) if (prices[0]!.sequence > past.sequence) folded.take(prices)
+    stream.folded = folded
+    log.makeAnew()
+  }
+
   /** Takes a record's events, while the engine stands at it. */
   note(words: Float64Array, from: number, to: number): void {
     if (this.streams === 0) return
+    this.watch()
     const { atEpochMs, sequence } = this.reads
     const prices = new Map<number, Record<Series, Array<Price>>>()
     for (let at = from; at < to; at += 2 + words[at + 1]!) {
@@ -170,10 +235,11 @@ export class CandleStreams {
 
   /** Takes one record's prices of a stream. */
   private take(stream: CandleStream, prices: ReadonlyArray<Price>): void {
-    if (stream.folded !== undefined && stream.log !== undefined) return this.tell(stream.folded, stream.log, prices)
-    stream.waiting.push(prices)
-    stream.waitingPrices += prices.length
-    if (stream.waitingPrices > mostWaiting) this.begin(stream, undefined)
+    if (stream.folded !== undefined && stream.log !== undefined) {
+      if (stream.isRenewed && !stream.wait(prices)) this.renewed(stream, undefined)
+      return this.tell(stream.folded, stream.log, prices)
+    }
+    if (!stream.wait(prices)) this.begin(stream, undefined)
   }
 
   private tell(folded: Folded, log: Log, prices: ReadonlyArray<Price>): void {
@@ -184,11 +250,11 @@ export class CandleStreams {
 
   /** The stream begins with what was before, and all that came since; or not at all. */
   private begin(stream: CandleStream, past: PastCandles | undefined): void {
-    const { begun, waiting, which } = stream
+    const { begun, which } = stream
     // It was given up for want of room.
     if (begun.length === 0) return
     stream.begun = []
-    stream.waiting = []
+    const waiting = stream.waited()
     if (past === undefined) {
       this.drop(stream)
       for (const told of begun) told(undefined)
@@ -198,10 +264,13 @@ export class CandleStreams {
     const { market, series, timeframe } = which
     const name = { channel: candleChannel, marketId: reads.market(market).parameters.marketId, candles: { timeframe, series } } as const
     const folded = new Folded(timeframe, past.candles)
-    const contents = (): string => `[${folded.candles.map((candle) => payloads.candle(reads, market, candle).text).join(",")}]`
+    stream.folded = folded
+    const contents = (): string => {
+      const { candles } = stream.folded ?? folded
+      return `[${candles.map((candle) => payloads.candle(reads, market, candle).text).join(",")}]`
+    }
     const log = new Log(name, market, past.sequence, around.now(), around.keptUpdates, contents)
     for (const prices of waiting) if (prices[0]!.sequence > past.sequence) this.tell(folded, log, prices)
-    stream.folded = folded
     stream.log = log
     for (const told of begun) told(log)
   }

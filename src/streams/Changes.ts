@@ -6,13 +6,14 @@
  * Whoever waits for the next event waits within bounds, and is woken by it, or by the end of a credential.
  */
 import * as Effect from "effect/Effect"
+import { Multimap } from "../domain/Multimap.js"
 import { Event } from "../engine/EventLog.js"
 import type { Reads } from "../engine/Reads.js"
 import type { ReadError } from "../sequencer/Feed.js"
 import type { Listening } from "../sequencer/Live.js"
 import { accountChannels } from "./Channels.js"
 import type { Hub } from "./Hub.js"
-import type { Log, Taker, Update } from "./Log.js"
+import type { Log, Taker } from "./Log.js"
 import { mostRecords, type Replays, textOf, type Told } from "./Replay.js"
 
 /** Records of the journal that are run again for one answer at most: where there is more, the next answer goes on. */
@@ -115,6 +116,10 @@ class Waiter implements Taker {
 
   readonly take = (): void => this.wake()
 
+  madeAnew(): void {
+    this.wake()
+  }
+
   wake(): void {
     this.hasHeard = true
     this.resume()
@@ -136,7 +141,7 @@ class Waiter implements Taker {
 }
 
 export class Changes implements Listening {
-  private readonly waiters = new Map<number, Set<Waiter>>()
+  private readonly waiters = new Multimap<number, Waiter>()
   private waits = 0
   /** Whether a record that is not durable yet has ended a credential. */
   private hasEnded = false
@@ -156,7 +161,7 @@ export class Changes implements Listening {
   committed(): void {
     if (!this.hasEnded) return
     this.hasEnded = false
-    for (const waiters of this.waiters.values()) for (const waiter of waiters) waiter.wake()
+    for (const waiter of this.waiters.values()) waiter.wake()
   }
 
   /** What there is now; or what comes first within a time, where there is nothing now. */
@@ -202,17 +207,14 @@ export class Changes implements Listening {
   private kept({ account, after, mostRecords: most }: Asked, durable: number): Page | undefined {
     const logs = this.logsOf(account)
     if (logs === undefined || logs.some(({ since }) => since > after)) return undefined
-    const bySequence = new Map<number, Array<Told>>()
-    const add = (channel: Told["channel"], update: Update): void => {
-      const beside = bySequence.get(update.sequence)
-      if (beside === undefined) bySequence.set(update.sequence, [{ channel, update }])
-      else beside.push({ channel, update })
+    const bySequence = new Multimap<number, Told>()
+    for (const [index, log] of logs.entries()) {
+      for (const update of log.between(after, durable)) bySequence.add(update.sequence, { channel: accountChannels[index]!, update })
     }
-    for (const [index, log] of logs.entries()) for (const update of log.between(after, durable)) add(accountChannels[index]!, update)
     const gathering = new Gathering(most)
     for (const sequence of [...bySequence.keys()].sort((left, right) => left - right)) {
       if (gathering.isFull()) break
-      gathering.take(bySequence.get(sequence)!)
+      gathering.take(bySequence.of(sequence))
     }
     return gathering.page(durable, durable)
   }
@@ -222,8 +224,7 @@ export class Changes implements Listening {
       const { account } = asked
       const logs = this.logsOf(account)
       if (logs === undefined || this.waits >= this.bounds.waits) return Effect.succeed<Without>({ without: "room", of: "venue" })
-      const beside = this.waiters.get(account)
-      if (beside !== undefined && beside.size >= this.bounds.waitsOfAccount) {
+      if (this.waiters.countOf(account) >= this.bounds.waitsOfAccount) {
         return Effect.succeed<Without>({ without: "room", of: "account" })
       }
       const waiter = new Waiter(logs)
@@ -263,9 +264,7 @@ export class Changes implements Listening {
 
   private begin(account: number, waiter: Waiter): void {
     this.waits++
-    const beside = this.waiters.get(account)
-    if (beside === undefined) this.waiters.set(account, new Set([waiter]))
-    else beside.add(waiter)
+    this.waiters.add(account, waiter)
     for (const log of waiter.logs) {
       log.askers.add(waiter)
       log.subscriptions.add(waiter)
@@ -274,9 +273,7 @@ export class Changes implements Listening {
 
   private end(account: number, waiter: Waiter): void {
     this.waits--
-    const beside = this.waiters.get(account)!
-    beside.delete(waiter)
-    if (beside.size === 0) this.waiters.delete(account)
+    this.waiters.remove(account, waiter)
     for (const log of waiter.logs) {
       log.subscriptions.delete(waiter)
       this.around.hub.quieted(log, waiter)

@@ -11,7 +11,7 @@ import type { Reads } from "../engine/Reads.js"
 import type { Listening } from "../sequencer/Live.js"
 import { CandleStreams, type Past } from "./CandleStreams.js"
 import { type AccountChannel, accountChannels, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
-import { Log, type Update } from "./Log.js"
+import { type Asker, Log, type Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { MarketTouched, touchedBy } from "./Touched.js"
 
@@ -50,6 +50,8 @@ export interface Outside {
   readonly delivered: () => void
   /** Candles as the histories have them. */
   readonly past: Past
+  /** Whether there are histories that candles can be read from now. */
+  readonly hasPast: () => boolean
   readonly fork: (effect: Effect.Effect<void>) => void
   /** Called once, when what is said of a record could not be made: no stream goes on. */
   readonly failed: (cause: unknown) => void
@@ -146,7 +148,7 @@ export class Hub implements Listening {
   }
 
   /** Somebody does not ask for a stream any more. */
-  quieted(log: Log, asker: object): void {
+  quieted(log: Log, asker: Asker): void {
     log.askers.delete(asker)
     log.quietSinceEpochMs = this.outside.now()
   }

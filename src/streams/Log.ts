@@ -21,6 +21,12 @@ export interface Taker {
   readonly take: (update: Update) => void
 }
 
+/** Asks for a stream, whether or not it is told of it already. */
+export interface Asker {
+  /** What was told of the stream so far is no good any more. */
+  readonly madeAnew: () => void
+}
+
 /** How much of a stream is kept for those who come back. */
 const keptBytes = 512 * 1024
 
@@ -48,7 +54,7 @@ const nameText = ({ candles, channel, marketId }: Name, member: "channel" | "str
   + (candles === undefined ? "" : `,"timeframe":"${candles.timeframe}","series":"${candles.series}"`)
 
 /** Why what a client has of a stream is no good any more. */
-export type ResyncReason = "gap" | "retention" | "slow_consumer"
+export type ResyncReason = "gap" | "retention" | "slow_consumer" | "projector_reset"
 
 /** That what the client has is no good any more, and that a snapshot of a sequence follows. */
 export const resyncText = (name: Name, fromSequence: number, reason: ResyncReason): string =>
@@ -67,7 +73,7 @@ export class Log {
   /** Who is told of updates. */
   readonly subscriptions = new Set<Taker>()
   /** Who asks for it, whether or not they are told already. */
-  readonly askers = new Set<object>()
+  readonly askers = new Set<Asker>()
   private kept: Array<Kept> = []
   private bytes = 0
   private whole: { readonly sequence: number; readonly termsSequence: number; readonly frame: Frame } | undefined = undefined
@@ -78,6 +84,9 @@ export class Log {
 
   /** Every update behind this sequence is kept. */
   since: number
+
+  /** What clients have of it up to here is no good: it was made anew then. */
+  anewSequence = -1
 
   /** @param lastSequence the last record that changed it */
   constructor(
@@ -110,6 +119,16 @@ export class Log {
       this.bytes -= gone.bytes
       this.since = gone.update.sequence
     }
+  }
+
+  /** What it says was made anew: nothing that was told so far is gone on from. */
+  makeAnew(): void {
+    this.kept = []
+    this.bytes = 0
+    this.since = this.lastSequence
+    this.anewSequence = this.lastSequence
+    this.whole = undefined
+    for (const asker of [...this.askers]) asker.madeAnew()
   }
 
   /**

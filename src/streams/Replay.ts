@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { Multimap } from "../domain/Multimap.js"
 import type { Reads } from "../engine/Reads.js"
 import type { EachRecord, Feed, ReadError } from "../sequencer/Feed.js"
 import { type AccountChannel, accountChannels } from "./Channels.js"
@@ -179,12 +180,8 @@ export class Replays {
       const undone = all.filter((asked) => !asked.isDone)
       const first = undone.reduce((least, { after }) => Math.min(least, after), Infinity)
       const last = undone.reduce((most, { upTo }) => Math.max(most, upTo), 0)
-      const byAccount = new Map<number, Array<Asked>>()
-      for (const asked of undone) {
-        const beside = byAccount.get(asked.account)
-        if (beside === undefined) byAccount.set(asked.account, [asked])
-        else beside.push(asked)
-      }
+      const byAccount = new Multimap<number, Asked>()
+      for (const asked of undone) byAccount.add(asked.account, asked)
       let position = first
       let blocks = 0
       const each: EachRecord = (engine, from) => {
@@ -215,12 +212,12 @@ const give = (
   reads: Reads,
   events: { readonly words: Float64Array; readonly length: number },
   from: number,
-  byAccount: ReadonlyMap<number, ReadonlyArray<Asked>>
+  byAccount: Multimap<number, Asked>
 ): void => {
-  const wanted = { account: (account: number) => byAccount.has(account), market: () => false, anyAccount: true }
+  const wanted = { account: (account: number) => byAccount.countOf(account) > 0, market: () => false, anyAccount: true }
   for (const [account, touched] of touchedBy(events.words, from, events.length, wanted, reads).accounts) {
     const telling = new Telling(payloads, reads, account, touched)
-    for (const asked of byAccount.get(account)!) {
+    for (const asked of byAccount.of(account)) {
       if (reads.sequence <= asked.after || reads.sequence > asked.upTo || asked.isEnough()) continue
       const told = telling.of(asked.channels)
       if (told.length > 0) asked.take(told)

@@ -2,14 +2,16 @@
  * The owner's pages in a real browser against the real venue, as a person uses them on a telephone: an account with a passkey, a
  * second one, agents that ask for keys. Where there is no Chromium these tests are skipped, by their names.
  */
+import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { apiKeyOf, readKeys, type StoredKey } from "../../src/client/ccxt/KeyFile.js"
 import * as Page from "../../src/edge/system/docs/Page.js"
-import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
 import { freePort } from "./FreePort.js"
@@ -27,7 +29,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     if (Chromium.executable === undefined) return
     const port = await freePort()
     origin = `http://localhost:${port}`
-    const starting = VenueProcess.start(dataDir, { PORT: String(port) })
+    const starting = VenueProcess.start(dataDir, { PORT: String(port) }, bundled)
     browser = await Chromium.launch(Chromium.executable)
     tab = await Tab.open(browser)
     venue = await starting
@@ -43,13 +45,15 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     method: string,
     target: string,
     body?: unknown,
-    key?: string
+    key?: string,
+    idempotencyKey?: string
   ): Promise<{ readonly status: number; readonly json: any }> => {
     const response = await fetch(`${origin}${target}`, {
       method,
       headers: {
         ...(body === undefined ? undefined : { "content-type": "application/json" }),
-        ...(key === undefined ? undefined : { authorization: `Bearer ${key}` })
+        ...(key === undefined ? undefined : { authorization: `Bearer ${key}` }),
+        ...(idempotencyKey === undefined ? undefined : { "idempotency-key": idempotencyKey })
       },
       ...(body === undefined ? undefined : { body: JSON.stringify(body) })
     })
@@ -245,6 +249,39 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     expect(events.at(-1)).toBe("Account opened")
     expect(events).toEqual(expect.arrayContaining(["Passkey added", "Passkey removed", "Signed in", "Signed out"]))
     expect(await Chromium.obstacles(tab, signedInLandmarks)).toEqual([])
+  })
+
+  test("the agent at a terminal shows a link, and has a key that trades once it is approved there", async () => {
+    const keyFile = path.join(dataDir, "agent", "keys.json")
+    const agent = spawn(process.execPath, ["dist/tools/venue.js", "connect", "--url", origin, "--name", "terminal", "--key-file", keyFile])
+    const ended = new Promise((resolve) => agent.once("exit", resolve))
+    let said = ""
+    for (const stream of [agent.stdout, agent.stderr]) stream.on("data", (bytes: Buffer) => said += bytes.toString())
+    await expect.poll(() => said, { timeout: 10_000 }).toMatch(/link {3}\S+\n/)
+    await tab.page.goto(/link {3}(\S+)/.exec(said)![1]!)
+    await button("Approve, with trading").click()
+    await tab.page.getByText("Approved.").waitFor()
+    expect([await ended, said]).toEqual([0, expect.stringContaining(`kept in ${keyFile}`)])
+
+    expect([fs.statSync(keyFile).mode & 0o777, fs.statSync(path.dirname(keyFile)).mode & 0o777]).toEqual([0o600, 0o700])
+    const apiKey = apiKeyOf(origin, "terminal", keyFile)
+    expect(said).not.toContain(apiKey.slice(-43))
+    const [{ accountId, scopes }] = readKeys(keyFile) as [StoredKey]
+    expect(scopes).toEqual(["read", "trade"])
+    // It is let in to trade: what says no is the engine, for an account that has no money.
+    const order = {
+      accountId,
+      marketId: "BTC-USDC-PERP",
+      clientOrderId: "t-1",
+      side: "buy",
+      orderType: "limit",
+      price: "1.0",
+      quantity: "0.001"
+    }
+    const placed = await call("POST", "/v1/orders", order, apiKey, "t-1")
+    expect([403, 422]).toContain(placed.status)
+    expect(["account_not_enabled", "order_rejected"]).toContain(placed.json.code)
+    expect((await call("GET", `/v1/accounts/${accountId}/balance`, undefined, apiKey)).status).toBe(200)
   })
 
   test("nothing was thrown, refused by the policy, or complained of in all of it", () => {

@@ -93,6 +93,7 @@ describe("an exit code", () => {
     ["cancel", "--order", "ord_1"],
     ["fund", "add", "1"],
     ["credit", "--account", "acc_1", "--amount", "1"],
+    ["revoke-key", "--id", "key_1"],
     ["flags", "--account", "acc_1", "--set", "disabled"],
     ["limits", "--retention", "1h"],
     ["reconcile"],

@@ -2,6 +2,9 @@
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import SqliteDatabase from "better-sqlite3"
+import { execFile } from "node:child_process"
+import { pathToFileURL } from "node:url"
 import { Effect, Fiber, TestClock, TestContext } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -183,6 +186,33 @@ test("a file that cannot be used is found out before anybody is asked", async ()
   expect([result._tag === "Left" && result.left._tag, seen]).toEqual(["NoFile", []])
 })
 
+test("programs that put keys there at one time lose none of them", async () => {
+  const file = path.join(folder, "together.json")
+  const put = (name: string) =>
+    Connect.put(file, { url, name, accountId: "acc_1", keyId: `key_${name}`, scopes: ["read"], expiresAtEpochMs: 1, apiKey: `pk_${name}` })
+  await Effect.runPromise(put("first"))
+  const turn = new SqliteDatabase(`${file}.lock`)
+  turn.exec("BEGIN EXCLUSIVE")
+  const waiting = execFile(process.execPath, [
+    "--input-type=module",
+    "-e",
+    `import { put } from ${JSON.stringify(pathToFileURL(path.resolve("dist/src/cli/venue/Connect.js")).href)}
+     import { runPromise } from "effect/Effect"
+     process.stdout.write("asks")
+     await runPromise(put(${JSON.stringify(file)}, ${
+      JSON.stringify({ url, name: "second", accountId: "acc_1", keyId: "key_2", scopes: ["read"], expiresAtEpochMs: 1, apiKey: "pk_2" })
+    }))`
+  ])
+  const ended = new Promise((resolve) => waiting.once("exit", resolve))
+  await new Promise((resolve) => waiting.stdout!.once("data", resolve))
+  // What is written while one has its turn is written by that one.
+  fs.writeFileSync(file, JSON.stringify({ keys: [...readKeys(file), { ...readKeys(file)[0]!, name: "third" }] }))
+  turn.close()
+  expect(await ended).toBe(0)
+  expect(readKeys(file).map(({ name }) => name)).toEqual(["first", "third", "second"])
+  expect(fs.statSync(file).mode & 0o777).toBe(0o600)
+})
+
 test("keys are found by venue and name, and a key that is missing says how to get one", () => {
   const file = path.join(folder, "nowhere.json")
   expect(readKeys(file)).toEqual([])
@@ -196,7 +226,10 @@ test("keys are found by venue and name, and a key that is missing says how to ge
 test.each([
   [["--scopes", "read,read"], "--scopes takes"],
   [["--scopes", "withdraw"], "--scopes takes"],
-  [["--lifetime", "299"], "--lifetime is from 300"]
+  [["--lifetime", "299"], "--lifetime is from 300"],
+  [["--url", "http://venue.example"], "--over-http"],
+  [["--url", "http://127.0.0.1.venue.example:8080"], "--over-http"],
+  [["--url", "venue.example"], "--over-http"]
 ])("connect %j is a wrong command line", async (args, says) => {
   const { code, stderr } = await run("dist/tools/venue.js", ["connect", ...args, "--key-file", path.join(folder, "unused.json")])
   expect([code, stderr]).toEqual([3, expect.stringContaining(says)])

@@ -409,7 +409,7 @@ describe("moments", () => {
   })
 })
 
-describe("the command", { timeout: 60_000 }, () => {
+describe("the command", { timeout: 120_000 }, () => {
   const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../tools/replay.js")
 
   const replay = (...args: ReadonlyArray<string>) => run(program, args)

@@ -82,7 +82,7 @@ await client.close()
 `
 
 const clientTypes = `
-import { type Client, connect, type Contract, type Outcome, type StreamEvent } from "perpetuum-client"
+import { apiKeyOf, type Client, connect, type Contract, type Outcome, type StreamEvent } from "perpetuum-client"
 
 const client: Client = connect({ url: "http://127.0.0.1:8080", orders: "socket", onNotice: ({ kind }) => console.log(kind) })
 
@@ -108,6 +108,9 @@ export const follow = async (): Promise<Array<string>> => {
   for await (const { asks, bids, sequence } of client.book("M").changes()) found.push(asks[0]!.price, bids[0]!.sizeAtoms, String(sequence))
   return found
 }
+
+// @ts-expect-error A key is of a venue.
+apiKeyOf()
 
 // @ts-expect-error An order is not of another type: were the contract's types not found, this would go unnoticed.
 export const order = client.place({ marketId: "M", side: "buy", orderType: "stop", quantity: "1" })
@@ -171,7 +174,7 @@ describe("the packages", () => {
 
   test.each([
     ["perpetuum-ccxt/Perpetuum.js", ["ccxt", "node:crypto", "node:fs", "node:os", "node:path", "ws"]],
-    ["perpetuum-client/node.js", ["node:crypto", "ws"]],
+    ["perpetuum-client/node.js", ["node:crypto", "node:fs", "node:os", "node:path", "ws"]],
     ["perpetuum-client/browser.js", []]
   ])("%s loads nothing but what its users have", (file, allowed) => {
     const bundle = path.join(project, "node_modules", file)

@@ -151,6 +151,14 @@ export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk,
       yield* locked
     }))
 
+    over("gives a new lock until one is settled, however many ended before", Effect.gen(function*() {
+      const disk = yield* Disk
+      const isNew = Effect.scoped(Effect.map(disk.lock("lock.db"), (lock) => lock.isNew))
+      expect([yield* isNew, yield* isNew]).toEqual([true, true])
+      yield* Effect.scoped(Effect.flatMap(disk.lock("lock.db"), ({ settled }) => settled))
+      expect(yield* isNew).toBe(false)
+    }))
+
     over("finishes what is under way when it is interrupted", Effect.scoped(Effect.gen(function*() {
       const file = yield* (yield* Disk).open("a", "create")
       const bytes = Buffer.alloc(1 << 18, 1)

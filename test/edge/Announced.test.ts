@@ -110,7 +110,10 @@ test("what is announced while it is counted is counted instead, and what is with
     await put("third", {
       initialMarginBps: details.initialMarginBps,
       maintenanceMarginTiers: details.maintenanceMarginTiers,
-      maxLeverageX: details.maxLeverageX
+      maxLeverageX: details.maxLeverageX,
+      markBandBps: details.markBandBps,
+      impactNotional: details.impactNotional,
+      liquidationFeeBps: details.liquidationFeeBps
     })
   ).toMatchObject({ status: 200 })
   expect(await withdrawn).toMatchObject({ announced: null })

@@ -153,6 +153,7 @@ describe("whoever asks for changes", () => {
       delays: new Histogram(),
       delivered: () => {},
       past: () => Effect.never,
+      hasPast: () => false,
       fork: () => {},
       failed: () => {}
     }

@@ -2,7 +2,9 @@
  * Amending, cancelling everything, expiries, the dead-man switch, lookups and fences, over the real engine:
  * what is answered, what is answered again, and what is left alone. `ask` checks every schema.
  */
+import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
+import * as Histories from "../../src/readmodel/Histories.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "./LiveVenue.js"
@@ -313,12 +315,21 @@ describe("an outcome", () => {
   })
 
   test("that may have been forgotten is not called never seen", async () => {
-    const { alice, venue } = await make()
+    const known: Array<Histories.Standing> = []
+    const clientOrder = () =>
+      known[0] === undefined ? Histories.none.clientOrder(0, "") : Effect.succeed({ found: undefined, standing: known[0] })
+    const venue = LiveVenue.make(undefined, { histories: { ...Histories.none, clientOrder } })
+    const [alice] = await venue.traders(1) as [Trader]
     const { orderId } = await venue.place(alice, { price: "90.0" }, "old")
     await venue.post(alice, `/v1/orders/${orderId}/cancel`, body(alice, {}), "old-cancel")
     venue.atEpochMs += 49 * 3_600_000
     venue.send({ kind: "PassTime" })
     expect(await lookup(venue, alice, "idempotencyKey=old")).toMatchObject({ outcome: "unknown_expired", decisions: [] })
+    // Of an order only the histories can tell by now: nothing is said of it before they do.
+    const other = `/v1/accounts/${alice.accountId}/outcomes?clientOrderId=other`
+    expect(Fake.json(await venue.ask({ target: other, key: alice.key }))).toMatchObject({ code: "dependency_unavailable", retryable: true })
+    const { atEpochMs, engine: { sequence } } = venue
+    known.push({ sequence, atEpochMs, fills: 0, lagMs: 0, isReplaying: false, isRebuilding: false })
     expect(await lookup(venue, alice, "clientOrderId=other")).toMatchObject({ outcome: "unknown_expired" })
   })
 

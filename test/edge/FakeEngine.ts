@@ -88,6 +88,7 @@ const stats: StatsView = {
   openInterestQuoteAtoms: 300_000n,
   change24hBps: -12,
   isStale: false,
+  isIndexHeld: false,
   fundingRate8hE9: 0,
   fundingRateE9: 0,
   predictedFundingRate8hE9: 100_000,
@@ -160,7 +161,8 @@ export class FakeEngine implements Reads {
     idempotencyEntries: 0,
     idempotencyCapacity: 10,
     accounts: 2,
-    apiKeys: 5
+    apiKeys: 5,
+    underLiquidation: 0
   }
   readonly limits = {
     retentionMs: 86_400_000,
@@ -170,7 +172,9 @@ export class FakeEngine implements Reads {
     brackets: 20,
     ordersMet: 1_024,
     noticeMs: 86_400_000,
-    fillsKept: 131_072
+    fillsKept: 131_072,
+    keys: 64,
+    ticketFamilies: 64
   }
   bookSequence = 1
   readonly accounts: Array<string> = [Ids.accountId(64), Ids.accountId(65)]
@@ -399,6 +403,8 @@ export class FakeEngine implements Reads {
   readonly trades = () => []
   readonly tradesSince = () => []
   readonly fillsSince = () => []
+  readonly oldestMoney = () => ({ changeSequence: 0, paymentSequence: 0, paymentAtEpochMs: 0 })
+  readonly oldestFill = () => ({ ordinal: 0, atEpochMs: 0 })
   readonly stats = () => stats
 
   positions(account: number): ReadonlyArray<PositionView> {

@@ -7,8 +7,9 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import * as Effect from "effect/Effect"
 import { afterAll, expect, test } from "vitest"
-import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-frozen-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
@@ -39,10 +40,13 @@ const library = path.join(directory, "frozen.so")
 const hasLibrary = process.platform === "linux"
   && spawnSync("cc", ["-shared", "-fPIC", "-x", "c", "-o", library, "-", "-ldl"], { input: source }).status === 0
 
-/** Asks until it is so, at most so long. */
+/** Asks until it is so, at most so long; between two questions the processor is for who is asked. */
 const until = async (condition: () => Promise<boolean>, ms: number): Promise<void> => {
   const limit = AbortSignal.timeout(ms)
-  while (!await condition()) limit.throwIfAborted()
+  while (!await condition()) {
+    limit.throwIfAborted()
+    await Effect.runPromise(Effect.sleep(20))
+  }
 }
 
 /** What a promise comes to, or `undefined` where that takes longer. */
@@ -55,15 +59,14 @@ const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> =>
 // Each waits for ten seconds until a process may be killed: they wait together.
 test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves a process that answers, is not ready, and stops in time", {
   concurrent: true,
-  timeout: 60_000
+  timeout: 120_000
 }, async (call) => {
   const frozen = path.join(directory, `frozen-${call}`)
-  // The ledger that development brings along writes its own file in the same process: here there is none.
-  const settings = { LD_PRELOAD: library, FROZEN: frozen, FROZEN_CALL: call, LEDGER_URL: "http://127.0.0.1:9" }
-  const venue = await VenueProcess.start(path.join(directory, call), settings)
+  const settings = { LD_PRELOAD: library, FROZEN: frozen, FROZEN_CALL: call }
+  const venue = await VenueProcess.start(path.join(directory, call), settings, bundled)
   const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
   const ask = async (route: string) => {
-    const response = await fetch(at(route), { signal: AbortSignal.timeout(2_000) })
+    const response = await fetch(at(route), { signal: AbortSignal.timeout(10_000) })
     return { status: response.status, text: await response.text() }
   }
   const [account] = await venue.demoAccounts(1)
@@ -74,7 +77,7 @@ test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves
   let answered = false
   const lost = fetch(at("/v1/orders/cancel-all"), { method: "POST", headers, body }).then(() => (answered = true), () => false)
 
-  await until(async () => (await ask("/readyz")).status === 503, 10_000)
+  await until(async () => (await ask("/readyz")).status === 503, 30_000)
   expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
   expect((await ask("/healthz")).status).toBe(200)
   // No exit of its own: it would wait for the call that never returns.
@@ -85,6 +88,6 @@ test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves
 
   // What was on its way is there or not; the next start says which, and goes on.
   fs.rmSync(frozen)
-  const again = await VenueProcess.start(path.join(directory, call))
+  const again = await VenueProcess.start(path.join(directory, call), {}, bundled)
   expect(await again.stop()).toBe(0)
 })

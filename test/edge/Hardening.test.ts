@@ -26,7 +26,7 @@ test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as cons
 test("so do answers that meet no route, and none", async () => {
   const fake = Fake.make()
   const answers = [await fake.ask({ target: "/nowhere" }), await fake.ask({ target: "/v1/orders", method: "GET" }),
-    fake.application.misframed("malformed")]
+    fake.application.misframed("malformed", undefined, { headers: {}, remoteAddress: "192.0.2.1" })]
   for (const { headers } of answers) expect(headers).toMatchObject({ ...always, "cache-control": "no-store" })
 })
 
@@ -66,6 +66,7 @@ describe("pages of other sites", () => {
         expect(corsHeaders(answer)).toEqual(["access-control-allow-origin", "access-control-expose-headers"])
         expect(answer.headers).toMatchObject({ "access-control-allow-origin": origin, vary: "origin" })
         expect(answer.headers["access-control-expose-headers"]).toContain("ratelimit-remaining")
+        expect(answer.headers["access-control-expose-headers"]).toContain("x-service-runtime-policy-version")
       }
     }
   })

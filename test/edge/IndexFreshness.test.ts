@@ -72,24 +72,38 @@ test("a market without a price has no age and is stale", async () => {
   expect((await ready()).markets[2]).toEqual({ marketId: "CCC-USDC-PERP", status: "open", indexStale: true, indexHeld: false })
 })
 
+const samples = (sender: string, counts: ReadonlyArray<number>): ReadonlyArray<string> =>
+  ["taken", "held", "out_of_order", "refused"].map((outcome, index) =>
+    `venue_index_samples_total{market="BBB-USDC-PERP",sender="${sender}",outcome="${outcome}"} ${counts[index]}`
+  )
+
 test("a step that waits is told until it is agreed with, and counted", async () => {
   const { price, second, venue } = make()
   const from = venue.atEpochMs
+  const held = async () => Fake.json(await venue.ask({ target: "/v1/markets/BBB-USDC-PERP/stats" })).marketData.held
   for (const at of [1_000, 2_000, 3_000]) {
     venue.atEpochMs = from + at
     const { status } = await price("120.0", venue.atEpochMs)
-    expect([status, (await second()).indexHeld]).toEqual(at < 3_000 ? [400, true] : [200, false])
+    expect([status, (await second()).indexHeld, await held()]).toEqual(at < 3_000 ? [400, true, true] : [200, false, false])
   }
   expect((await price("121.0", from)).status).toBe(400)
+  // What is no price of the grid never comes to a decision, whoever sends it.
+  expect((await price("121.00001", venue.atEpochMs)).status).toBe(400)
+  const operator = { method: "POST", key: Fake.operatorToken } as const
+  const opened = Fake.json(await venue.ask({ ...operator, target: "/v1/operator/index-stream" }))
+  const sent = await venue.ask({
+    ...operator,
+    target: "/v1/operator/index-stream/prices",
+    body: { session: opened.session, sequence: 1, prices: [{ marketId: "BBB-USDC-PERP", price: "0.01", sourceEpochMs: venue.atEpochMs }] }
+  })
+  expect(sent.status).toBe(200)
   venue.atEpochMs += 20_000
   const { body } = await venue.ask({ target: "/metrics" })
   expect(body.split("\n").filter((line) => line.startsWith("venue_index_") && line.includes("BBB"))).toEqual([
     "venue_index_age_ms{market=\"BBB-USDC-PERP\"} 20000",
     "venue_index_stale{market=\"BBB-USDC-PERP\"} 1",
     "venue_index_held{market=\"BBB-USDC-PERP\"} 0",
-    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"taken\"} 1",
-    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"held\"} 2",
-    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"out_of_order\"} 1",
-    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"refused\"} 0"
+    ...samples("feed", [0, 0, 0, 1]),
+    ...samples("operator", [1, 2, 1, 1])
   ])
 })

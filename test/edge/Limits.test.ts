@@ -38,6 +38,9 @@ test("GET limits needs no credential, and tells what is enforced", async () => {
     rateWindowMs: 60_000,
     maxRequestsPerKey: 1e9,
     maxRequestsPerAddress: 1e9,
+    maxSignInsPerAddress: 1e9,
+    maxKeysPerAccount: 64,
+    maxTicketFamiliesPerKey: 64,
     journalSequence: venue.engine.sequence
   })
 })

@@ -14,6 +14,7 @@ import type * as Market from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
+import type { Room } from "../../src/edge/socket/Setting.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
 import * as Readiness from "../../src/edge/http/Readiness.js"
@@ -47,8 +48,10 @@ interface LiveOptions {
   readonly environment?: Environment
   readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
   readonly histories?: Histories.Histories["Type"]
-  /** After how long a client of the stream that says nothing is gone. */
-  readonly silenceMs?: number
+  /** What the stream has room for, as far as it is not the usual. */
+  readonly room?: Partial<Room>
+  /** Accounts that may be opened without a credential in an hour; as many as one likes unless told. */
+  readonly openingsPerHour?: number
 }
 
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
@@ -86,8 +89,14 @@ export class LiveVenue {
 
   /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
   private started(): Edge.Streaming {
-    const { affiliateEnabled = false, environment = "development", histories = Histories.none, silenceMs, workloads = unbound } =
-      this.options
+    const {
+      affiliateEnabled = false,
+      environment = "development",
+      histories = Histories.none,
+      openingsPerHour,
+      room,
+      workloads = unbound
+    } = this.options
     const readiness = Readiness.make()
     readiness.set("ready")
     this.listeners = new Listeners()
@@ -129,12 +138,12 @@ export class LiveVenue {
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
         acceptsIndexStream: true,
-        rateLimits: RateLimits.unlimited,
+        rateLimits: { ...RateLimits.unlimited, ...(openingsPerHour === undefined ? {} : { openingsPerHour }) },
         trustedProxies: 0,
         corsOrigins: [],
         site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
         affiliateEnabled,
-        ...(silenceMs === undefined ? undefined : { stream: { silenceMs } })
+        ...(room === undefined ? undefined : { stream: room })
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })
@@ -213,7 +222,7 @@ export class LiveVenue {
         const outcome = engine.apply(command, engine.sequence + 1, atEpochMs)
         if (outcome.sequence >= sequence) each(engine, 0)
         const block = { firstSequence: outcome.sequence, lastSequence: outcome.sequence } as Block
-        return { block, events: events.words.slice(0, events.length), engine, outcomes: [outcome] }
+        return { block, events: events.words.slice(0, events.length), told: events.told.copied(), engine, outcomes: [outcome] }
       }),
       Stream.filter(({ block }) => block.lastSequence >= sequence)
     )

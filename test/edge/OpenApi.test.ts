@@ -89,8 +89,8 @@ test("it documents the headers of limits and of repeats where they are sent", as
   expect(headersOf("/v2/order", "post", 422)).toEqual([...usual, "Idempotent-Replayed"])
   expect(headersOf("/v1/orders", "post", 429)).toEqual([...usual, "Retry-After"])
   expect(headersOf("/v1/markets", "head", 200)).toEqual(usual)
-  expect(headersOf("/healthz", "get", 200)).toEqual([])
-  expect(headersOf("/v1/operator/engine/halt", "put", 200)).toEqual(["Idempotent-Replayed"])
+  expect(headersOf("/healthz", "get", 200)).toEqual(usual)
+  expect(headersOf("/v1/operator/engine/halt", "put", 200)).toEqual([...usual, "Idempotent-Replayed"])
   expect(headersOf("/v1/operator/engine/halt", "put", 401)).toEqual(usual)
 })
 

@@ -173,7 +173,8 @@ describe("a remote address", () => {
       fake.ask({ method: "PUT", target: "/v1/operator/engine/halt", key, idempotencyKey })
     expect(await statuses([halt("a", "k"), halt("b", "k"), halt("c", "k")])).toEqual([401, 401, 429])
     expect(await statuses([1, 2, 3].map((index) => halt(Fake.operatorToken, `k-${index}`)))).toEqual([200, 200, 200])
-    expect(told(await halt(Fake.operatorToken, "k-4")())).toEqual([undefined, undefined, undefined, undefined])
+    // Its answers tell how the address stands, and count nothing of it.
+    expect(told(await halt(Fake.operatorToken, "k-4")())).toEqual(["2", "0", "60", undefined])
   })
 
   test("reads health whatever it asked before, and the rest of the system's routes like anything public", async () => {
@@ -181,7 +182,58 @@ describe("a remote address", () => {
     const get = (target: string) => () => fake.ask({ target })
     expect(await statuses([get("/metrics"), get("/openapi.json"), get("/docs"), get("/v2/time")])).toEqual([200, 200, 429, 429])
     expect(await statuses([...times(5, get("/healthz")), ...times(5, get("/readyz"))])).toEqual(Array.from({ length: 10 }, () => 200))
-    expect(told(await get("/healthz")())).toEqual([undefined, undefined, undefined, undefined])
+    expect(told(await get("/healthz")())).toEqual(["2", "0", "60", undefined])
+  })
+})
+
+describe("what meets no route", () => {
+  const meets: ReadonlyArray<readonly [string, Partial<Fake.Ask> & { readonly target: string }, number, string]> = [
+    ["an unknown path", { target: "/v1/ordesr" }, 404, "route_not_found"],
+    ["a path with an empty segment", { target: "/v1//orders" }, 404, "route_not_found"],
+    ["a path that is not percent-encoded", { target: "/v1/%zz" }, 400, "invalid_request"],
+    ["a method that there is not", { target: "/v1/orders", method: "PUT" }, 405, "method_not_allowed"],
+    ["a route that is hidden", { target: "/v1/affiliate", key: "alice" }, 404, "route_not_found"],
+    ["the stream, asked without an upgrade", { target: "/streams/v1/ws" }, 404, "route_not_found"]
+  ]
+  test.each(meets)("%s draws on the address, and is refused behind its limit", async (_, { key, ...asked }, status, code) => {
+    const { fake } = venueOf(100, 2)
+    const ask = () => fake.ask({ ...asked, ...(key === undefined ? {} : { key: fake.keys.alice }) })
+    const answers = [await ask(), await ask(), await ask()]
+    expect(answers.map(({ body }) => JSON.parse(body).code)).toEqual([code, code, "rate_limited"])
+    expect(answers.map((answer) => [answer.status, ...told(answer)])).toEqual([
+      [status, "2", "1", "60", undefined],
+      [status, "2", "0", "60", undefined],
+      [429, "2", "0", "60", "60"]
+    ])
+    // A right credential goes on by its own limit, and others' addresses by theirs.
+    expect((await balance(fake, fake.keys.alice)).status).toBe(200)
+    expect((await fake.ask({ ...asked, remoteAddress: "192.0.2.9" })).status).toBe(status)
+  })
+
+  test("and what is no request, whose connection ends either way", () => {
+    const { fake } = venueOf(100, 3)
+    const sender = { headers: {}, remoteAddress: "192.0.2.1" }
+    const reasons = ["malformed", "body_too_large", "timeout", "headers_too_large"] as const
+    const answers = reasons.map((reason) => fake.application.misframed(reason, "/v2/orders", sender))
+    expect(answers.map(({ headers, status }) => [status, headers["ratelimit-remaining"], headers["connection"]])).toEqual([
+      [400, "2", "close"],
+      [413, "1", "close"],
+      [400, "0", "close"],
+      [429, "0", "close"]
+    ])
+  })
+
+  test("and a WebSocket that begins, wherever it leads", () => {
+    const { clock, fake } = venueOf(100, 3)
+    const open = (target: string, remoteAddress = "192.0.2.1") => fake.application.open!({ target, headers: {}, remoteAddress })
+    expect("accept" in open("/streams/v1/ws")).toBe(true)
+    expect(open("/nowhere")).toMatchObject({ refused: { status: 404, headers: { "ratelimit-remaining": "1" } } })
+    expect("accept" in open("/streams/v1/ws?x")).toBe(true)
+    const refused = { refused: { status: 429, headers: { "ratelimit-remaining": "0", "retry-after": "60" } } }
+    expect([open("/streams/v1/ws"), open("/nowhere")]).toMatchObject([refused, refused])
+    expect("accept" in open("/streams/v1/ws", "192.0.2.2")).toBe(true)
+    clock.atEpochMs += 60_000
+    expect("accept" in open("/streams/v1/ws")).toBe(true)
   })
 })
 
@@ -198,7 +250,10 @@ test("attempts to sign in have a limit of their own, of the address and of all r
 test("before the venue is ready nothing is counted", async () => {
   const { fake } = venueOf(1, 1)
   fake.readiness.set("starting")
-  expect(told(await balance(fake, fake.keys.alice))).toEqual([undefined, undefined, undefined, undefined])
+  for (const target of ["/v2/balance", "/nowhere", "/streams/v1/ws"]) {
+    const answer = await fake.ask({ target, key: fake.keys.alice })
+    expect([answer.status, ...told(answer)]).toEqual([503, "1", "1", "60", undefined])
+  }
   fake.readiness.set("ready")
   expect((await balance(fake, fake.keys.alice)).status).toBe(200)
 })

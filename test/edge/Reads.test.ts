@@ -165,6 +165,7 @@ test("an operator's cancel names one order, or an account, a market or both, and
       kind: "CancelByOperator",
       operation: Operation.cancelByOperator,
       idempotencyKey: JSON.stringify(body),
+      tellsOwner: true,
       ...fields
     })
   }

@@ -76,6 +76,14 @@ const putBody = {
   takerFeeBps: 5
 }
 
+/** The market as it is read, without what it is not put with. */
+const asRead = async ({ venue }: Bench): Promise<object> => {
+  const { market } = await venue.read(undefined, `/v1/markets/${marketId}`)
+  const { change24hBps, favorite, lastPrice, lastPriceAtoms, logoUnavailable, marketId: _, settlementAsset, status, symbol, ...body } =
+    market
+  return body
+}
+
 /** An order in a market whose session is past its cutoff from now on, or closed; the next opens in an hour. */
 const inSession = ({ place, venue }: Bench, state: Session.State): Promise<any> => {
   const { atEpochMs } = venue
@@ -320,15 +328,7 @@ const rows: ReadonlyArray<Row> = [
     ask: async (at) => {
       await at.venue.place(at.bob, { side: "sell", price: "100.0", quantity: "0.005" })
       await at.venue.place(at.alice, { price: "100.0", quantity: "0.005" })
-      const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)
-      return at.operator("PUT", `/v1/operator/markets/${marketId}`, {
-        ...putBody,
-        underlyingSymbol: market.underlyingSymbol,
-        maxPrice: "10000.0",
-        minQuantity: "0.010",
-        maxQuantity: "100.0",
-        maxPositionQuantity: "500.0"
-      })
+      return at.operator("PUT", `/v1/operator/markets/${marketId}`, { ...await asRead(at), minQuantity: "0.010" })
     },
     limit: "0.005",
     actual: "0.010",
@@ -338,12 +338,9 @@ const rows: ReadonlyArray<Row> = [
     refusal: "noticeRequired",
     ask: async (at) => {
       await at.venue.place(at.alice, { price: "90.0" })
-      const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)
       return at.operator("PUT", `/v1/operator/markets/${marketId}`, {
-        ...putBody,
-        underlyingSymbol: market.underlyingSymbol,
-        maxPrice: "10000.0",
-        maxPositionQuantity: "1.0",
+        ...await asRead(at),
+        maxPositionQuantity: "200.0",
         effectiveAtEpochMs: at.venue.atEpochMs + 1
       })
     },

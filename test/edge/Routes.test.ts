@@ -950,7 +950,8 @@ test("a body on a route that takes none is refused the same, whatever it is", as
 test("where there is GET there is HEAD, which comes to the same", async () => {
   const fake = Fake.make()
   const documented = Contract.endpoints.flatMap(({ method, name }) =>
-    method === "GET" ? [Contract.examples[name as Contract.Name].target] : []
+    // Nobody waits for what does not come.
+    method === "GET" ? [Contract.examples[name as Contract.Name].target.replace(/waitMs=\d+/, "waitMs=0")] : []
   )
   expect(documented.length).toBeGreaterThan(50)
   const differing: Array<string> = []

@@ -98,7 +98,9 @@ test.each([
   expect(await rotate(last.ticket)).toMatchObject({ status: 401, realtimeTicketFailure: "revoked" })
   expect(await rotate(first.ticket)).toMatchObject({ status: 401, realtimeTicketFailure: "revoked" })
   expect((await rotate(other.ticket)).status).toBe(200)
-  expect(venue.engine.securityEvents(alice.account, Infinity, 10).map(({ kind }) => kind)).toEqual(["ticket_family_ended"])
+  expect(venue.engine.securityEvents(alice.account, Infinity, 10)).toMatchObject([
+    { kind: "ticket_family_ended", remoteAddress: "127.0.0.1" }
+  ])
 })
 
 test("what is no ticket of the venue's is told so, and what is over has expired", async () => {
@@ -156,6 +158,35 @@ test("a key that is revoked takes its tickets with it", async () => {
   const latest = await rotate(ticket)
   venue.send({ kind: "RevokeApiKey", account: alice.account, credential: number, keyId, remoteAddress: "" })
   expect(await rotate(latest.ticket)).toMatchObject({ status: 401, realtimeTicketFailure: "revoked" })
+})
+
+test("an operator revokes any key, its tickets end with it, and what an operator does to an account is told", async () => {
+  const { alice, mint, rotate, venue } = await setUp()
+  const { ticket } = await mint()
+  const { keyId } = venue.engine.apiKeys(alice.account, 1)[0]!
+  const operate = (method: string, path: string, idempotencyKey: string, body?: object) =>
+    venue.ask({ method, target: `/v1/operator/${path}`, key: Fake.operatorToken, idempotencyKey, ...(body === undefined ? {} : { body }) })
+  await venue.place(alice)
+  await operate("POST", "orders/cancel", "1", { accountId: alice.accountId })
+  await operate("POST", "demo/credits", "2", { accountId: alice.accountId, amount: "1.5" })
+  for (const idempotencyKey of ["3", "4"]) await operate("PUT", `accounts/${alice.accountId}/flags`, idempotencyKey, { bot: true })
+  const revoke = async (idempotencyKey: string, id = keyId) => Fake.json(await operate("DELETE", `api-keys/${id}`, idempotencyKey))
+  const revoked = await revoke("5")
+  expect(revoked).toMatchObject({ version: "operator-key-revoke/v1", key: { keyId, accountId: alice.accountId, state: "revoked" } })
+  const revokedAtEpochMs = venue.atEpochMs
+  venue.atEpochMs += second
+  expect(await revoke("5")).toEqual(revoked)
+  expect(await revoke("6")).toMatchObject({ key: { revokedAtEpochMs } })
+  expect(await revoke("7", "key_none")).toMatchObject({ code: "not_found" })
+  expect(await rotate(ticket)).toMatchObject({ status: 401, realtimeTicketFailure: "revoked" })
+  expect(await mint()).toMatchObject({ status: 401, code: "unauthorized" })
+  const told = venue.engine.securityEvents(alice.account, Infinity, 9).map(({ detail, kind }) => [kind, detail])
+  expect(told).toEqual([
+    ["operator_revoked_key", ""],
+    ["operator_set_flags", "bot: yes"],
+    ["operator_credited", "1.500000 USDC"],
+    ["operator_canceled_orders", "1 order"]
+  ])
 })
 
 const tokenSha256 = "a".repeat(64)

@@ -56,6 +56,10 @@ describe("at once", () => {
     ["a tier above what anybody holds", {
       maintenanceMarginTiers: [...tiers(250), { notionalThresholdAtoms: usdc(1e6), maintenanceMarginBps: 300 }]
     }],
+    ["a mark that may go further from the index", { markBandBps: 1 }],
+    ["a mark that follows a thinner book", { impactNotionalAtoms: market().impactNotionalAtoms - 1 }],
+    ["more funding", { fundingCapE9: market().fundingCapE9 + 1 }],
+    ["a higher fee of liquidations", { liquidationFeeBps: market().liquidationFeeBps + 1 }],
     ["a lower position limit", { maxPositionQuantityAtoms: market().maxPositionQuantityAtoms - 1 }]
   ])("%s is refused with the earliest time that would pass, and taken with it", (_, change) => {
     const { driver } = begin()
@@ -220,8 +224,30 @@ describe("taking effect", () => {
     expect(canonical(copy)).toEqual(canonical(driver))
   })
 
-  test("leaves a position that is larger than any order, and every price exact that it may have", () => {
+  test("strands nobody: no lower maximum is announced, so that no position grows beyond it meanwhile", () => {
+    const { driver, weak } = begin()
+    const at = driver.atEpochMs + noticeMs
+    const lower = (maxQuantityAtoms: number) => market({ maxQuantityAtoms })
+    // At once it is refused while somebody holds more, and taken while nobody does.
+    expect(put(driver, lower(999)).refusal).toBe(Refusal.positionStranded)
+    expect(put(driver, lower(999), at).refusal).toBe(Refusal.marketInvalid)
+    expect(put(driver, lower(1000), at).refusal).toBe(Refusal.marketInvalid)
+    expect(driver.engine.market(0).announced).toBeUndefined()
+    expect(put(driver, lower(1000)).refusal).toBe(Refusal.none)
+    passTo(driver, announce(driver, market({ maxQuantityAtoms: 1000, maxPositionQuantityAtoms: 1000 })))
+    expect(driver.place(weak, { side: Order.sell, quantityAtoms: 1000, reduceOnly: true }).refusal).toBe(Refusal.none)
+  })
+
+  test("leaves a position that is larger than its limit, and every price exact that it may have", () => {
     const { driver, strong, weak } = begin()
+    const orders = market({ maxQuantityAtoms: 100 })
+    driver.place(strong, { quantityAtoms: 1000 })
+    driver.place(weak, { side: Order.sell, quantityAtoms: 1000 })
+    expect(put(driver, orders).refusal).toBe(Refusal.none)
+    for (let opened = 0; opened < 10; opened++) {
+      driver.place(strong, { side: Order.sell, quantityAtoms: 100 })
+      driver.place(weak, { quantityAtoms: 100 })
+    }
     const small = market({ maxPositionQuantityAtoms: 100, maxQuantityAtoms: 100 })
     passTo(driver, announce(driver, small))
     expect(driver.place(weak, { side: Order.sell, quantityAtoms: 101, reduceOnly: true }).refusal).toBe(Refusal.quantityOutOfBounds)

@@ -7,11 +7,14 @@ import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
 import { atOnce, compare, type Ranked } from "../../src/engine/accounts/Deleveraging.js"
+import * as ExhaustionWatch from "../../src/edge/system/ExhaustionWatch.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { Step } from "../../src/engine/LiquidationLog.js"
+import * as Matching from "../../src/engine/Matching.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
+import { Activity } from "../../src/sequencer/Activity.js"
 import { Driver, parameters, RuinousDriver } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
@@ -290,6 +293,33 @@ describe("an account under its maintenance margin", () => {
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })
 
+  test("of the fund is not closed for what a stale market alone has cost it", () => {
+    const { driver, other } = begin({ indexStaleMs: 10_000 })
+    const account = driver.account(rich)
+    feed(driver, usdc(200))
+    const { state } = driver.engine
+    for (const market of [0, 1]) {
+      hold(driver, account, other, 10_000, market)
+      const [slot, own] = [state.positions.find(account, market), state.touchPosition(fund(driver), market)]
+      Matching.transfer(state, state.markets[market]!, slot, own, 10_000, 1000)
+    }
+    next(driver)
+    driver.index(0, 925)
+    driver.atEpochMs += 10_000
+    // Equity 25 of 46.25 + 45; without the stale loss of 75 it is 100.
+    driver.index(1, 900)
+    driver.engine.state.events.clear()
+    driver.atEpochMs += 1_000
+    next(driver)
+    expect(named(driver, "Deleveraged")).toEqual([])
+    // With another atom of the mark it is 90 of 46.25 + 44.5: the live one goes, at the mark.
+    driver.index(1, 890)
+    driver.atEpochMs += 1_000
+    next(driver)
+    expect(named(driver, "Deleveraged")).toMatchObject([{ account: fund(driver), market: 1, sizeAtoms: 10_000, priceAtoms: 890 }])
+    expect(quantityOf(driver, fund(driver))).toBe(10_000)
+  })
+
   test("below zero is closed at a price that leaves it nothing, against those who can bear it; a market that finds nobody is halted", () => {
     const { driver } = begin()
     const [account, weak] = [driver.account(usdc(100)), driver.account(usdc(101))]
@@ -318,6 +348,23 @@ describe("an account under its maintenance margin", () => {
     ])
     expect(named(gone.driver, "MarketStatusSet")).toHaveLength(1)
     expect(gone.driver.engine.market(0).status).toBe("halted")
+    // The one who owed before counts as well.
+    expect(gone.driver.engine.occupancy.underLiquidation).toBe(2)
+
+    // Whoever runs the venue is told: by counters, and by the log, once each time.
+    const activity = new Activity()
+    const look = ExhaustionWatch.make(gone.driver.engine, activity)
+    expect(look()).toEqual([])
+    const { words, length } = gone.driver.engine.state.events
+    activity.built(words.slice(0, length))
+    expect([activity.exhausted(0), activity.deleveragings(0), activity.exhausted(1), activity.deleveragings(1)]).toEqual([1, 2, 0, 0])
+    expect(look()).toEqual([expect.stringContaining("AAA-USDC-PERP was halted: nobody is left")])
+    expect(look()).toEqual([])
+    // An operator's halt is none of these.
+    gone.driver.engine.state.events.clear()
+    gone.driver.send({ kind: "SetMarketStatus", idempotencyKey: gone.driver.nextKey(), market: 1, status: "halted" })
+    activity.built(words.slice(0, gone.driver.engine.state.events.length))
+    expect(activity.exhausted(1)).toBe(0)
   })
 
   test("stands still while its market is stale, and while the engine is halted", () => {
@@ -351,6 +398,29 @@ describe("an account under its maintenance margin", () => {
     next(driver)
     expect([quantityOf(driver, account), quantityOf(driver, account, 1)]).toEqual([10_000, 1_000])
     expect(driver.engine.state.liquidations.has(account)).toBe(true)
+  })
+
+  test("of a stale market's losses is held to them again after its part, before anybody else takes the rest", () => {
+    const driver = new Driver(Engine.make(capacity))
+    const bounds = { maxPositionQuantityAtoms: 10_000_000, maxQuantityAtoms: 10_000_000 }
+    driver.market(plainMarket("AAA", { ...bounds, indexStaleMs: 10_000 }), 1000)
+    driver.market(plainMarket("BBB", bounds), 1000)
+    const [account, other] = [driver.account(usdc(40_000)), driver.account(rich)]
+    hold(driver, account, other, 2_000_000)
+    hold(driver, account, other, 2_000_000, 1)
+    driver.index(0, 925)
+    driver.place(other, { market: 1, priceAtoms: 890, quantityAtoms: 400_000 })
+    driver.atEpochMs += 10_000
+    // Equity 3,000, and 18,000 without the stale loss of 15,000: under 9,250 + 8,900.
+    driver.index(1, 890)
+    driver.engine.state.events.clear()
+    next(driver)
+    // A fifth fills at the mark: 17,964 is enough for 9,250 + 7,120, though 2,964 is far from it.
+    expect(named(driver, "Traded")).toHaveLength(1)
+    expect(driver.engine.balance(account)).toMatchObject({ equityAtoms: usdc(2_964.4), maintenanceMarginAtoms: usdc(16_370) })
+    expect([...named(driver, "TakenOver"), ...named(driver, "Deleveraged")]).toEqual([])
+    expect(quantityOf(driver, account, 1)).toBe(1_600_000)
+    expect(driver.engine.nextDueEpochMs).toBe(Math.floor(driver.atEpochMs / 1000) * 1000 + 1000)
   })
 
   test("waits where orders are left beyond a band", () => {

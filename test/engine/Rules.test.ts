@@ -27,6 +27,7 @@ import * as Positions from "../../src/engine/Positions.js"
 import { orderAnswerOf } from "./commands.js"
 import { Driver, parameters } from "./drive.js"
 import { KeyOwner } from "./KeyOwner.js"
+import * as WorkedRisk from "./WorkedRisk.js"
 
 const rules = fs.readFileSync("src/engine/RULES.md", "utf8")
 
@@ -345,6 +346,9 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     }
     return { Lowest: at(-state.indexPrice), Highest: at(state.indexPrice) }
   },
+  "mark prices": WorkedRisk.markPrices,
+  "impact price": WorkedRisk.impactPrices,
+  "funding rate": WorkedRisk.fundingRates,
   funding,
   "maintenance margin": (row) => ({ "Maintenance margin, USDC": shown(Margin.maintenance(tiers, money(row, "Notional, USDC"))) }),
   "initial margin": (row) => ({
@@ -368,12 +372,15 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     return { "Loss, USDC": shown(loss) }
   },
   "liquidation price": liquidationPrice,
+  withdrawable: WorkedRisk.withdrawables,
+  "accept rule": WorkedRisk.accepted,
   "bankruptcy price": (row) => {
     const [mark, equity] = [whole(row, "Mark"), whole(row, "Equity")]
     const [margin, sum] = [whole(row, "MM"), whole(row, "Sum of MM")]
     const allotted = Math.floor((equity * margin) / sum)
     return { E: String(allotted), pb: String(Bankruptcy.price({ factor: 1, mark }, whole(row, "Size"), equity, margin, sum)) }
   },
+  takeover: WorkedRisk.takeovers,
   ranking: scores,
   "final price": finalPrices,
   settlement: settlements,

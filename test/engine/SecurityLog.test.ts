@@ -1,7 +1,7 @@
 /** The log of what concerns the security of accounts: bounded for each and in all, and the same after a restore at any moment. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import { type KindName, keptFailures, SecurityLog } from "../../src/engine/identity/SecurityLog.js"
+import { keptOfFrequent, type KindName, SecurityLog } from "../../src/engine/identity/SecurityLog.js"
 
 const event = (account: number, kind: KindName, sequence: number) => ({
   account,
@@ -48,7 +48,7 @@ test("whoever fails to sign in pushes out nothing but earlier failures", () => {
   log.add(event(1, "key_issued", 0))
   for (let sequence = 1; sequence <= 1_000; sequence++) log.add(event(1, "sign_in_failed", sequence))
   const kept = log.of(1, Infinity, 300)
-  expect(kept).toHaveLength(keptFailures + 1)
+  expect(kept).toHaveLength(keptOfFrequent + 1)
   expect(kept.at(-1)!.kind).toBe("key_issued")
   expect(kept[0]!.sequence).toBe(1_000)
 })

@@ -31,7 +31,7 @@ test("a session lasts twelve hours from its record on, to the millisecond, also 
     account: session.account,
     credential: session.credential,
     operation: Operation.endSession
-  }, { remoteAddress })
+  }, { remoteAddress, isElsewhere: false })
   expect(engine.admit(signOut, session.expiresAtEpochMs - 1)).toBeUndefined()
   expect(engine.admit(signOut, session.expiresAtEpochMs)?.refusal).toBe(Refusal.sessionEnded)
 })

@@ -6,13 +6,13 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { VenueProcess } from "../../scripts/load/VenueProcess.js"
-import { origin, ProcessOwner } from "./Process.js"
+import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { betweenQuestions, origin, ProcessOwner } from "./Process.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-funds-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-const start = () => VenueProcess.start(directory, { PUBLIC_ORIGIN: origin })
+const start = () => VenueProcess.start(directory, { PUBLIC_ORIGIN: origin }, bundled)
 
 /** Everything that was said of it, by the venue and in its log. */
 const told: Array<string> = []
@@ -33,7 +33,10 @@ const confirm = async (owner: ProcessOwner, kind: "deposit" | "withdrawal", id: 
     const begun = await owner.must("POST", target, { action: "initiate", ...named })
     told.push(JSON.stringify(begun))
     if (begun.status === "ledger_confirmed") return approvals
-    if (begun.status !== "approval_required") continue
+    if (begun.status !== "approval_required") {
+      await betweenQuestions()
+      continue
+    }
     // What was asked is over with the process; the same transaction is asked about anew.
     if (approvals.length === 0) await restart(owner)
     const { challenge, signingStep } = await owner.must("POST", target, { action: "initiate", ...named })

@@ -8,10 +8,10 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
 import type { Fault } from "../../src/ledger/development/Faults.js"
 import { run } from "../cli/Tool.js"
-import { origin, ProcessOwner } from "./Process.js"
+import { betweenQuestions, origin, ProcessOwner } from "./Process.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-killed-"))
 const children: Array<ChildProcess> = []
@@ -69,12 +69,13 @@ const until = async ({ depositId, owner }: Depositing, step: string | undefined)
     if (json.status === "approval_required" && json.signingStep === step) return json.challenge
     if (json.status === "ledger_confirmed" && step === undefined) return undefined
     if (json.status === "rejected" || json.status === "expired") throw new Error(JSON.stringify(json))
+    await betweenQuestions()
   }
 }
 
 test("first deposits outlive kills before, within and behind each step, whatever the ledger does wrong", async () => {
   const ledger = await startLedger()
-  const start = () => VenueProcess.start(path.join(directory, "venue"), { PUBLIC_ORIGIN: origin, LEDGER_URL: ledger })
+  const start = () => VenueProcess.start(path.join(directory, "venue"), { PUBLIC_ORIGIN: origin, LEDGER_URL: ledger }, bundled)
   let venue = await start()
   const depositing: Array<Depositing> = []
   const restart = async (): Promise<void> => {
@@ -110,7 +111,7 @@ test("first deposits outlive kills before, within and behind each step, whatever
       }).catch(() => undefined)
     )
     // Every fault has struck: the ledger has what it took, and the venue knows of none of it.
-    while ((await control(ledger, "script") as ReadonlyArray<unknown>).length > 0);
+    while ((await control(ledger, "script") as ReadonlyArray<unknown>).length > 0) await betweenQuestions()
     await restart()
     await Promise.all(answers)
     // Behind this step, and before the next one is approved, whose transaction is prepared by then.
@@ -131,7 +132,10 @@ test("first deposits outlive kills before, within and behind each step, whatever
   const proof = path.join(directory, "proof.json")
   let shown = await owner.ask("GET", "/v1/accounts/{account}/solvency-proof")
   // The first question has the balances put together.
-  while (shown.status === 503) shown = await owner.ask("GET", "/v1/accounts/{account}/solvency-proof")
+  while (shown.status === 503) {
+    await betweenQuestions()
+    shown = await owner.ask("GET", "/v1/accounts/{account}/solvency-proof")
+  }
   fs.writeFileSync(proof, JSON.stringify(shown.json))
   const url = `http://127.0.0.1:${venue.port}`
   const verified = await run("dist/tools/venue.js", ["verify-solvency", "--proof", proof, "--url", `${url}/`])

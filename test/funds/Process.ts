@@ -1,10 +1,14 @@
 /** Owners at a venue that is a process of its own: what they ask, and what their passkeys answer. */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Effect from "effect/Effect"
 import type { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { Authenticator } from "../identity/Authenticator.js"
 
 export const origin = "http://localhost:8080"
+
+/** Between two questions whether something is done yet: who only asks takes the processor from who does it. */
+export const betweenQuestions = (): Promise<void> => Effect.runPromise(Effect.sleep(20))
 
 export class ProcessOwner {
   accountId = ""

@@ -133,7 +133,7 @@ describe("around withdrawals", () => {
       })
       return { challengeIdentifier, credential: owner.authenticator.assert(options, origin) }
     }
-    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { assertion: await proof("add_passkey") })
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication: await proof("add_passkey") })
     await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
       challengeIdentifier: begun.challengeIdentifier,
       credential: phone.register(begun.options, origin)

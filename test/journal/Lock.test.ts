@@ -5,9 +5,9 @@ import { syncBuiltinESMExports } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Context, Effect, Either, Exit, Layer, Scope } from "effect"
-import { afterAll, describe, expect, test } from "vitest"
+import { afterAll, describe, expect, test, vi } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import { Disk } from "../../src/journal/Disk.js"
+import { Disk, type File } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
@@ -27,12 +27,64 @@ test("a lock is held while its path names the locked file, and no longer", async
     expect(yield* lock.isHeld).toBe(false)
     fs.writeFileSync(file, "")
     expect(yield* lock.isHeld).toBe(false)
+    // What has the name is another's, who has to settle it for itself.
+    fs.chmodSync(file, 0o700)
+    yield* lock.settled
+    expect(fs.statSync(file).mode & 0o100).toBe(0o100)
     fs.rmSync(file)
+    yield* lock.settled
     fs.renameSync(`${file}.away`, file)
     expect(yield* lock.isHeld).toBe(true)
+    yield* lock.settled
   })).pipe(Effect.provide(NodeDisk.layer(directory))))
   const next = Effect.scoped(Effect.flatMap(Disk, (disk) => disk.lock("held")))
   expect((await Effect.runPromise(Effect.provide(next, NodeDisk.layer(directory)))).isNew).toBe(false)
+})
+
+test("a lock whose file nothing happens to is hardly looked up by its name, and lost at once when something does", async () => {
+  const within = path.join(directory, "within")
+  fs.mkdirSync(within)
+  const file = path.join(within, "held")
+  const lookup = vi.spyOn(builtin, "stat")
+  syncBuiltinESMExports()
+  // Long after the file was made: a change has a time of its own by then.
+  vi.useFakeTimers({ toFake: ["Date"], now: fs.statSync(within).ctimeMs + 3_600_000 })
+  try {
+    await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      const lock = yield* Effect.flatMap(Disk, (disk) => disk.lock("held"))
+      for (let at = 0; at < 200; at++) expect(yield* lock.isHeld).toBe(true)
+      expect(lookup).toHaveBeenCalledTimes(1)
+      fs.linkSync(file, `${file}.too`)
+      expect(yield* lock.isHeld).toBe(true)
+      fs.rmSync(`${file}.too`)
+      fs.renameSync(file, `${file}.away`)
+      expect(yield* lock.isHeld).toBe(false)
+      fs.renameSync(`${file}.away`, file)
+      expect(yield* lock.isHeld).toBe(true)
+      fs.writeFileSync(`${file}.new`, "")
+      fs.renameSync(`${file}.new`, file)
+      expect(yield* lock.isHeld).toBe(false)
+    })).pipe(Effect.provide(NodeDisk.layer(within))))
+  } finally {
+    vi.useRealTimers()
+    lookup.mockRestore()
+    syncBuiltinESMExports()
+  }
+})
+
+test("a lock whose directory was moved is lost within a few hundred looks", async () => {
+  const within = path.join(directory, "moved")
+  fs.mkdirSync(within)
+  await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const lock = yield* Effect.flatMap(Disk, (disk) => disk.lock("held"))
+    vi.useFakeTimers({ toFake: ["Date"], now: fs.statSync(within).ctimeMs + 3_600_000 })
+    for (let at = 0; at < 10; at++) expect(yield* lock.isHeld).toBe(true)
+    fs.renameSync(within, `${within}.away`)
+    const looks: Array<boolean> = []
+    while (looks.length < 300 && looks.at(-1) !== false) looks.push(yield* lock.isHeld)
+    expect(looks.at(-1)).toBe(false)
+    expect(looks.length).toBeGreaterThan(1)
+  })).pipe(Effect.ensuring(Effect.sync(() => vi.useRealTimers())), Effect.provide(NodeDisk.layer(within))))
 })
 
 test("who finds the directory taken is told which, and of no file that could be removed", async () => {
@@ -45,9 +97,9 @@ test("who finds the directory taken is told which, and of no file that could be 
 })
 
 /** A process on the disk that goes on until its scope is closed. */
-const start = async (disk: SimDisk.SimDisk) => {
+const start = async (disk: SimDisk.SimDisk, mounted: Layer.Layer<Disk> = disk.mount()) => {
   const scope = Effect.runSync(Scope.make())
-  const journal = Context.get(await Effect.runPromise(Layer.buildWithScope(journalOver(disk.mount()), scope)), Journal)
+  const journal = Context.get(await Effect.runPromise(Layer.buildWithScope(journalOver(mounted), scope)), Journal)
   const run = <A, E>(effect: Effect.Effect<A, E, Journal>) => Effect.runPromise(Effect.provideService(effect, Journal, journal))
   return { journal, run, chain: new Chain(journal.opened), stop: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
 }
@@ -85,24 +137,46 @@ describe("over a disk that takes its time", () => {
   })
 })
 
-test("what the old writer had under way lands in a file that nobody reads", async () => {
-  let slow = false
-  const disk = SimDisk.make({
-    random: generator(7),
-    inject: ({ operation, path: file }) => slow && operation === "writeAt" && file.endsWith(".seg") ? "hang" : undefined
+/** A disk for a process that is stopped in the middle: writes wait until it goes on. */
+const stoppable = (disk: SimDisk.SimDisk) => {
+  let goesOn: Promise<void> = Promise.resolve()
+  const stop = (): () => void => {
+    let goOn = (): void => {}
+    goesOn = new Promise((resolve) => {
+      goOn = resolve
+    })
+    return goOn
+  }
+  const slowed = (file: File): File => ({
+    ...file,
+    writeAt: (position, bytes) => Effect.suspend(() => Effect.zipRight(Effect.promise(() => goesOn), file.writeAt(position, bytes)))
   })
-  const old = await start(disk)
+  const mounted = Layer.effect(Disk, Effect.map(Disk, (under) => ({
+    ...under,
+    open: (name, mode) => Effect.map(under.open(name, mode), slowed)
+  }))).pipe(Layer.provide(disk.mount()))
+  return { mounted, stop }
+}
+
+test.each([0, 1, 2])("what the old writer had under way lands in a file that nobody reads, after %i refused starts", async (refused) => {
+  const disk = SimDisk.make({ random: generator(7) })
+  const { mounted, stop } = stoppable(disk)
+  const old = await start(disk, mounted)
   await old.run(append(old.chain.next()))
-  slow = true
-  // It has begun, and will have arrived or not when the power goes: over blocks of whoever writes to the same file.
-  void old.run(Effect.either(append(old.chain.next(3, 700))))
+  const goOn = stop()
+  const late = old.run(Effect.flip(append(old.chain.next(3, 700))))
   for (let turn = 0; turn < 20; turn++) await Effect.runPromise(Effect.yieldNow())
-  slow = false
   disk.removeLock(SegmentJournal.lockPath)
+  // They find something wrong before they settle, and leave the journal and the lock's file as they are.
+  const unsettled = Layer.provide(SegmentJournal.layerUnsettled({ segmentBytes: 8 * 1024, maxBlockBytes: 4 * 1024 }), disk.mount())
+  for (let left = refused; left > 0; left--) await Effect.runPromise(Effect.scoped(Layer.build(unsettled)))
   const next = await start(disk)
   const blocks = [next.chain.next(1, 900), next.chain.next(1, 900)]
   for (const block of blocks) await next.run(append(block))
-  disk.crash("power")
+  // It goes on where it stood: its bytes are written before it finds that it has lost the lock.
+  goOn()
+  expect((await late)._tag).toBe("JournalFenced")
+  disk.crash("kill")
   expect(digestsOf(await session(disk, replayed())).slice(-2)).toStrictEqual(digestsOf(blocks))
 })
 

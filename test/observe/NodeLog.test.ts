@@ -9,6 +9,9 @@ test.each([
   ["a session", `(ses_${secret})`, "([hidden])"],
   ["a device code", `dvc_${secret}`, "[hidden]"],
   ["a ticket, or a secret that the venue made", secret, "[hidden]"],
+  ["a token that a platform signed", "workloadToken: eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtYWtlciJ9.c2ln, read",
+    "workloadToken: [hidden], read"],
+  ["one without a signature", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJtYWtlciJ9.", "[hidden]"],
   ["whatever a bearer is", "authorization: Bearer operator,", "authorization: [hidden],"],
   ["a secret of the settings", "OPERATOR_TOKEN=a token with spaces!", "OPERATOR_TOKEN=[hidden]!"]
 ])("%s is hidden", (_, text, told) => {

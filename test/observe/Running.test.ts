@@ -158,7 +158,7 @@ test("a copy made while it takes orders replays to the copied head, and a venue 
   const replayed = await Tool.run("dist/tools/replay.js", ["--data", copyDir, "--verify"])
   expect([replayed.code, replayed.stderr]).toEqual([0, ""])
   expect(numberIn(/^records +(.*)$/m, replayed.stdout)).toBe(records)
-  const restored = await VenueProcess.start(copyDir, { SEGMENT_MIB: "2" }, image())
+  const restored = await VenueProcess.start(copyDir, { SEGMENT_MIB: "2" }, { folder: image() })
   expect(await restored.stop()).toBe(0)
   expect(restored.output).toContain(`${records} records replayed`)
 }, 60_000)

@@ -77,7 +77,8 @@ const journaled: Readonly<Record<string, number>> = {
   NoteLedgerOffset: 57,
   StopWithdrawals: 58,
   AllowWithdrawals: 59,
-  ProvePasskey: 60
+  ProvePasskey: 60,
+  RevokeKeyByOperator: 63
 }
 
 const journaledRequests: Readonly<Record<string, number>> = {
@@ -131,7 +132,8 @@ const journaledRequests: Readonly<Record<string, number>> = {
   approveStep: 63,
   stopWithdrawals: 64,
   allowWithdrawals: 65,
-  provePasskey: 70
+  provePasskey: 70,
+  revokeKeyByOperator: 72
 }
 
 describe("the declarations", () => {

@@ -18,6 +18,8 @@ const answerMs = 50
 
 class Scripted {
   says: Says = {}
+  /** The exchange's own time of what it says; undefined: it tells none. */
+  timestamp: number | undefined
   asked = 0
   readonly source: IndexSources.Source
 
@@ -35,7 +37,9 @@ class Scripted {
     const { says } = this
     if (says === "hangs") return Effect.never
     if (says === "fails") return new IndexSources.SourceFailed({ reason: "no route" })
-    return Effect.succeed(new Map(symbols.filter((symbol) => symbol in says).map((symbol) => [symbol, { last: says[symbol] }])))
+    return Effect.succeed(
+      new Map(symbols.filter((symbol) => symbol in says).map((symbol) => [symbol, { last: says[symbol], timestamp: this.timestamp }]))
+    )
   }
 }
 
@@ -87,6 +91,16 @@ test.each<readonly [string, Says]>([
   expect(listening.pass(60_000)).toEqual([])
   two.says = { "BTC/USD": 60_000 }
   expect(prices(listening.pass(30_000))).toEqual([600_000])
+})
+
+test("what sources say again and again under an old time of theirs is no fresher for it", () => {
+  const sources = [new Scripted("one"), new Scripted("two")] as const
+  for (const source of sources) Object.assign(source, { says: { "BTC/USD": 60_000 }, timestamp: beganMs - 1_000 })
+  const listening = listen(sources)
+  expect(listening.pass(3_000)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: 600_000, sourceEpochMs: beganMs - 1_000 }])
+  expect(listening.pass(30_000)).toEqual([])
+  for (const source of sources) source.timestamp = beganMs + 33_000
+  expect(listening.pass(3_000)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: 600_000, sourceEpochMs: beganMs + 33_000 }])
 })
 
 test("a source that does not answer is asked more and more seldom, and both that and its return are said once", () => {

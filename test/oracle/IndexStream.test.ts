@@ -9,6 +9,7 @@ const marketId = "BTC-USDC-PERP"
 
 const make = () => {
   const submitted: Array<Command & { readonly decide: () => void }> = []
+  const refused: Array<number> = []
   let sessions = 0
   const time = { nowMs: 1_000_000 }
   const reads = {
@@ -22,21 +23,23 @@ const make = () => {
       submitted.push({ ...command, decide: () => answer(outcome) })
     },
     () => time.nowMs,
-    () => `session-${++sessions}`
+    () => `session-${++sessions}`,
+    (market) => refused.push(market)
   )
   const acknowledged: Array<Acknowledged> = []
   const offer = (session: string, sequence: number, prices: ReadonlyArray<StreamedPrice> = [price(60_000)]) =>
     stream.offer(session, sequence, prices, (ack) => acknowledged.push(ack))
-  return { stream, submitted, acknowledged, offer, time }
+  return { stream, submitted, acknowledged, offer, refused, time }
 }
 
 const price = (of: number, id = marketId): StreamedPrice => ({ marketId: id, price: of, sourceEpochMs: 7 })
 
 describe("a batch", () => {
   test("is acknowledged once all of it is decided, in its own order", () => {
-    const { acknowledged, offer, stream, submitted } = make()
+    const { acknowledged, offer, refused, stream, submitted } = make()
     const { session } = stream.open()
     expect(offer(session, 1, [price(60_000.04), price(1, "NONE"), price(0.01), price(61_000)])).toBeUndefined()
+    expect(refused).toEqual([4])
     expect(submitted.map((command) => command.kind === "SetIndexPrice" && [command.market, command.priceAtoms, command.sourceEpochMs]))
       .toEqual([
         [4, 600_000, 7],

@@ -52,8 +52,8 @@ test.each<readonly [IndexWatch.Fate, Outcome]>([
 ])("a sample is %s", (fate, decided) => {
   const { come, watch } = watched()
   come(sample(3), decided)
-  expect(watch.counts(3)).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0, [fate]: 1 })
-  expect(watch.counts(2)).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0 })
+  expect(watch.counts(3, "feed")).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0, [fate]: 1 })
+  expect(watch.counts(2, "feed")).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0 })
 })
 
 test("a market is held from a step that waits until a sample is taken, whatever is refused between", () => {
@@ -71,6 +71,16 @@ test("what is told again under its key, and other commands, are not counted", ()
   const { come, watch } = watched()
   come(sample(0), outcome(Refusal.indexPriceHeld, { replayed: true }))
   come({ kind: "PassTime", ...internal(Principal.timer) }, outcome(Refusal.none, { entries: [done] }))
-  expect(watch.counts(0)).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0 })
+  expect(watch.counts(0, "feed")).toEqual({ taken: 0, held: 0, out_of_order: 0, refused: 0 })
   expect(watch.isHeld(0)).toBe(false)
+})
+
+test("what is no price of the grid, and so never decided, is counted as refused for who sent it", () => {
+  const { come, watch } = watched()
+  come(sample(0), outcome(Refusal.none))
+  watch.refuse(0, "operator")
+  expect([watch.counts(0, "feed"), watch.counts(0, "operator")]).toEqual([
+    { taken: 1, held: 0, out_of_order: 0, refused: 0 },
+    { taken: 0, held: 0, out_of_order: 0, refused: 1 }
+  ])
 })

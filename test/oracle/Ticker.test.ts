@@ -1,6 +1,6 @@
 /** Tickers as exchanges send them, and worse. */
 import { expect, test } from "vitest"
-import { priceOf, type Ticker } from "../../src/oracle/Ticker.js"
+import { priceOf, seenOf, type Ticker } from "../../src/oracle/Ticker.js"
 
 const now = 1_000_000
 
@@ -27,4 +27,14 @@ test.each<readonly [string, Ticker, number | undefined]>([
   ["a frozen ticker", { last: 100, timestamp: now - 60_000 }, undefined]
 ])("%s", (_, ticker, price) => {
   expect(priceOf(ticker, now)).toBe(price)
+})
+
+test.each<readonly [string, unknown, number]>([
+  ["its own time", now - 7_000, now - 7_000],
+  ["the whole millisecond of it", now - 0.5, now - 1],
+  ["when it was got, where its clock is ahead", now + 5_000, now],
+  ["when it was got, where it has none", undefined, now],
+  ["when it was got, where it has no number", "yesterday", now]
+])("a ticker is of %s", (_, timestamp, seen) => {
+  expect(seenOf({ last: 100, timestamp }, now)).toBe(seen)
 })

@@ -20,9 +20,10 @@ test("statements come to rows, transactions to all of them or none, and the file
   await Effect.gen(function*() {
     const database = yield* NodeDatabaseClient.open(file)
     yield* Sql.run(database, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
-    yield* Sql.inOne(database, Sql.put(database, "t", 2, [[1, "x"], [9_007_199_254_740_991, "y"]]))
+    yield* Sql.inOne(database, Sql.put(database, "t", 2, [[1, "x"], [9_007_199_254_740_991, "y"]], (row) => row))
     const torn = yield* Effect.either(
-      Sql.inOne(database, Effect.zipRight(Sql.put(database, "t", 2, [[2, "z"]]), Sql.run(database, "INSERT INTO nowhere VALUES (1)")))
+      Sql.inOne(database,
+        Effect.zipRight(Sql.put(database, "t", 2, [[2, "z"]], (row) => row), Sql.run(database, "INSERT INTO nowhere VALUES (1)")))
     )
     expect(Either.isLeft(torn) && (torn.left.cause as { readonly code: string }).code).toBe("SQLITE_ERROR")
     expect(yield* rows(database)).toEqual([{ a: 1, b: "x" }, { a: 9_007_199_254_740_991, b: "y" }])

@@ -171,6 +171,8 @@ const settings: Omit<Venue.Options, "markets"> = {
   sequencer: Sequencer.defaultOptions,
   snapshotEveryRecords: 0,
   journal: { segmentBytes: 2 ** 21, maxBlockBytes: 2 ** 16 },
+  // A venue's own 16 MiB, taken anew at each of hundreds of starts, are most of what there is to collect.
+  feed: { bytes: 1 << 20 },
   ledger: Absent.setting
 }
 

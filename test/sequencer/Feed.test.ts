@@ -85,7 +85,12 @@ const collect = async (blocks: Blocks, last: number): Promise<ReadonlyArray<Feed
 }
 
 /** All that a reader can tell of a block. */
-const told = ({ block, events }: Feed.Committed) => ({ ...block, digest: Buffer.from(block.digest).toString("hex"), events: [...events] })
+const told = ({ block, events, told: toldOf }: Feed.Committed) => ({
+  ...block,
+  digest: Buffer.from(block.digest).toString("hex"),
+  events: [...events],
+  told: [...toldOf]
+})
 
 /** The blocks are all from `from` to `to`, each once, with the events that their digests are over. */
 const expectWhole = (blocks: ReadonlyArray<Feed.Committed>, from: number, to: number): void => {
@@ -218,7 +223,7 @@ describe("whatever memory keeps", () => {
     const standing: Array<Feed.Committed> = []
     await Effect.runPromise(venue.feed.standingFrom(100).pipe(
       Stream.tap(({ block, engine }) => Effect.sync(() => expect(canonical(engine)).toBe(states.get(block.lastSequence)))),
-      Stream.tap(({ block, events }) => Effect.sync(() => standing.push({ block, events }))),
+      Stream.tap(({ block, events, told: toldOf }) => Effect.sync(() => standing.push({ block, events, told: toldOf }))),
       Stream.takeUntil(({ block }) => block.lastSequence >= last),
       Stream.runDrain
     ))
@@ -291,10 +296,11 @@ describe("memory", () => {
   test("shows nothing before it is durable, and drops the oldest by count", () => {
     const recent = new Recent({ blocks: 3, bytes: 1 << 20 }, 10)
     for (let sequence = 11; sequence <= 20; sequence++) {
-      recent.take(blockOf(sequence), Float64Array.of(sequence))
+      recent.take(blockOf(sequence), Float64Array.of(sequence), Float64Array.of(-sequence))
       expect(recent.at(sequence)).toBeUndefined()
       recent.commit(sequence)
       expect(recent.at(sequence)?.events).toEqual(Float64Array.of(sequence))
+      expect(recent.at(sequence)?.told).toEqual(Float64Array.of(-sequence))
     }
     expect(recent.length).toBe(3)
     expect([17, 18, 19, 20, 21].map((sequence) => recent.at(sequence)?.block.firstSequence)).toEqual([undefined, 18, 19, 20, undefined])
@@ -304,7 +310,7 @@ describe("memory", () => {
     const block = blockOf(1)
     const recent = new Recent({ blocks: 1 << 20, bytes: 4 * (block.bytes.length + 8) }, 0)
     for (let sequence = 1; sequence <= 5_000; sequence++) {
-      recent.take(blockOf(sequence), Float64Array.of(sequence))
+      recent.take(blockOf(sequence), Float64Array.of(sequence), new Float64Array(0))
       recent.commit(sequence)
       expect(recent.length).toBe(Math.min(sequence, 4))
       expect(recent.at(sequence)?.block.lastSequence).toBe(sequence)
@@ -322,7 +328,7 @@ describe("memory", () => {
       for (let sequence = 1; sequence <= 800; sequence++) {
         const events = Float64Array.from({ length: next() % 400 }, (_, index) => sequence * 1_000 + index)
         given.set(sequence, events)
-        recent.take(blockOf(sequence), events)
+        recent.take(blockOf(sequence), events, events.subarray(0, sequence % 7))
         if (next() % 3 > 0) continue
         durable = sequence - (next() % 2)
         if (durable > recent.durableSequence) recent.commit(durable)
@@ -337,6 +343,7 @@ describe("memory", () => {
             records: [{ sequence: at, command: { kind: "PassTime" } }]
           })
           expect(found.events).toEqual(given.get(at))
+          expect(found.told).toEqual(given.get(at)!.subarray(0, at % 7))
         }
       }
       expect(shown).toBeGreaterThan(100)
@@ -348,8 +355,8 @@ describe("memory", () => {
     const heard: Array<string> = []
     recent.whenCommitted(() => heard.push("kept"))
     recent.whenCommitted(() => heard.push("called off"))()
-    recent.take(blockOf(1), new Float64Array(0))
-    recent.take(blockOf(2), new Float64Array(0))
+    recent.take(blockOf(1), new Float64Array(0), new Float64Array(0))
+    recent.take(blockOf(2), new Float64Array(0), new Float64Array(0))
     expect(heard).toEqual([])
     recent.commit(1)
     recent.commit(2)

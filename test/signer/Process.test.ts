@@ -16,7 +16,7 @@ const ended = (args: ReadonlyArray<string>, environment: Readonly<Record<string,
   const { status, stderr, stdout } = spawnSync(process.execPath, ["dist/tools/signer.js", "--port", "0", ...args], {
     env: { PATH: process.env["PATH"] ?? "", ...environment },
     encoding: "utf8",
-    timeout: 30_000
+    timeout: 100_000
   })
   return { status, said: `${stdout}${stderr}` }
 }

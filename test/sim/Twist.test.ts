@@ -225,8 +225,8 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
   } else if (one !== other) into.add(at)
 }
 
-/** What the venue itself makes of a key that it issues: which requests may not choose. */
-const ofVenue: ReadonlySet<string> = new Set(["keys.scopes", "keys.expiresAtEpochMs", "connection"])
+/** What the venue itself says, of a key that it issues and of what the owner is told: requests may not choose it. */
+const ofVenue: ReadonlySet<string> = new Set(["keys.scopes", "keys.expiresAtEpochMs", "connection", "tellsOwner"])
 
 /**
  * What requests ask for under a key; what is proved by a credential alone is read elsewhere, and so are bots' keys, which are asked

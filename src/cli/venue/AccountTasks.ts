@@ -50,6 +50,14 @@ export const flags = (parsed: Options.Of<typeof Options.flags>) =>
     ]))
   })
 
+/** Revokes an API key. */
+export const revokeKey = (parsed: Options.Of<typeof Options.revokeKey>) =>
+  Effect.gen(function*() {
+    const { key, sequence } = yield* against(parsed, (target, idempotencyKey) => Operator.revokeKey(target, idempotencyKey, parsed.id))
+    const at = key.revokedAtEpochMs === null ? "" : `, revoked at ${Format.time(key.revokedAtEpochMs)}`
+    yield* Console.log(`${key.keyId} of ${key.accountId} is ${key.state}${at}: sequence ${sequence}`)
+  })
+
 const sayCanceled = (answer: OperatorCancel) =>
   Console.log(
     `${answer.canceledOrders} cancelled, ${answer.remainingOrders} left: sequence ${answer.lastSequence}, ${

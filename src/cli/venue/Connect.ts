@@ -4,6 +4,7 @@
  */
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import SqliteDatabase from "better-sqlite3"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -65,24 +66,37 @@ const decode = <A, I>(url: string, schema: Schema.Schema<A, I>, text: string): E
 
 const Refusal = Schema.Struct({ code: Schema.String, safeMessage: Schema.String })
 
-const stored = (file: string): Effect.Effect<ReadonlyArray<StoredKey>, NoFile> =>
+const usable = (file: string): Effect.Effect<void, NoFile> =>
   Effect.try({
     try: () => {
       fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-      const keys = readKeys(file)
+      readKeys(file)
       fs.accessSync(path.dirname(file), fs.constants.W_OK)
-      return keys
     },
     catch: (cause) => new NoFile({ text: `${file} cannot be used: ${String(cause)}` })
   })
 
-/** Writes the keys for their user alone, whole or not at all. */
-const store = (file: string, keys: ReadonlyArray<StoredKey>): Effect.Effect<void, NoFile> =>
+/** How long another program's turn with the file is waited for. */
+const turnMs = 5_000
+
+/**
+ * Puts a key beside those that are there, or in the place of the one of its venue and name; for their user alone, whole or not at
+ * all. Programs that do so at one time take turns, by a lock that the system drops with the process.
+ */
+export const put = (file: string, key: StoredKey): Effect.Effect<void, NoFile> =>
   Effect.try({
     try: () => {
-      const unfinished = `${file}.${process.pid}.tmp`
-      fs.writeFileSync(unfinished, `${JSON.stringify({ keys }, undefined, 2)}\n`, { mode: 0o600, flush: true })
-      fs.renameSync(unfinished, file)
+      const turn = new SqliteDatabase(`${file}.lock`, { timeout: turnMs })
+      try {
+        turn.pragma("journal_mode = MEMORY")
+        turn.exec("BEGIN EXCLUSIVE")
+        const others = readKeys(file).filter(({ name, url }) => url !== key.url || name !== key.name)
+        const unfinished = `${file}.${process.pid}.tmp`
+        fs.writeFileSync(unfinished, `${JSON.stringify({ keys: [...others, key] }, undefined, 2)}\n`, { mode: 0o600, flush: true })
+        fs.renameSync(unfinished, file)
+      } finally {
+        turn.close()
+      }
     },
     catch: (cause) => new NoFile({ text: `${file} cannot be written: ${String(cause)}` })
   })
@@ -120,7 +134,7 @@ export const connect = <R>(
   Effect.gen(function*() {
     const { codeVerifier, keyFile, keyLifetimeSeconds, name, scopes, url } = asked
     // Looked at before anybody is asked: a key that cannot be kept would be lost.
-    yield* stored(keyFile)
+    yield* usable(keyFile)
     const codeChallenge = createHash("sha256").update(codeVerifier).digest("base64url")
     const first = yield* post(url, "/v1/agent-connect", { clientName: name, scopes, keyLifetimeSeconds, codeChallenge })
     if (first.status !== 200) {
@@ -132,8 +146,6 @@ export const connect = <R>(
     const { apiKey, key } = yield* fetched(asked, begun, Duration.seconds(begun.pollIntervalSeconds))
     const { accountId, expiresAtEpochMs, keyId } = key
     const kept = { url, name, accountId, keyId, scopes: key.scopes, expiresAtEpochMs }
-    // Another program may have put a key there meanwhile.
-    const others = (yield* stored(keyFile)).filter((other) => other.url !== url || other.name !== name)
-    yield* store(keyFile, [...others, { ...kept, apiKey }])
+    yield* put(keyFile, { ...kept, apiKey })
     return kept
   })

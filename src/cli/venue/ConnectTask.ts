@@ -15,12 +15,23 @@ import type * as Options from "./Options.js"
 
 const isScopes = Schema.is(Scopes)
 
+/** Whether what is sent there is read by nobody on the way: over TLS, or on this machine alone. */
+const isPrivate = (url: string): boolean => {
+  const { hostname, protocol } = URL.canParse(url) ? new URL(url) : { hostname: "", protocol: "" }
+  return protocol === "https:" || (protocol === "http:" && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+}
+
 /** Asks an account's owner for an API key, and keeps it in a file. */
 export const connect = (parsed: Options.Of<typeof Options.connect>) =>
   Effect.gen(function*() {
     const scopes = parsed.scopes.split(",")
     if (!isScopes(scopes)) return yield* usage(`--scopes takes read, trade or read,trade, and not ${parsed.scopes}`)
     if (parsed.lifetime < 300 || parsed.lifetime > 604_800) return yield* usage("--lifetime is from 300 to 604800 seconds")
+    if (!isPrivate(parsed.url) && !parsed.overHttp) {
+      return yield* usage(
+        `${parsed.url} is beyond this machine and without TLS: whoever is on the way would read the key. Use https, or --over-http`
+      )
+    }
     const keyFile = Option.getOrElse(parsed.keyFile, () => defaultKeyFile())
     const asked = {
       url: parsed.url,

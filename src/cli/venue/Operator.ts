@@ -21,6 +21,7 @@ import { DemoAccounts } from "../../edge/operator/openDemoAccounts.js"
 import { routes } from "../../edge/operator/Operator.js"
 import { OperatorResult } from "../../edge/operator/OperatorResult.js"
 import { Reconciliation } from "../../edge/operator/reconcile.js"
+import { OperatorKeyRevoked } from "../../edge/operator/revokeKeyByOperator.js"
 import { AccountFlags } from "../../edge/operator/setAccountFlags.js"
 import { OperatorMarkets } from "../../edge/operator/listOperatorMarkets.js"
 import type { PutMarketBody } from "../../edge/operator/MarketBody.js"
@@ -59,6 +60,8 @@ interface Call<A, I> {
   readonly marketId?: string
   /** For a path that names an account. */
   readonly accountId?: string
+  /** For a path that names an API key. */
+  readonly keyId?: string
   readonly key: string
   readonly body: unknown
   readonly answer: Schema.Schema<A, I>
@@ -67,14 +70,19 @@ interface Call<A, I> {
 type Endpoint = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof routes)[number]["endpoint"]>
 
 /** Method and path of an endpoint, with what it names in its place. */
-const placeOf = ({ accountId, endpoint, marketId }: Pick<Call<unknown, unknown>, "accountId" | "endpoint" | "marketId">) => {
+const placeOf = (
+  { accountId = "", endpoint, keyId = "", marketId = "" }: Pick<Call<unknown, unknown>, "accountId" | "endpoint" | "keyId" | "marketId">
+) => {
   const found: { readonly method: HttpMethod.HttpMethod; readonly path: string } | undefined = routes
     .map((route) => route.endpoint)
     .find(({ name }) => name === endpoint)
   assert(found !== undefined, "an operator task has an endpoint in the contract")
   return {
     method: found.method,
-    path: found.path.replace(":marketId", encodeURIComponent(marketId ?? "")).replace(":accountId", encodeURIComponent(accountId ?? ""))
+    path: found.path
+      .replace(":marketId", encodeURIComponent(marketId))
+      .replace(":accountId", encodeURIComponent(accountId))
+      .replace(":keyId", encodeURIComponent(keyId))
   }
 }
 
@@ -165,6 +173,10 @@ export const credit = (target: Target, key: string, accountId: string, amount: s
 /** Sets and clears flags of an account; without any it tells them. */
 export const setAccountFlags = (target: Target, key: string, accountId: string, flags: Readonly<Record<string, boolean>>) =>
   send(target, { endpoint: "setAccountFlags", accountId, key, body: flags, answer: AccountFlags })
+
+/** Revokes an API key, whosever it is. */
+export const revokeKey = (target: Target, key: string, keyId: string) =>
+  send(target, { endpoint: "revokeKeyByOperator", keyId, key, body: undefined, answer: OperatorKeyRevoked })
 
 /** Delists a market at once, or announces it for a time, epoch milliseconds. */
 export const delist = (target: Target, key: string, marketId: string, effectiveAtEpochMs: number | undefined) =>

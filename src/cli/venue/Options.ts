@@ -89,6 +89,13 @@ export const flags = {
   clear: flagList("clear", "A flag to clear; likewise")
 }
 
+export const revokeKey = {
+  ...remote,
+  id: CliOptions.text("id").pipe(CliOptions.withDescription("The key's id, key_..."))
+}
+
+const keyFile = named("key-file", "Where keys are kept, instead of $XDG_CONFIG_HOME/perpetuum/keys.json")
+
 export const connect = {
   url,
   name: CliOptions.text("name").pipe(
@@ -101,7 +108,10 @@ export const connect = {
     CliOptions.withDescription("How long the key lives, seconds: 300 to 604800"),
     CliOptions.withDefault(86_400)
   ),
-  keyFile: named("key-file", "Where the key is kept, instead of $XDG_CONFIG_HOME/perpetuum/keys.json")
+  keyFile,
+  overHttp: CliOptions.boolean("over-http").pipe(
+    CliOptions.withDescription("Asks a venue beyond this machine without TLS: whoever is on the way reads the key")
+  )
 }
 
 export const limits = {

@@ -2,6 +2,7 @@
  * What a stream has told, for those who ask what is new: the latest thing of each name, in the order in which they changed last. It
  * holds so many things at most; beyond, those that changed longest ago are forgotten.
  */
+import { Wakers } from "../venue/Wakers.js"
 
 interface Thing<A> {
   readonly serial: number
@@ -14,7 +15,7 @@ export class News<A> {
   private serial = 0
   /** What was told last, by what is asked for: all symbols, or one. */
   private readonly told = new Map<string, number>()
-  private wakers: Array<() => void> = []
+  private readonly wakers = new Wakers()
   private failure: unknown
 
   constructor(private readonly most: number) {}
@@ -23,13 +24,13 @@ export class News<A> {
     this.things.delete(name)
     this.things.set(name, { serial: ++this.serial, symbol, value })
     if (this.things.size > this.most) this.things.delete(this.things.keys().next().value!)
-    this.wake()
+    this.wakers.wake()
   }
 
   /** Whoever asks from now on is told of this. */
   fail(failure: unknown): void {
     this.failure = failure
-    this.wake()
+    this.wakers.wake()
   }
 
   /**
@@ -49,13 +50,7 @@ export class News<A> {
         this.told.set(name, Math.max(this.told.get(name) ?? 0, fresh.at(-1)!.serial))
         return (isWhole ? held : fresh).map(({ value }) => value)
       }
-      await new Promise<void>((resolve) => this.wakers.push(resolve))
+      await this.wakers.woken()
     }
-  }
-
-  private wake(): void {
-    const { wakers } = this
-    this.wakers = []
-    for (const wake of wakers) wake()
   }
 }

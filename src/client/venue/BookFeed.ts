@@ -7,6 +7,7 @@ import type { Following } from "./Following.js"
 import { LocalBook } from "./LocalBook.js"
 import type { Refusal } from "./Refusal.js"
 import type { Notice, Stream } from "./Stream.js"
+import { Wakers } from "./Wakers.js"
 
 export class BookFeed {
   readonly book = new LocalBook()
@@ -19,17 +20,17 @@ export class BookFeed {
   /** Whether it is kept up no more. */
   isClosed = false
   private refusal: Refusal | undefined
-  private wakers: Array<() => void> = []
+  private readonly wakers = new Wakers()
 
   constructor(stream: Stream, readonly marketId: string, private readonly notice: (notice: Notice) => void) {
     this.following = stream.follow({ channel: "market.book", marketId }, {
       snapshot: (event) => this.take(event),
       update: (event) => this.take(event),
-      interrupted: () => this.wake(),
+      interrupted: () => this.wakers.wake(),
       ended: (refusal) => {
         this.isClosed = true
         this.refusal = refusal
-        this.wake()
+        this.wakers.wake()
       }
     })
   }
@@ -43,7 +44,7 @@ export class BookFeed {
   async ready(): Promise<LocalBook> {
     while (!this.isCurrent) {
       if (this.isClosed) throw this.refusal ?? new Error(`the book of ${this.marketId} is closed`)
-      await this.woken()
+      await this.wakers.woken()
     }
     return this.book
   }
@@ -60,7 +61,7 @@ export class BookFeed {
       } else if (this.isClosed) {
         if (this.refusal !== undefined) throw this.refusal
         return undefined
-      } else await this.woken()
+      } else await this.wakers.woken()
     }
   }
 
@@ -80,16 +81,6 @@ export class BookFeed {
       this.following.afresh("checksum_mismatch", this.wrong)
     }
     if (event.type === "snapshot") this.wrong = wasRight ? 0 : this.wrong + 1
-    this.wake()
-  }
-
-  private woken(): Promise<void> {
-    return new Promise((resolve) => this.wakers.push(resolve))
-  }
-
-  private wake(): void {
-    const { wakers } = this
-    this.wakers = []
-    for (const wake of wakers) wake()
+    this.wakers.wake()
   }
 }

@@ -3,10 +3,9 @@ import { useEffect } from "preact/hooks"
 import { Choices } from "../parts/Choices.js"
 import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
-import { Read } from "../parts/Section.js"
+import { Paged } from "../parts/Paged.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
-import { Trouble } from "../parts/Trouble.js"
 import type * as Contract from "../state/Contract.js"
 import { format } from "../state/market/Decimals.js"
 import type { Store } from "../state/Store.js"
@@ -57,8 +56,8 @@ export const LeaderboardPage = ({ store: { leaderboard }, title }: { readonly st
       </div>
       <Choices label="Over" name="window" choices={windows} value={window.value} choose={(chosen) => void leaderboard.choose(chosen)} />
       <p>A score is what was realised, less fees and funding.</p>
-      <Read of={entries.list}>
-        {({ rows }) => (
+      <Paged more="Show more" of={entries}>
+        {(rows) => (
           <Table
             label="Leaderboard"
             columns={columns}
@@ -67,13 +66,7 @@ export const LeaderboardPage = ({ store: { leaderboard }, title }: { readonly st
             empty="Nobody has traded in this time."
           />
         )}
-      </Read>
-      <Trouble failure={entries.older.failure.value} again={() => void entries.more()} />
-      {entries.hasMore && (
-        <button type="button" disabled={entries.older.isBusy.value} onClick={() => void entries.more()}>
-          Show more
-        </button>
-      )}
+      </Paged>
     </>
   )
 }

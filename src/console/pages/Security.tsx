@@ -1,10 +1,13 @@
 /** What happened to the account's sign-ins, passkeys and keys. */
+import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
+import { Confirm } from "../parts/Confirm.js"
 import { Moment } from "../parts/Moment.js"
 import { Read } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
 import { Trouble } from "../parts/Trouble.js"
+import type { Activity } from "../state/Activity.js"
 import type { SecurityEvent } from "../state/Contract.js"
 import type { Store } from "../state/Store.js"
 import { short } from "../state/Words.js"
@@ -27,7 +30,13 @@ const kinds: Readonly<Record<SecurityEvent["kind"], string>> = {
   party_change_requested: "Change of ledger party asked for",
   ledger_step_approved: "Ledger transaction approved",
   approval_failed: "Approval failed",
-  ledger_party_changed: "Ledger party changed"
+  ledger_party_changed: "Ledger party changed",
+  operator_set_flags: "Account’s flags changed by the operator",
+  operator_credited: "Account credited by the operator",
+  operator_canceled_orders: "Orders cancelled by the operator",
+  operator_revoked_key: "API key revoked by the operator",
+  user_codes_locked: "Too many wrong agents’ codes: locked for a minute",
+  signed_out_elsewhere: "Signed out everywhere else"
 }
 
 const None = () => <span class="soft">–</span>
@@ -40,6 +49,39 @@ const columns: ReadonlyArray<Column<SecurityEvent>> = [
   { title: "Details", cell: ({ detail }) => detail === null ? <None /> : <bdi>{detail}</bdi> }
 ]
 
+/** Ends whatever session somebody else may have of the account. */
+const Elsewhere = ({ activity }: { readonly activity: Activity }) => {
+  const isAsked = useSignal(false)
+  const close = (): void => {
+    isAsked.value = false
+    activity.ending.clear()
+  }
+  const end = async (): Promise<void> => {
+    if (await activity.signOutElsewhere()) close()
+  }
+  return (
+    <>
+      <p>
+        <button type="button" onClick={() => isAsked.value = true}>Sign out everywhere else</button>
+      </p>
+      {isAsked.value && (
+        <Confirm
+          title="Sign out everywhere else?"
+          action="Sign out there"
+          task={activity.ending}
+          onConfirm={() => void end()}
+          onClose={close}
+        >
+          <p>
+            You stay signed in here. Wherever else you are signed in, a passkey is asked for again. API keys go on, and so does what they
+            stream: revoke a key to end that.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
 export const SecurityPage = ({ store: { activity }, title }: { readonly store: Store; readonly title: string }) => {
   useEffect(() => void activity.list.load(), [])
   return (
@@ -49,6 +91,7 @@ export const SecurityPage = ({ store: { activity }, title }: { readonly store: S
         Everything that changed who can get at your account, newest first. If you do not recognise something, revoke the key, remove the
         passkey, and tell the venue’s operator.
       </p>
+      <Elsewhere activity={activity} />
       <Read of={activity.list}>
         {({ events, nextCursor }) => (
           <>

@@ -1,7 +1,7 @@
 /** What happened to the account's sign-ins, passkeys and keys, newest first. */
 import type { Client } from "./Client.js"
 import type { SecurityEvent } from "./Contract.js"
-import type { Result } from "./Failure.js"
+import { hasFailed, type Result } from "./Failure.js"
 import { Reading, Task } from "./Task.js"
 
 export interface Events {
@@ -12,6 +12,7 @@ export interface Events {
 export class Activity {
   readonly list
   readonly older = new Task()
+  readonly ending = new Task()
 
   constructor(private readonly client: Client) {
     this.list = new Reading((): Promise<Result<Events>> => client.securityEvents(undefined))
@@ -27,8 +28,20 @@ export class Activity {
     this.list.value.value = { events: [...shown.events, ...page.events], nextCursor: page.nextCursor }
   }
 
+  /** Signs out everywhere else; whether that is done. What happened is read again then, as this is part of it. */
+  async signOutElsewhere(): Promise<boolean> {
+    const ended = await this.ending.run(async (): Promise<Result<true>> => {
+      const told = await this.client.endOtherSessions()
+      return hasFailed(told) ? told : { value: true }
+    })
+    if (ended === undefined) return false
+    await this.list.load()
+    return true
+  }
+
   clear(): void {
     this.list.clear()
     this.older.clear()
+    this.ending.clear()
   }
 }

@@ -37,6 +37,11 @@ export class Client {
     return this.ask("DELETE", "/v1/auth/sessions/current", token === undefined ? nothing : { token })
   }
 
+  /** Ends every other session of the account. */
+  endOtherSessions(): Promise<Result<unknown>> {
+    return this.ask("DELETE", "/v1/auth/sessions/others")
+  }
+
   passkeys(): Promise<Result<Contract.PasskeyList>> {
     return this.ask("GET", `${this.account}/passkeys`)
   }

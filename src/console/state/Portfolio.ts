@@ -4,7 +4,8 @@ import type { Client } from "./Client.js"
 import type { Order } from "./Contract.js"
 import { hasFailed, type Result } from "./Failure.js"
 import type { Outside } from "./Outside.js"
-import { Reading, Task } from "./Task.js"
+import { Keyed } from "./Keyed.js"
+import { Reading, type Task } from "./Task.js"
 
 /** Open orders that are shown at most. */
 const mostOrders = 1_000
@@ -15,20 +16,14 @@ export interface OpenOrders {
   readonly more: boolean
 }
 
-/** One order that is being taken back. */
-interface Canceling {
-  readonly task: Task
-  /** The same for every try of one click, so that a try whose answer was lost is answered again, and done once. */
-  key: string | undefined
-}
-
 export class Portfolio {
   readonly balance
   readonly positions
   readonly orders
   /** When the balance was last read. */
   readonly readAtEpochMs = signal<number | undefined>(undefined)
-  private readonly canceling = new Map<string, Canceling>()
+  /** Orders that are being taken back. */
+  private readonly canceling = new Map<string, Keyed>()
 
   constructor(private readonly client: Client, private readonly outside: Pick<Outside, "nextKey" | "now">) {
     this.balance = new Reading(() => client.balance())
@@ -54,13 +49,8 @@ export class Portfolio {
   /** Takes an order back, and shows what is left. */
   async cancel(order: Order): Promise<void> {
     const canceling = this.cancelingOf(order.orderId)
-    await canceling.task.run(() => {
-      canceling.key ??= this.outside.nextKey()
-      return this.client.cancelOrder(order, canceling.key)
-    })
+    await canceling.run((key) => this.client.cancelOrder(order, key))
     const failure = canceling.task.failure.value
-    // Decided one way or the other: another click is another request.
-    if (failure === undefined || !failure.again) canceling.key = undefined
     if (failure === undefined) this.canceling.delete(order.orderId)
     if (failure === undefined || failure.code === "not_found") await this.load()
   }
@@ -71,8 +61,8 @@ export class Portfolio {
     this.canceling.clear()
   }
 
-  private cancelingOf(orderId: string): Canceling {
-    const found = this.canceling.get(orderId) ?? { task: new Task(), key: undefined }
+  private cancelingOf(orderId: string): Keyed {
+    const found = this.canceling.get(orderId) ?? new Keyed(this.outside.nextKey)
     this.canceling.set(orderId, found)
     return found
   }

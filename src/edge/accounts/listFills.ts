@@ -1,6 +1,7 @@
 /** The account's own fills: `GET /v1/accounts/{accountId}/fills`, newest first, and `GET /v2/trades`, oldest first. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
@@ -13,6 +14,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import { compatLimit, page, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
+import { fillsBefore, fillsOldestFirst } from "../markets/FillHistory.js"
 import { withFilter } from "../markets/Listed.js"
 import * as Trade from "../markets/Trade.js"
 import { withAccount } from "./Own.js"
@@ -42,7 +44,7 @@ const FillList = Schema.Struct({
   nextCursor: Fields.NextCursor
 }).annotations({
   identifier: "FillList",
-  description: "Newest first. The venue keeps the latest 131,072 fills of all accounts together."
+  description: "Newest first, back to the account's first."
 })
 
 const Fee = Schema.Struct({ cost: Fields.Signed, currency: Fields.Text, rate: Fields.Amount })
@@ -125,18 +127,21 @@ export const listFills = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's own fills, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/fills?marketId=${Example.marketId}` },
-  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
-    withAccount(state, trader, accountId, (account) =>
-      withFilter(state, { marketId: urlParams.marketId }, (market) =>
-        withCursor("fills", urlParams.cursor, (before) => {
-          const limit = pageLimit(urlParams.limit)
-          return json({
-            version: "external-fill-list/v1",
-            accountId,
-            ...page("fills", limit, state.fills(account, market, before, limit + 1), (fill) =>
-              ownFill(state.market(fill.market).parameters, accountId, account, fill))
-          })
-        })))
+  handler: (services) => ({ trader, path: { accountId }, urlParams }) => {
+    const { state } = services
+    return withAccount(state, trader, accountId,
+      (account) =>
+        withFilter(state, { marketId: urlParams.marketId }, (market) =>
+          withCursor("fills", urlParams.cursor, (before) => {
+            const limit = pageLimit(urlParams.limit)
+            return Effect.flatMap(fillsBefore(services, { account, market }, before, limit + 1), (fills) =>
+              json({
+                version: "external-fill-list/v1",
+                accountId,
+                ...page("fills", limit, fills, (fill) => ownFill(state.market(fill.market).parameters, accountId, account, fill))
+              }))
+          })))
+  }
 })
 
 export const listCompatOwnTrades = Route.effect({
@@ -149,13 +154,13 @@ export const listCompatOwnTrades = Route.effect({
     .addError(Failures.compat(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones"),
   example: { target: `/v2/trades?symbol=${Example.encodedSymbol}&limit=50` },
-  handler: ({ state }) => ({ trader: { account }, urlParams }) =>
-    withFilter(state, { symbol: urlParams.symbol }, (market) => {
-      const limit = compatLimit(urlParams.limit)
-      const fills = urlParams.since === undefined
-        ? [...state.fills(account, market, Number.POSITIVE_INFINITY, limit)].reverse()
-        : state.fillsSince(account, market, Number(urlParams.since), limit)
-      const accountId = state.accountId(account)
-      return json(fills.map((fill) => compatOwnTrade(state.market(fill.market).parameters, accountId, account, fill)))
-    })
+  handler: (services) => ({ trader: { account }, urlParams: { limit, since, symbol } }) => {
+    const { state } = services
+    return withFilter(state, { symbol },
+      (market) =>
+        Effect.flatMap(fillsOldestFirst(services, { account, market }, since, compatLimit(limit)), (fills) => {
+          const accountId = state.accountId(account)
+          return json(fills.map((fill) => compatOwnTrade(state.market(fill.market).parameters, accountId, account, fill)))
+        }))
+  }
 })

@@ -1,16 +1,18 @@
 /** What an account paid and received of funding: `GET /v1/accounts/{accountId}/funding-payments`. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Units from "../../domain/Units.js"
-import type { FundingPayment as FundingPaymentView, MarketView } from "../../engine/Reads.js"
+import type { MarketView, PlacedPayment } from "../../engine/Reads.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
-import { pageLimit } from "../http/Listing.js"
+import { pageByPlace, pageLimit, withPaymentPlace } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import { inBoth, money } from "./Money.js"
+import { paymentsBefore } from "./MoneyHistory.js"
 import { withAccount } from "./Own.js"
 
 const FundingPayment = Schema.Struct({
@@ -35,15 +37,18 @@ const FundingPaymentList = Schema.Struct({
   version: Schema.Literal("external-funding-payment-list/v1"),
   accountId: Fields.Text,
   payments: Schema.Array(FundingPayment),
+  nextCursor: Fields.NextCursor,
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "FundingPaymentList",
-  description: "The venue keeps the latest 32,768 payments of all accounts together."
+  description:
+    "Newest first, back to the account's first, or with `since` to the first at or after that time: where a page goes on, `since` is to be "
+    + "given again."
 })
 
 const payment = (
   { parameters: { marketId, priceScale, quantityScale } }: MarketView,
-  view: FundingPaymentView
+  view: PlacedPayment
 ): typeof FundingPayment.Type => ({
   marketId,
   endedAtEpochMs: view.endedAtEpochMs,
@@ -64,18 +69,24 @@ export const listFundingPayments = Route.effect({
   budget: "key",
   endpoint: HttpApiEndpoint.get("listFundingPayments", "/v1/accounts/:accountId/funding-payments")
     .setPath(Fields.AccountPath)
-    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince, ...Fields.cursor }))
     .addSuccess(FundingPaymentList)
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's payments of funding since a time, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/funding-payments?limit=24` },
-  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
-    withAccount(state, trader, accountId, (account) =>
-      json({
-        version: "external-funding-payment-list/v1",
-        accountId,
-        payments: state.fundingPayments(account, Number(urlParams.since ?? 0), pageLimit(urlParams.limit))
-          .map((each) => payment(state.market(each.market), each)),
-        journalSequence: state.sequence
+  handler: (services) => ({ trader, path: { accountId }, urlParams }) => {
+    const { state } = services
+    return withAccount(state, trader, accountId, (account) =>
+      withPaymentPlace(urlParams.cursor, (before) => {
+        const limit = pageLimit(urlParams.limit)
+        const sinceEpochMs = Number(urlParams.since ?? 0)
+        return Effect.flatten(paymentsBefore(services, { account, before, limit: limit + 1, sinceEpochMs }, (rows) =>
+          json({
+            version: "external-funding-payment-list/v1",
+            accountId,
+            ...pageByPlace("payments", limit, rows, (each) => payment(state.market(each.market), each)),
+            journalSequence: state.sequence
+          })))
       }))
+  }
 })

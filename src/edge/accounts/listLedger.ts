@@ -1,6 +1,7 @@
 /** Every change of an account's balance with its cause: `GET /v1/accounts/{accountId}/ledger`, newest first. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { none } from "../../domain/None.js"
 import { type BalanceChangeView, balanceCauses, type Reads } from "../../engine/Reads.js"
@@ -8,10 +9,11 @@ import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
-import { pageLimit, pageOfLedger, withPlace } from "../http/Listing.js"
+import { pageByPlace, pageLimit, withLedgerPlace } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import { withFilter } from "../markets/Listed.js"
 import { money } from "./Money.js"
+import { changesBefore } from "./MoneyHistory.js"
 import { withAccount } from "./Own.js"
 
 const LedgerEntry = Schema.Struct({
@@ -37,7 +39,7 @@ const Ledger = Schema.Struct({
   nextCursor: Fields.NextCursor
 }).annotations({
   identifier: "Ledger",
-  description: "Newest first. The venue keeps the latest 65,536 changes of all accounts together."
+  description: "Newest first, back to the account's first."
 })
 
 const entry = (state: Reads, view: BalanceChangeView): typeof LedgerEntry.Type => ({
@@ -60,16 +62,19 @@ export const listLedger = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Every change of the account's balance with its cause, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/ledger?limit=50` },
-  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
-    withAccount(state, trader, accountId, (account) =>
-      withFilter(state, { marketId: urlParams.marketId }, (market) =>
-        withPlace(urlParams.cursor, (before) => {
-          const limit = pageLimit(urlParams.limit)
-          return json({
-            version: "external-ledger/v1",
-            accountId,
-            ...pageOfLedger(limit, state.balanceChanges(account, market, before, limit + 1), (each) =>
-              entry(state, each))
-          })
-        })))
+  handler: (services) => ({ trader, path: { accountId }, urlParams }) => {
+    const { state } = services
+    return withAccount(state, trader, accountId,
+      (account) =>
+        withFilter(state, { marketId: urlParams.marketId }, (market) =>
+          withLedgerPlace(urlParams.cursor, (before) => {
+            const limit = pageLimit(urlParams.limit)
+            return Effect.flatten(changesBefore(services, { account, market, before, limit: limit + 1 }, (rows) =>
+              json({
+                version: "external-ledger/v1",
+                accountId,
+                ...pageByPlace("entries", limit, rows, (each) => entry(state, each))
+              })))
+          })))
+  }
 })

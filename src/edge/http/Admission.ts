@@ -6,7 +6,7 @@ import type { Trader } from "../../engine/Reads.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
 import * as Credentials from "../../identity/Credentials.js"
 import type { KeyLevel, TraderLevel } from "./Access.js"
-import type { Call } from "./Call.js"
+import type { Call, Services } from "./Call.js"
 import * as Errors from "./Errors.js"
 import * as Limiting from "./Limiting.js"
 
@@ -21,13 +21,23 @@ const anyone: Caller = { trader: undefined }
 /** The bits of a key's scopes that a level needs. */
 const scopes: Readonly<Record<TraderLevel | KeyLevel, number>> = { key: 0, key_read: scopeRead, read: scopeRead, trade: scopeTrade }
 
+/** Notes the use of a key by one of its tickets, which is a use like any other: its owner is to see when and from where. */
+export const noteUse = ({ keyUses, now, state }: Services, apiKey: number, address: string): void => {
+  const key = state.apiKey(apiKey)
+  if (key !== undefined) keyUses.note(key, address, now())
+}
+
 /** Whoever the credential is of, if it may act now; otherwise why not. The use of a key is noted. */
 const identify = (call: Call): Trader | Credentials.Rejection => {
   const { keyUses, now, state, tokens } = call.services
   const { headers } = call.request
   const atEpochMs = now()
   const { ticketOf } = call.request
-  if (ticketOf !== undefined) return ApiKeys.standing(state.apiKey(ticketOf), atEpochMs)
+  if (ticketOf !== undefined) {
+    const key = ApiKeys.standing(state.apiKey(ticketOf), atEpochMs)
+    if (typeof key !== "string") keyUses.note(key, call.remoteAddress, atEpochMs)
+    return key
+  }
   const trader = Credentials.identify(headers["authorization"], state, tokens, atEpochMs)
   if (typeof trader !== "string" && trader.principal === Principal.key) keyUses.note(trader, call.remoteAddress, atEpochMs)
   return trader

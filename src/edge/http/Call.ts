@@ -11,7 +11,7 @@ import type { Identity } from "../../identity/Identity.js"
 import type { Changes } from "../../streams/Changes.js"
 import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
-import type { RateLimits } from "../../identity/RateLimits.js"
+import type { RateLimits, Windows } from "../../identity/RateLimits.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
@@ -22,6 +22,7 @@ import * as Errors from "./Errors.js"
 import type { Reply, Request } from "./Listener.js"
 import type { Metrics, RouteCounts } from "./Metrics.js"
 import * as Protection from "./Protection.js"
+import * as LimitHeaders from "./LimitHeaders.js"
 import type { Readiness } from "./Readiness.js"
 import type { RuntimePolicy } from "./RuntimePolicy.js"
 import type { NextSlice } from "./Slices.js"
@@ -34,6 +35,8 @@ export interface Services {
   readonly metrics: Context.Tag.Service<Metrics>
   readonly tokens: ApiKeys.KnownTokens
   readonly rateLimits: RateLimits
+  /** Accounts that are opened without a credential. */
+  readonly openings: Windows
   /** Proxies of the venue's own that stand before it. */
   readonly trustedProxies: number
   readonly identity: Identity
@@ -71,12 +74,15 @@ export interface Services {
 
 export type Params = Readonly<Record<string, string | undefined>>
 
+/** In place of a limit: the request drew on none. */
+const undrawn = -1
+
 export class Call {
   answered = false
   /** When it was framed. */
   readonly begunAtNanos: number
-  /** What the request drew on, as its answer tells it; 0: it is not limited. */
-  private limit = 0
+  /** What the request drew on, as its answer tells it; `undrawn`: on nothing. */
+  private limit = undrawn
   private remaining = 0
   private resetSeconds = 0
   /** The record that decided it: of several the last; 0 where nothing was decided. */
@@ -130,7 +136,7 @@ export class Call {
       ? { "x-request-id": this.requestId, ...kept }
       : { "content-type": contentType, "x-request-id": this.requestId, ...kept }
     const told = this.isRepeated ? { ...usual, "idempotent-replayed": "true" } : usual
-    return this.limit === 0 ? told : {
+    return this.limit === undrawn ? { ...told, ...LimitHeaders.ofAddress(this.services, this.request) } : {
       ...told,
       "ratelimit-limit": String(this.limit),
       "ratelimit-remaining": String(this.remaining),

@@ -1,7 +1,8 @@
 /**
  * The connections that are open, within what the system gives: so many in all, and so many of one remote address, so
  * that nobody alone keeps everybody else out. A newcomer beyond either takes the place of the connection that
- * has been quiet longest, of its own address or of all; where none is quiet, it is turned away.
+ * has been quiet longest, of its own address or of all; where none is quiet, of the stream that nobody has shown a ticket on
+ * for longest; and where there is none either, it is turned away.
  */
 
 /** What is known of a connection. */
@@ -10,6 +11,8 @@ export interface Connection {
   readonly origin: string
   /** Whether closing it takes no answer from anyone. */
   readonly isIdle: () => boolean
+  /** Whether it speaks for nobody, however busy: such connections cost who opens them nothing. */
+  readonly isAnonymous: () => boolean
   readonly destroy: () => void
 }
 
@@ -25,16 +28,21 @@ export const originOf = (address: string): string => {
   return `${groups.slice(0, 4).join(":")}::/64`
 }
 
-/** The one of these that has been quiet longest; undefined where none is. Those that are not go behind the others. */
-const longestIdle = (connections: Set<Connection>): Connection | undefined => {
+/**
+ * The one of these that makes room: that has been quiet longest, or else the first that is anonymous; undefined where none is
+ * either. Those that are not quiet go behind the others.
+ */
+const leavingOf = (connections: Set<Connection>): Connection | undefined => {
   let looked = connections.size
+  let anonymous: Connection | undefined
   for (const connection of connections) {
     if (connection.isIdle()) return connection
+    if (anonymous === undefined && connection.isAnonymous()) anonymous = connection
     connections.delete(connection)
     connections.add(connection)
-    if (--looked === 0) return undefined
+    if (--looked === 0) return anonymous
   }
-  return undefined
+  return anonymous
 }
 
 export class Connections {
@@ -58,7 +66,7 @@ export class Connections {
     const own = this.byOrigin.get(connection.origin)
     const crowd = own !== undefined && own.size >= this.share ? own : this.all.size >= this.limit ? this.all : undefined
     if (crowd !== undefined) {
-      const leaving = longestIdle(crowd)
+      const leaving = leavingOf(crowd)
       if (leaving === undefined) this.turnedAway++
       else {
         this.closedForRoom++

@@ -3,6 +3,7 @@
  * so no mode with credentials is needed: a page sends its bearer in a header, which a listed origin may.
  */
 import type { Application, Reply, Request, Response } from "./Listener.js"
+import * as LimitHeaders from "./LimitHeaders.js"
 import * as Protection from "./Protection.js"
 
 /** How long a browser may keep what it was allowed, seconds. */
@@ -10,7 +11,8 @@ const keptSeconds = "600"
 
 const methods = "GET, HEAD, POST, PUT, DELETE"
 const requestHeaders = "authorization, content-type, idempotency-key"
-const answerHeaders = "x-request-id, idempotent-replayed, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, allow"
+const answerHeaders = "x-request-id, idempotent-replayed, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, allow, "
+  + "x-service-runtime-policy-version"
 
 /** What a page is told of an answer to it. */
 const allowing = (origin: string): Readonly<Record<string, string>> => ({
@@ -20,11 +22,12 @@ const allowing = (origin: string): Readonly<Record<string, string>> => ({
 })
 
 /** To a browser that asks ahead what a listed page may send. */
-const preflight = (origin: string, requestId: string): Response => ({
+const preflight = (origin: string, requestId: string, standing: Readonly<Record<string, string>>): Response => ({
   status: 200,
   headers: {
     "x-request-id": requestId,
     ...Protection.unkept,
+    ...standing,
     "access-control-allow-origin": origin,
     "access-control-allow-methods": methods,
     "access-control-allow-headers": requestHeaders,
@@ -41,7 +44,11 @@ const isPreflight = ({ headers, method }: Request): boolean =>
  * The application, callable by pages of these origins. Who is not listed is answered as ever, without the headers for which a
  * browser would show the answer to the page; what was not asked by a page at all likewise.
  */
-export const over = (application: Application, origins: ReadonlyArray<string>, nextRequestId: () => string): Application => {
+export const over = (
+  application: Application,
+  origins: ReadonlyArray<string>,
+  services: LimitHeaders.Counting & { readonly nextRequestId: () => string }
+): Application => {
   if (origins.length === 0) return application
   const listed: ReadonlySet<string> = new Set(origins)
   const isListed = (origin: string | undefined): origin is string => origin !== undefined && listed.has(origin)
@@ -50,7 +57,7 @@ export const over = (application: Application, origins: ReadonlyArray<string>, n
     if (!isListed(origin)) {
       return application.handle(request, (response) => reply({ ...response, headers: { ...response.headers, vary: "origin" } }))
     }
-    if (isPreflight(request)) return reply(preflight(origin, nextRequestId()))
+    if (isPreflight(request)) return reply(preflight(origin, services.nextRequestId(), LimitHeaders.ofAddress(services, request)))
     application.handle(request, (response) => reply({ ...response, headers: { ...response.headers, ...allowing(origin) } }))
   }
   return { ...application, handle }

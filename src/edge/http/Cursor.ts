@@ -2,7 +2,8 @@
  * Where a page begins, as clients carry it: base64url of a small JSON object. A cursor names a place in an
  * order that never changes (newest first by numbers that only grow), so that what arrives in between
  * neither doubles nor hides an entry. It says nothing that the entries do not say themselves: of orders and trades their
- * numbers, which are their ids; of an account's ledger the record, and how many of its entries that record has behind this one.
+ * numbers, which are their ids; of an account's ledger and payments of funding the record, and how many of its own that record has
+ * behind this one.
  */
 import * as Ids from "../../domain/Ids.js"
 import type { BalancePlace } from "../../engine/Reads.js"
@@ -68,11 +69,14 @@ export const decodeEpisode = (text: string): EpisodePlace | undefined => {
   return encodeEpisode(place) === text ? place : undefined
 }
 
-/** A cursor behind which the older entries of an account's ledger follow. */
-export const encodePlace = ({ place, sequence }: BalancePlace): string => said({ kind: "entries", sequence, place })
+/** What is listed by places: an account's ledger, and its payments of funding. */
+export type PlacedKind = "entries" | "payments"
 
-/** The place of such a cursor; undefined for any other text. */
-export const decodePlace = (text: string): BalancePlace | undefined => {
+/** A cursor behind which what is older of an account's follows. */
+export const encodePlace = (kind: PlacedKind, { place, sequence }: BalancePlace): string => said({ kind, sequence, place })
+
+/** The place of a cursor of this kind; undefined for any other text. */
+export const decodePlace = (kind: PlacedKind, text: string): BalancePlace | undefined => {
   const { place, sequence } = membersOf(text) ?? {}
-  return isCount(place) && isCount(sequence) && encodePlace({ sequence, place }) === text ? { sequence, place } : undefined
+  return isCount(place) && isCount(sequence) && encodePlace(kind, { sequence, place }) === text ? { sequence, place } : undefined
 }

@@ -64,6 +64,7 @@ const guards = [
   "passkey_limit",
   "key_limit",
   "user_codes_locked",
+  "account_openings",
   "ticket_families",
   "workload_token_rejected",
   "amount_atoms_invalid",
@@ -157,7 +158,7 @@ const native = (status: Status) =>
     rejectionGuard: Fields.optional(Guard),
     withdrawalFailure: Fields.optional(Schema.Literal(...failureStages)),
     ...Comparison,
-    dependency: Fields.optional(Schema.Literal("ledger", "index_feed", "journal", "read_model"))
+    dependency: Fields.optional(Schema.Literal("ledger", "index_feed", "journal", "read_model", "workload_issuer"))
   })
 
 const compat = (status: Status) =>

@@ -431,6 +431,7 @@ export const workloadKeysUnavailable: Failure = {
     name: "WorkloadKeysUnavailable",
     status: 503,
     code: "dependency_unavailable",
+    dependency: "workload_issuer",
     compatName: "ExchangeNotAvailable",
     retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
@@ -507,6 +508,17 @@ export const sequenceNotRetained = behind(
   "sequence_not_retained",
   "fromSequence: what lies behind it is told no more. Read the account anew, and go on from the sequence that nearest names."
 )
+
+/** As many accounts were opened in this hour as may be, by whomever. */
+export const accountOpenings = (retryAfterSeconds: number): Failure => ({
+  description: {
+    ...userCodesLocked.description,
+    name: "AccountOpenings",
+    guard: "account_openings",
+    safeMessage: "As many accounts were opened within an hour as may be. Accounts that there are can be signed in to."
+  },
+  retryAfterSeconds
+})
 
 /** As many requests of the account wait as may. */
 export const waitsOfAccount: Failure = {
@@ -633,6 +645,7 @@ export const all: ReadonlyArray<Failure> = [
   accessDenied,
   userCodeUnknown,
   userCodesLocked,
+  accountOpenings(1),
   ticketMissing,
   workloadTokenRejected("The token has expired."),
   workloadKeysUnavailable,

@@ -124,7 +124,7 @@ const nothingSent = { value: {} }
 
 /** A body on a route that takes none: absent, or an empty object. */
 const noBody = (call: Call): typeof absent | Errors.Failure => {
-  if (call.request.body.byteLength === 0) return absent
+  if (Requests.isEmpty(call.request)) return absent
   const json = Requests.json(call.request)
   const value = Requests.isFailure(json) ? undefined : json.value
   return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
@@ -138,7 +138,7 @@ const read = (call: Call): Record<string, unknown> | Errors.Failure => {
   const headers = endpoint.headersSchema
   const json = endpoint.payloadSchema === undefined
     ? noBody(call)
-    : endpoint.bodyIsOptional && request.body.byteLength === 0
+    : endpoint.bodyIsOptional && Requests.isEmpty(request)
     ? nothingSent
     : Requests.json(request)
   if (Requests.isFailure(json)) return json

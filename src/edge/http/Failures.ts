@@ -47,7 +47,7 @@ export const operator: Kind = [...publicRead, 401, 404, 409]
 export const operatorWithBody: Kind = [...operator, 413, 415]
 
 /** What meets no endpoint. */
-export const unrouted: Kind = [400, 404, 405, 413]
+export const unrouted: Kind = [400, 404, 405, 413, 429, 503]
 
 /** The native envelopes of a kind and of what an endpoint adds to it. */
 export const native = (kind: Kind, ...more: Kind) => Schema.Union(...[...kind, ...more].map(Envelopes.nativeError))

@@ -106,7 +106,9 @@ export const since = optional(SinceText)
 export const candleLimit = optional(PageText).annotations({ description: "1..100; 100 when absent." })
 
 /** The query of a listing: where its page begins, and how long it may be. */
-export const page = { limit: optional(PageText), cursor: optional(CursorText) }
+/** Where a page begins. */
+export const cursor = { cursor: optional(CursorText) }
+export const page = { limit: optional(PageText), ...cursor }
 
 /** A time in both forms of the compatibility layer. */
 export const moment = { timestamp: EpochMs, datetime: Text }

@@ -24,17 +24,22 @@ const sliceBytes = 4 * 1024
 /** More than the head of a response. */
 const headBytes = 1024
 
-/** What a request to cancel has in its target. */
-const cancels = Buffer.from("/cancel")
-/** Bytes of a request's line that are looked at for it. */
-const looksAtBytes = 128
+/** What requests that cancel are sent to, whose ids are no longer than any that the venue gives. */
+const cancelingPaths = [
+  "v[12]/orders/(?:cancel-all|[\\w-]{1,64}/cancel)",
+  "v1/operator/orders/cancel",
+  "v1/accounts/[\\w-]{1,64}/orders/cancel-all-after"
+]
+const canceling = new RegExp(`^POST /(?:${cancelingPaths.join("|")}) HTTP/1\\.[01]\\r\\n`)
+/** Bytes of a request's line that are looked at. */
+const looksAtBytes = 192
+const capitalP = 80
 
 /**
- * Whether bytes begin with a request to cancel: it is taken as it arrives, whatever waits. It is only a guess about what is
- * not framed yet, and decides nothing but the order in which connections are looked at.
+ * Whether bytes begin with a request to cancel: so many of them a turn are taken as they arrive, whatever waits. Who sends it is
+ * not known before it is framed, so it decides nothing but the order in which connections are looked at.
  */
-const isUrgent = (bytes: Buffer): boolean => bytes[0] === capitalP && bytes.subarray(0, looksAtBytes).includes(cancels)
-const capitalP = 80
+const isUrgent = (bytes: Buffer): boolean => bytes[0] === capitalP && canceling.test(bytes.toString("latin1", 0, looksAtBytes))
 
 /** One request that was framed, on its way to its answer. */
 export class Exchange {
@@ -54,7 +59,7 @@ export interface Server {
   /** Frames bytes: begins, completes and ends are heard of before this returns, but for ends of bodies, soon after. */
   readonly frame: (bytes: Buffer) => void
   readonly dispatch: (exchange: Exchange, reply: (response: Response) => void) => void
-  readonly misframed: (reason: Misframed, target: string | undefined) => Response
+  readonly misframed: (reason: Misframed, target: string | undefined, head: Head | undefined) => Response
   /** Writes an answer, the connection's last one or not; calls back when the system has taken it. Its body's bytes. */
   readonly write: (exchange: Exchange, response: Response, last: boolean, taken: () => void) => number
   /** Writes an answer to what is no exchange, and closes. */
@@ -81,7 +86,8 @@ export class Lane {
   /** Whether one more may be dispatched outside the rotation. */
   private direct = false
   /** Why nothing more is framed, which is answered last. */
-  private misframed: { readonly reason: Misframed; readonly target: string | undefined } | undefined = undefined
+  private misframed: { readonly reason: Misframed; readonly target: string | undefined; readonly head: Head | undefined } | undefined =
+    undefined
   /** Whether the connection's last answer has been given. */
   private closing = false
 
@@ -97,7 +103,8 @@ export class Lane {
     if (this.misframed !== undefined || this.closing) return
     this.direct = true
     this.held = this.held === undefined ? bytes : Buffer.concat([this.held, bytes])
-    if (isUrgent(bytes) || this.server.rotation.mayGoFirst()) {
+    const { rotation } = this.server
+    if (isUrgent(bytes) ? rotation.mayGoBeforeAll() : rotation.mayGoFirst()) {
       this.frameHeld()
       this.goOn()
     } else {
@@ -136,11 +143,11 @@ export class Lane {
     if (this.misframed !== undefined || this.closing) return
     const tail = this.waiting.at(-1)
     if (tail === undefined || tail.complete || tail.request.complete) {
-      this.misframed = { reason, target: lastTarget(this.unframed) }
+      this.misframed = { reason, target: lastTarget(this.unframed), head: undefined }
     } else {
       // It was never whole, and is what the refusal answers.
       this.waiting.pop()
-      this.misframed = { reason, target: tail.request.url }
+      this.misframed = { reason, target: tail.request.url, head: tail.head }
     }
     this.held = undefined
     this.unframed = []
@@ -213,7 +220,7 @@ export class Lane {
       this.server.dispatch(exchange, (response) => this.answer(exchange, response, exchange === this.newest && this.server.stopping()))
     } else {
       this.drop()
-      this.answer(exchange, this.server.misframed(exchange.refusal, exchange.request.url), true)
+      this.answer(exchange, this.server.misframed(exchange.refusal, exchange.request.url, exchange.head), true)
     }
   }
 
@@ -243,8 +250,8 @@ export class Lane {
     if (this.underWay > 0 || this.waiting.length > 0 || this.closing) return
     if (this.misframed !== undefined) {
       this.closing = true
-      const { reason, target } = this.misframed
-      this.server.writeLast(this.server.misframed(reason, target))
+      const { head, reason, target } = this.misframed
+      this.server.writeLast(this.server.misframed(reason, target, head))
     } else if (this.newest !== undefined && this.server.stopping()) this.socket.destroySoon()
   }
 }

@@ -30,6 +30,8 @@ export interface Request {
   readonly headers: RequestHeaders
   /** The whole body, at most the listener's limit; empty where there was none. */
   readonly body: Uint8Array
+  /** What the body says, where it came as a part of JSON that was read already; `body` is empty then. No listener sets it. */
+  readonly json?: { readonly value: unknown }
   /** Of the connection: of the last proxy, where there are any. */
   readonly remoteAddress: string
   /** The number of the API key whose ticket was shown on the socket that it came over. No listener sets it. */
@@ -55,6 +57,9 @@ export interface Response {
   readonly body: string
 }
 
+/** Where something comes from that may be no request: the headers are those that could be read. */
+export type Sender = Pick<Request, "headers" | "remoteAddress">
+
 /** Called once for each request, now or later, from anywhere. A listener leaves the body out where the method is `HEAD`. */
 export type Reply = (response: Response) => void
 
@@ -75,14 +80,18 @@ export interface Peer {
 
 /** The venue's end of a WebSocket. Nothing of it throws. */
 export interface Conversation {
-  /** At most `frameLimit` bytes: what is larger ends the connection with 1009 before it is read. */
-  readonly text: (text: string) => void
+  /** A text's bytes, at most `frameLimit`: what is larger ends the connection with 1009 before it is read. */
+  readonly text: (bytes: Uint8Array) => void
   /** A frame that is no text. */
   readonly binary: () => void
   /** A sign of life on the protocol's own level. */
   readonly alive: () => void
   /** The client has taken what was sent. */
   readonly drained: () => void
+  /** Whether it speaks for nobody and asks for nothing: pings alone do not keep it a place that others need. */
+  readonly isIdle: () => boolean
+  /** Whether it speaks for nobody, whatever it asks for. */
+  readonly isAnonymous: () => boolean
   /** It is over, whoever ended it. Called once, and the last. */
   readonly closed: () => void
 }
@@ -99,7 +108,7 @@ export interface Application {
   /** Absent where nothing is streamed. */
   readonly open?: (request: UpgradeRequest) => Opening
   /** `target` is the request's, where that much could be read: it decides the envelope's family. */
-  readonly misframed: (reason: Misframed, target?: string) => Response
+  readonly misframed: (reason: Misframed, target: string | undefined, sender: Sender) => Response
 }
 
 /** The address could not be listened on. */

@@ -39,7 +39,10 @@ const withDecoded = <Place>(decode: (text: string) => Place | undefined) =>
 }
 
 /** The place where a page of an account's ledger begins. */
-export const withPlace = withDecoded(Cursor.decodePlace)
+export const withLedgerPlace = withDecoded((text) => Cursor.decodePlace("entries", text))
+
+/** The place where a page of an account's payments of funding begins. */
+export const withPaymentPlace = withDecoded((text) => Cursor.decodePlace("payments", text))
 
 /** The place where a page of episodes of positions begins. */
 export const withEpisode = withDecoded(Cursor.decodeEpisode)
@@ -67,12 +70,13 @@ export const page = <Name extends Exclude<Cursor.Kind, "orders">, Row extends { 
   view: (row: Row) => A
 ): Page<Name, A> => pageBy(name, limit, rows, view, ({ ordinal }) => Cursor.encode(name, ordinal))
 
-/** A page of an account's ledger. */
-export const pageOfLedger = <Row extends BalancePlace, A>(
+/** A page of what is listed by places. */
+export const pageByPlace = <Name extends Cursor.PlacedKind, Row extends BalancePlace, A>(
+  name: Name,
   limit: number,
   rows: ReadonlyArray<Row>,
   view: (row: Row) => A
-): Page<"entries", A> => pageBy("entries", limit, rows, view, Cursor.encodePlace)
+): Page<Name, A> => pageBy(name, limit, rows, view, (row) => Cursor.encodePlace(name, row))
 
 /** A page of an account's episodes. */
 export const pageOfEpisodes = <A>(limit: number, rows: ReadonlyArray<Episode>, view: (row: Episode) => A): Page<"episodes", A> =>

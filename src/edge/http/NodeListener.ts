@@ -15,7 +15,7 @@ import { type Connection, Connections, originOf } from "./Connections.js"
 import { Head, originForm } from "./Head.js"
 import { Exchange, Lane } from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
-import type { Application, Misframed, Reply, Response, Serving } from "./Listener.js"
+import type { Application, Conversation, Misframed, Reply, Response, Sender, Serving } from "./Listener.js"
 import * as NodeSockets from "./NodeSockets.js"
 import type { Tls } from "./NodeTls.js"
 import { bodyLimit } from "./Requests.js"
@@ -150,6 +150,12 @@ const dispatch = (application: Application, { body, head, request }: Exchange, r
     }
   }, reply)
 
+/** Who sent what is no request, as far as its head was read. */
+const senderOf = ({ remoteAddress = "" }: Socket, head: Head | undefined): Sender => ({
+  headers: { origin: head?.origin, "x-forwarded-for": head?.forwardedFor },
+  remoteAddress
+})
+
 /** An offer to go on as HTTP/2, which several clients make with their first request. */
 const offer = /\r\nupgrade(?=:[ \t]*h2c[ \t]*\r\n)/i
 const offered = Buffer.from("h2c")
@@ -180,8 +186,8 @@ const takeBytes = (
 /** A connection that counts, and its lane once it has one. */
 interface Admitted {
   lane: Lane | undefined
-  /** Whether it is a WebSocket by now, which is never quiet. */
-  isStream: boolean
+  /** What is said on it, where it is a WebSocket by now. */
+  conversation: Conversation | undefined
   readonly connection: Connection
 }
 
@@ -231,10 +237,11 @@ const admitTo = (
   server.on("connection", (socket: Socket) => {
     const admission: Admitted = {
       lane: undefined,
-      isStream: false,
+      conversation: undefined,
       connection: {
         origin: originOf(socket.remoteAddress ?? ""),
-        isIdle: () => !admission.isStream && (admission.lane?.isIdle ?? true),
+        isIdle: () => admission.conversation?.isIdle() ?? admission.lane?.isIdle ?? true,
+        isAnonymous: () => admission.conversation?.isAnonymous() ?? false,
         destroy: () => socket.destroy()
       }
     }
@@ -274,7 +281,7 @@ const makeServer = (
       rotation,
       frame: (bytes) => taken.frame(bytes),
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
-      misframed: (reason, target) => application.misframed(reason, target),
+      misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),
       write: ({ result }, response, last, taken) => write(result, told(response), last, taken),
       writeLast: (response) => {
         if (socket.writable) socket.end(raw(told(response)))
@@ -326,8 +333,7 @@ const makeServer = (
     if (held === undefined || stopping()) return void socket.destroy()
     // No request comes on it any more: how long it may be silent is for the stream to say.
     request.socket.setTimeout(0)
-    admission.isStream = true
-    streams.upgrade(request, request.socket, Buffer.concat([head, held]), new Head(request.rawHeaders))
+    admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held]), new Head(request.rawHeaders))
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const code = error.code ?? ""

@@ -6,9 +6,8 @@ import type * as Http from "node:http"
 import type { Socket } from "node:net"
 import * as Ws from "ws"
 import type { Frame } from "../../streams/Frame.js"
-import type { Head } from "./Head.js"
-import { originForm } from "./Head.js"
-import { type Application, type Conversation, frameLimit, type Peer, type Response } from "./Listener.js"
+import { Head, originForm } from "./Head.js"
+import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
 
 /** How long a connection that was ended has to go away by itself. */
 const patienceMs = 3_000
@@ -16,23 +15,39 @@ const patienceMs = 3_000
 /** The venue stops, or starts again somewhere else. */
 const goingAway = 1001
 
-const textFrame = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true } as const
+/** The first byte of a text in one piece, as RFC 6455, 5.2, has it; and what stands for lengths that follow in two bytes, and in eight. */
+const wholeText = 0x81
+const lengthInTwo = 126
+const lengthInEight = 127
 
-/** A frame as the wire has it: made once, whoever gets it. */
+/** A frame as the wire has it: made once, whoever gets it, and in one piece of memory. */
 const wireOf = (frame: Frame): Uint8Array => {
-  frame.wire ??= Buffer.concat(framed(Buffer.from(frame.text)))
+  frame.wire ??= framed(frame.text)
   return frame.wire
 }
 
-/** How `ws` puts a frame together, of which its types leave out that it is there for others too. */
-const { Sender } = Ws as unknown as {
-  readonly Sender: { readonly frame: (data: Buffer, options: typeof textFrame) => Array<Buffer> }
+const framed = (text: string): Buffer => {
+  const length = Buffer.byteLength(text)
+  const head = length < lengthInTwo ? 2 : length < 1 << 16 ? 4 : 10
+  const wire = Buffer.allocUnsafe(head + length)
+  wire[0] = wholeText
+  if (head === 2) wire[1] = length
+  else if (head === 4) {
+    wire[1] = lengthInTwo
+    wire.writeUInt16BE(length, 2)
+  } else {
+    wire[1] = lengthInEight
+    wire.writeUInt32BE(0, 2)
+    wire.writeUInt32BE(length, 6)
+  }
+  // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
+  wire.write(text, head, length === text.length ? "latin1" : "utf8")
+  return wire
 }
-const framed = (text: Buffer): Array<Buffer> => Sender.frame(text, textFrame)
 
 export interface NodeSockets {
-  /** Takes a connection, with the bytes that came behind the request's head. */
-  readonly upgrade: (request: Http.IncomingMessage, socket: Socket, behind: Buffer, head: Head) => void
+  /** Takes a connection, with the bytes that came behind the request's head; undefined where it is refused. */
+  readonly upgrade: (request: Http.IncomingMessage, socket: Socket, behind: Buffer, head: Head) => Conversation | undefined
   /** Tells every client that the venue goes away. */
   readonly close: () => void
   /** Ends every connection at once. */
@@ -62,7 +77,7 @@ const peerOf = (socket: Ws.WebSocket, wire: Socket): Peer => ({
 })
 
 const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation): void => {
-  socket.on("message", (data, isBinary) => isBinary ? conversation.binary() : conversation.text(String(data)))
+  socket.on("message", (data, isBinary) => isBinary ? conversation.binary() : conversation.text(data as Buffer))
   socket.on("ping", () => conversation.alive())
   socket.on("pong", () => conversation.alive())
   // What is too large or no WebSocket frame ends the connection: `ws` says why, with the code for it.
@@ -80,24 +95,33 @@ export const make = (application: Application, raw: (response: Response) => stri
     perMessageDeflate: false,
     clientTracking: true
   })
-  const refuse = (socket: Socket, response: Response): void => {
+  const refuse = (socket: Socket, response: Response): undefined => {
     socket.on("error", () => socket.destroy())
     socket.end(raw({ ...response, headers: { ...response.headers, connection: "close" } }))
+    return undefined
   }
-  server.on("wsClientError", (_error, socket, request) => refuse(socket as Socket, application.misframed("malformed", request.url)))
+  const senderOf = (socket: Socket, head: Head): Sender => ({
+    headers: { origin: head.origin, "x-forwarded-for": head.forwardedFor },
+    remoteAddress: socket.remoteAddress ?? ""
+  })
+  server.on("wsClientError",
+    (_error, socket, request) =>
+      void refuse(socket as Socket,
+        application.misframed("malformed", request.url, senderOf(socket as Socket, new Head(request.rawHeaders)))))
 
   const upgrade: NodeSockets["upgrade"] = (request, socket, behind, head) => {
     const target = originForm(request.url ?? "")
     const opening = request.headers.upgrade?.toLowerCase() === "websocket"
-      ? application.open?.({
-        target,
-        headers: { origin: head.origin, "x-forwarded-for": head.forwardedFor },
-        remoteAddress: socket.remoteAddress ?? ""
-      })
+      ? application.open?.({ target, ...senderOf(socket, head) })
       : undefined
-    if (opening === undefined) return refuse(socket, application.misframed("malformed", target))
+    if (opening === undefined) return refuse(socket, application.misframed("malformed", target, senderOf(socket, head)))
     if ("refused" in opening) return refuse(socket, opening.refused)
-    server.handleUpgrade(request, socket, behind, (websocket) => connect(websocket, socket, opening.accept(peerOf(websocket, socket))))
+    let begun: Conversation | undefined
+    server.handleUpgrade(request, socket, behind, (websocket) => {
+      begun = opening.accept(peerOf(websocket, socket))
+      connect(websocket, socket, begun)
+    })
+    return begun
   }
   return {
     upgrade,

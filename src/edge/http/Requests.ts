@@ -86,8 +86,12 @@ export const parseJson = (body: Uint8Array): { readonly value: unknown } | Error
 
 const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
+/** Whether a request came without a body. */
+export const isEmpty = ({ body, json }: Request): boolean => json === undefined && body.byteLength === 0
+
 /** The body's JSON value; a failure for another content type, a size beyond the limit, bytes that are no JSON, or a member given twice. */
 export const json = (request: Request): { readonly value: unknown } | Errors.Failure => {
+  if (request.json !== undefined) return request.json
   const type = request.headers["content-type"]
   if (type === undefined && request.body.byteLength === 0) return bodyMissing
   if (type !== "application/json" && (type === undefined || !jsonType.test(type))) return Errors.unsupportedMediaType

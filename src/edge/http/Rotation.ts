@@ -11,11 +11,15 @@ const turnMs = 0.5
 /** Requests that are dispatched as they arrive between two turns: as many as a calm venue is ever sent at once. */
 const directPerTurn = 16
 
+/** Urgent ones that are dispatched as they arrive between two turns, whoever waits: more of them wait as all others do. */
+const urgentPerTurn = 16
+
 export class Rotation {
   private readonly workers = new Set<Worker>()
   private scheduled = false
   /** What was let through since the last turn. */
   private direct = 0
+  private urgent = 0
 
   /** `soon` runs a turn after the input at hand has been taken in; `now` counts milliseconds. */
   constructor(private readonly soon: (turn: () => void) => void, private readonly now: () => number) {}
@@ -35,6 +39,12 @@ export class Rotation {
     return this.workers.size === 0 && this.direct++ < directPerTurn
   }
 
+  /** Whether what is urgent may be done at once, also where others wait for a turn. */
+  mayGoBeforeAll(): boolean {
+    this.schedule()
+    return this.urgent++ < urgentPerTurn || this.mayGoFirst()
+  }
+
   private schedule(): void {
     if (this.scheduled) return
     this.scheduled = true
@@ -44,6 +54,7 @@ export class Rotation {
   private turn(): void {
     this.scheduled = false
     this.direct = 0
+    this.urgent = 0
     const end = this.now() + turnMs
     for (const worker of this.workers) {
       this.workers.delete(worker)

@@ -1,6 +1,6 @@
 /**
- * From a framed request to its route. Whatever has no route, or not with that method, gets its family's
- * envelope; nothing gets through before the venue is ready but the routes that tell so.
+ * From a framed request to its route. Whatever has no route, or not with that method, draws on its remote address and gets its
+ * family's envelope; nothing gets through before the venue is ready but the routes that tell so.
  */
 import FindMyWay from "find-my-way"
 import { assert } from "../../domain/Assert.js"
@@ -9,10 +9,11 @@ import { Call } from "./Call.js"
 import type { Params, Services } from "./Call.js"
 import { type Described, familyOf } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
-import type { Application, Misframed, Reply, Request, Response } from "./Listener.js"
+import type { Application, Misframed, Reply, Request, Response, Sender } from "./Listener.js"
 import type { RouteCounts } from "./Metrics.js"
 import type { Stage } from "./Readiness.js"
 import type { Run } from "./Route.js"
+import * as LimitHeaders from "./LimitHeaders.js"
 import { meantAmong } from "./Unrouted.js"
 
 /** Methods that the contract uses, in the order in which `allow` lists them. */
@@ -59,39 +60,31 @@ export const make = (
     const route: Route = { endpoint, counts: services.metrics.route(endpoint.name), run: routes[endpoint.name]! }
     router.on(endpoint.method, endpoint.path, () => {}, route)
   }
-  const unrouted = services.metrics.route("unrouted")
+  const refused = refusing(services, readiness)
   const unknown = unknownOver(endpoints)
-  const refuse = (reply: Reply, path: string, failure: Errors.Failure, headers?: Readonly<Record<string, string>>): void => {
-    const { byStatus } = unrouted
-    const { status } = failure.description
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
-    services.metrics.refused(failure.description.name)
-    reply(Errors.response(familyOf(path), failure, services.nextRequestId(), services.now(), headers))
-  }
-
   /** Why a path has no route with this method. */
-  const unroutable = (method: string, path: string, reply: Reply): void => {
-    if (!isPercentEncoded(path)) return refuse(reply, path, Errors.invalidRequest("The path is not percent-encoded UTF-8."))
+  const unroutable = (method: string, path: string): Errors.Failure => {
+    if (!isPercentEncoded(path)) return Errors.invalidRequest("The path is not percent-encoded UTF-8.")
     const allowed = methods.filter((method) => {
       const found = router.find(method, path)
       return found !== null && hiding(services, found.store as Route) === undefined
     })
-    if (allowed.length === 0) return refuse(reply, path, unknown(method, path))
+    if (allowed.length === 0) return unknown(method, path)
     const allow = allowed.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
-    refuse(reply, path, Errors.methodNotAllowed, { allow })
+    return { ...Errors.methodNotAllowed, headers: { allow } }
   }
 
   const handle = (request: Request, reply: Reply): void => {
     const { target } = request
     const at = target.indexOf("?")
     const path = at < 0 ? target : target.slice(0, at)
-    if (!isPlain(path)) return refuse(reply, path, unknown(declared(request.method), path))
     const method = declared(request.method)
+    if (!isPlain(path)) return reply(refused(request, path, () => unknown(method, path)))
     const found = isMethod(method) ? router.find(method, path) : null
-    if (found === null) return unroutable(method, path, reply)
+    if (found === null) return reply(refused(request, path, () => unroutable(method, path)))
     const route = found.store as Route
     const hidden = hiding(services, route)
-    if (hidden !== undefined) return refuse(reply, path, hidden, Errors.headersOf(hidden))
+    if (hidden !== undefined) return reply(refused(request, path, () => hidden))
     const query = at < 0 ? "" : target.slice(at + 1)
     const call = new Call(
       services,
@@ -114,12 +107,25 @@ export const make = (
 
   return {
     handle,
-    misframed: (reason: Misframed, target = "/"): Response => {
-      const failure = misframedFailures[reason]
-      const { status } = failure.description
-      unrouted.byStatus.set(status, (unrouted.byStatus.get(status) ?? 0) + 1)
-      return Errors.response(familyOf(target), failure, services.nextRequestId(), services.now(), { connection: "close" })
+    misframed: (reason, target = "/", sender) => {
+      const { headers, ...response } = refused(sender, target, () => misframedFailures[reason], misframedFailures[reason])
+      return { ...response, headers: { ...headers, connection: "close" } }
     }
+  }
+}
+
+/** Answers what has no route. It is counted before anything is looked for, and nothing is before the venue is ready. */
+const refusing = (services: Services, readiness: () => Stage) => {
+  const { byStatus } = services.metrics.route("unrouted")
+  return (sender: Sender, path: string, why: () => Errors.Failure, unready = Errors.starting): Response => {
+    const { headers, refusal } = readiness() === "ready"
+      ? LimitHeaders.draw(services, sender)
+      : { headers: LimitHeaders.ofAddress(services, sender), refusal: unready }
+    const failure = refusal ?? why()
+    const { name, status } = failure.description
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+    services.metrics.refused(name)
+    return Errors.response(familyOf(path), failure, services.nextRequestId(), services.now(), { ...headers, ...Errors.headersOf(failure) })
   }
 }
 

@@ -75,13 +75,9 @@ export const prove = (
 export const allowed = ({ state }: Services, account: number | undefined): ReadonlyArray<PasskeyView> =>
   account === undefined ? [] : state.passkeys(account)
 
-/** Asks a challenge of an address; fails where too many are open. */
+/** Asks a challenge of an address. */
 export const ask = (
   { identity, now }: Services,
   ceremony: Passkeys.Ceremony,
   remoteAddress: string
-): Effect.Effect<readonly [string, Passkeys.Challenge], Errors.Failure> =>
-  Effect.suspend(() => {
-    const asked = identity.challenges.ask(ceremony, remoteAddress, now())
-    return asked === undefined ? fail(Errors.identityBusy) : Effect.succeed(asked)
-  })
+): Effect.Effect<readonly [string, Passkeys.Challenge]> => Effect.sync(() => identity.challenges.ask(ceremony, remoteAddress, now()))

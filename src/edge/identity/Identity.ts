@@ -4,7 +4,7 @@ import { getCurrentApiKey, listApiKeys, revokeApiKey } from "./apiKeys.js"
 import { listPasskeys, removePasskey } from "./passkeys.js"
 import { beginRegistration, finishRegistration } from "./register.js"
 import { listSecurityEvents } from "./securityEvents.js"
-import { endCurrentSession, getCurrentSession } from "./sessions.js"
+import { endCurrentSession, endOtherSessions, getCurrentSession } from "./sessions.js"
 import { beginAuthentication, finishAuthentication } from "./signIn.js"
 import { endTickets, mintTicket, rotateTicket } from "./tickets.js"
 
@@ -16,6 +16,7 @@ export const routes = [
   finishAuthentication,
   getCurrentSession,
   endCurrentSession,
+  endOtherSessions,
   listPasskeys,
   removePasskey,
   beginAgentConnect,

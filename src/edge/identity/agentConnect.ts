@@ -12,9 +12,9 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { SessionView } from "../../engine/Reads.js"
 import { pollSeconds, userCodePattern, type Waiting, waitMs } from "../../identity/AgentConnect.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
-import { Principal } from "../../operations/Header.js"
+import { internal, Principal } from "../../operations/Header.js"
 import { bitsOf, namesOf } from "../../operations/identity/KeyGrant.js"
-import { Operation } from "../../operations/Operations.js"
+import { Operation, withFields } from "../../operations/Operations.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -66,13 +66,11 @@ export const beginAgentConnect = Route.effect({
     target: "/v1/agent-connect",
     body: { clientName: "market maker 3", scopes: ["read", "trade"], keyLifetimeSeconds: 86_400, codeChallenge }
   },
-  handler: ({ identity: { agents, publicOrigin }, now }) => ({ payload: { scopes, ...asked } }) =>
-    Effect.suspend(() => {
-      const begun = agents.begin({ ...asked, scopes: bitsOf(scopes) }, now())
-      if (begun === undefined) return fail(Errors.identityBusy)
-      const { deviceCode, waiting } = begun
+  handler: ({ identity: { agents, publicOrigin }, now }) => ({ payload: { scopes, ...asked }, remoteAddress }) =>
+    Effect.sync(() => {
+      const { deviceCode, waiting } = agents.begin({ ...asked, scopes: bitsOf(scopes) }, remoteAddress, now())
       const verificationUri = `${publicOrigin}/connect`
-      return Effect.succeed({
+      return {
         version: "agent-connect/v1" as const,
         deviceCode,
         userCode: waiting.userCode,
@@ -80,14 +78,15 @@ export const beginAgentConnect = Route.effect({
         verificationUriComplete: `${verificationUri}?code=${waiting.userCode}`,
         expiresAtEpochMs: waiting.expiresAtEpochMs,
         pollIntervalSeconds: pollSeconds
-      })
+      }
     })
 })
 
 /** The agent that waits under a code that the owner typed; wrong ones are counted. */
 const withWaiting = <A>(
-  { identity: { agents }, now }: Services,
+  { identity: { agents }, now, submit }: Services,
   { account }: SessionView,
+  remoteAddress: string,
   find: (atEpochMs: number) => Waiting | undefined,
   then: (waiting: Waiting) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
@@ -96,7 +95,10 @@ const withWaiting = <A>(
     if (agents.isLocked(account, atEpochMs)) return fail(Errors.userCodesLocked)
     const waiting = find(atEpochMs)
     if (waiting !== undefined) return then(waiting)
-    agents.noteWrong(account, atEpochMs)
+    if (agents.noteWrong(account, atEpochMs)) {
+      const note = { what: "user_codes_locked", ofAccount: account, credentialId: "", remoteAddress } as const
+      submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
+    }
     return fail(Errors.userCodeUnknown)
   })
 
@@ -121,9 +123,9 @@ export const showAgentConnect = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "What the agent asks for that waits under a code"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
-  handler: (services) => ({ path, trader }) =>
+  handler: (services) => ({ path, remoteAddress, trader }) =>
     withContractAccount(services.state, trader, path.accountId, () =>
-      withWaiting(services, trader, (at) =>
+      withWaiting(services, trader, remoteAddress, (at) =>
         services.identity.agents.find(path.userCode, at), (waiting) =>
         Effect.succeed({
           version: "agent-connect-request/v1" as const,
@@ -148,6 +150,23 @@ const Approved = Schema.Struct({
   approvedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "AgentConnectApproved" })
 
+/** The command that an approval is. A clock that was set back meanwhile makes nothing last longer. */
+const approvalOf = (
+  { clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes }: Waiting,
+  owner: SessionView,
+  remoteAddress: string,
+  atEpochMs: number
+) =>
+  owned("ApproveAgent", owner, Operation.approveAgent, {
+    deviceSha256,
+    codeChallenge,
+    clientName,
+    scopes,
+    keyLifetimeSeconds,
+    grantMs: Math.min(waitMs, expiresAtEpochMs - atEpochMs),
+    remoteAddress
+  })
+
 export const approveAgentConnect = Route.effect({
   tag: "identity",
   access: "owner",
@@ -159,44 +178,39 @@ export const approveAgentConnect = Route.effect({
     .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "Let the agent have a key, with exactly the scopes that it asked for"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/approve`, body: { userCode, scopes: ["read", "trade"] } },
-  handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
-    withContractAccount(services.state, trader, accountId, () =>
-      withWaiting(services, trader, (at) =>
-        services.identity.agents.find(payload.userCode, at), (waiting) => {
-        if (bitsOf(payload.scopes) !== waiting.scopes) {
-          return fail(Errors.invalidRequest("scopes: must be exactly those that the agent asked for."))
-        }
-        const { clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes } = waiting
-        // A clock that was set back meanwhile makes nothing last longer.
-        const grantMs = Math.min(waitMs, expiresAtEpochMs - services.now())
-        const approval = owned("ApproveAgent", trader, Operation.approveAgent, {
-          deviceSha256,
-          codeChallenge,
-          clientName,
-          scopes,
-          keyLifetimeSeconds,
-          grantMs,
-          remoteAddress
-        })
-        // Nobody else approves meanwhile; where it is refused, the agent waits on.
-        const { agents } = services.identity
-        agents.decide(waiting, "deciding", trader.account)
-        const submitted = Effect.tapError(
-          Submission.submitted(services, approval),
-          () => Effect.sync(() => agents.decide(waiting, "pending", trader.account))
-        )
-        return Effect.map(submitted, ({ atEpochMs }) => {
-          agents.decide(waiting, "approved", trader.account)
-          return {
-            version: "agent-connect-approve/v1" as const,
+  handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) => {
+    const { agents } = services.identity
+    return withContractAccount(services.state, trader, accountId,
+      () =>
+        withWaiting(services, trader, remoteAddress, (at) => agents.findApprovable(payload.userCode, trader.account, at), (waiting) => {
+          const { clientName, keyLifetimeSeconds, scopes } = waiting
+          if (bitsOf(payload.scopes) !== scopes) {
+            return fail(Errors.invalidRequest("scopes: must be exactly those that the agent asked for."))
+          }
+          const approved = (approvedAtEpochMs: number): typeof Approved.Type => ({
+            version: "agent-connect-approve/v1",
             accountId,
             clientName,
             scopes: namesOf(scopes),
             keyLifetimeSeconds,
-            approvedAtEpochMs: atEpochMs
-          }
-        })
-      }))
+            approvedAtEpochMs
+          })
+          // An owner whose answer was lost asks again: it is told once more, and is no wrong code.
+          if (waiting.state === "approved") return Effect.succeed(approved(waiting.approvedAtEpochMs))
+          if (waiting.state === "deciding") return fail(Errors.identityBusy)
+          const approval = approvalOf(waiting, trader, remoteAddress, services.now())
+          // Nobody else approves meanwhile; where it is refused, the agent waits on.
+          agents.decide(waiting, "deciding", trader.account)
+          const submitted = Effect.tapError(
+            Submission.submitted(services, approval),
+            () => Effect.sync(() => agents.decide(waiting, "pending", trader.account))
+          )
+          return Effect.map(submitted, ({ atEpochMs }) => {
+            agents.decide(waiting, "approved", trader.account, atEpochMs)
+            return approved(atEpochMs)
+          })
+        }))
+  }
 })
 
 const DenyBody = Schema.Struct({ userCode: UserCode }).annotations({ identifier: "AgentConnectDenyBody" })
@@ -223,7 +237,7 @@ export const denyAgentConnect = Route.effect({
     const { agents } = services.identity
     return withContractAccount(services.state, trader, accountId,
       () =>
-        withWaiting(services, trader, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
+        withWaiting(services, trader, remoteAddress, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
           const { clientName, deviceSha256 } = waiting
           // At once, whatever becomes of the record: nobody approves behind a denial. What was approved before is withdrawn by it.
           agents.decide(waiting, "denied", trader.account)

@@ -26,7 +26,8 @@ const OptionsBody = Schema.Struct({
   displayName: Fields.optional(Fields.Label).annotations({ description: "What the owner calls the passkey: nobody else sees it." }),
   assertion: Fields.optional(Assertions.Assertion).annotations({
     description: "With an owner's session: a passkey of the account, asked for with the purpose `add_passkey`. Adds another one to it."
-  })
+  }),
+  authentication: Fields.optional(Assertions.Assertion).annotations({ description: "Another name of `assertion`; one of them is sent." })
 }).annotations({ identifier: "PasskeyRegistrationOptionsBody" })
 
 const RegistrationOptions = Schema.Struct({
@@ -53,22 +54,26 @@ const RegistrationOptions = Schema.Struct({
 const ceremonyOf = (
   services: Services,
   owner: SessionView | undefined,
-  { assertion, displayName = defaultName }: typeof OptionsBody.Type,
+  { assertion, authentication, displayName = defaultName }: typeof OptionsBody.Type,
   remoteAddress: string
 ): Effect.Effect<Passkeys.Ceremony, Errors.Failure> => {
+  const proof = assertion ?? authentication
+  if (assertion !== undefined && authentication !== undefined) {
+    return fail(Errors.invalidRequest("authentication: the same as assertion, which is there already."))
+  }
   if (owner === undefined) {
-    return assertion === undefined
+    return proof === undefined
       ? Effect.sync(() => ({ purpose: "open_account", userHandle: services.identity.challenges.newUserHandle(), displayName }))
       : fail(Errors.signInNeeded)
   }
-  if (assertion === undefined) {
+  if (proof === undefined) {
     return fail(Errors.invalidRequest("assertion: a passkey of the account proves that its owner adds another one."))
   }
   return Effect.flatMap(
-    Assertions.prove(services, assertion, ["add_passkey"], owner.account, remoteAddress),
+    Assertions.prove(services, proof, ["add_passkey"], owner.account, remoteAddress),
     ({ passkey: { account, credentialId, userHandle }, signCount }) => {
-      const proof = owned("ProvePasskey", owner, Operation.provePasskey, { credentialId, signCount, remoteAddress })
-      return Effect.map(Submission.submitted(services, proof),
+      const proving = owned("ProvePasskey", owner, Operation.provePasskey, { credentialId, signCount, remoteAddress })
+      return Effect.map(Submission.submitted(services, proving),
         (): Passkeys.Ceremony => ({ purpose: "new_passkey", account, provedBy: credentialId, userHandle, displayName }))
     }
   )
@@ -141,6 +146,11 @@ export const finishRegistration = Route.effect({
         userHandle,
         displayName,
         remoteAddress
+      }
+      const atEpochMs = services.now()
+      // Only what would open an account is counted: nobody uses it up without making a passkey for each.
+      if (ceremony.purpose === "open_account" && !services.openings.take("venue", atEpochMs)) {
+        return yield* fail(Errors.accountOpenings(Math.max(1, Math.ceil((services.openings.resetsAtEpochMs - atEpochMs) / 1_000))))
       }
       return yield* opened(services, (opening) =>
         ceremony.purpose === "open_account" || trader === undefined

@@ -1,4 +1,7 @@
-/** The session that asks: `GET` and `DELETE /v1/auth/sessions/current`. */
+/**
+ * The session that asks: `GET` and `DELETE /v1/auth/sessions/current`; and all others of its account, `DELETE
+ * /v1/auth/sessions/others`.
+ */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -49,5 +52,21 @@ export const endCurrentSession = Route.effect({
     .annotate(OpenApi.Summary, "Sign out: the session that asks ends"),
   example: { target },
   handler: (services) => ({ remoteAddress, trader }) =>
-    Effect.map(Submission.submitted(services, owned("EndSession", trader, Operation.endSession, { remoteAddress })), () => noContent)
+    Effect.map(Submission.submitted(services, owned("EndSession", trader, Operation.endSession, { remoteAddress, isElsewhere: false })),
+      () => noContent)
+})
+
+export const endOtherSessions = Route.effect({
+  tag: "identity",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.del("endOtherSessions", "/v1/auth/sessions/others")
+    .addSuccess(HttpApiSchema.NoContent)
+    .addError(Failures.native(Failures.keyedRead))
+    .annotate(OpenApi.Summary, "Sign out everywhere else: all sessions end but the one that asks; API keys and their tickets stay"),
+  example: { target: "/v1/auth/sessions/others" },
+  handler: (services) => ({ remoteAddress, trader }) => {
+    const ending = owned("EndSession", trader, Operation.endSession, { remoteAddress, isElsewhere: true })
+    return Effect.map(Submission.submitted(services, ending), () => noContent)
+  }
 })

@@ -8,6 +8,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
+import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Place, ticketPattern } from "../../identity/Tickets.js"
 import { Principal } from "../../operations/Header.js"
@@ -15,6 +16,7 @@ import { bitsOf, scopeRead } from "../../operations/identity/KeyGrant.js"
 import { type Command, Operation } from "../../operations/Operations.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
+import { noteUse } from "../http/Admission.js"
 import { fail, noContent } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import { BodyIsOptional } from "../http/Features.js"
@@ -101,9 +103,15 @@ export const rotateTicket = Route.effect({
     .addError(Failures.native(Failures.openWithBody, 401))
     .annotate(OpenApi.Summary, "The ticket's successor, with five minutes of its own; up to twelve hours after the first"),
   example: { target, body: { ticket: sample } },
-  handler: (services) => ({ payload }) =>
+  handler: (services) => ({ payload, remoteAddress }) =>
     withPlace(services, payload.ticket, (place) =>
-      issued(services, proved("RotateTicket", Principal.ticket, Operation.rotateTicket, place)))
+      issued(services, proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress })).pipe(
+        Effect.tap(() =>
+          Effect.sync(() =>
+            noteUse(services, services.state.findTicketFamily(place.family)?.apiKey ?? none, remoteAddress)
+          )
+        )
+      ))
 })
 
 export const endTickets = Route.effect({

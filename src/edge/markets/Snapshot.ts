@@ -22,6 +22,20 @@ export const MarginTiers = Schema.Array(Schema.Struct({
   maintenanceMarginBps: Fields.Count
 }))
 
+/**
+ * What mark, funding and liquidations are reckoned by: with what is published of each, whoever reads them reckons them again. They are
+ * named as where a market is put, so that it can be put back as it is read.
+ */
+const riskTerms = {
+  indexStaleMs: Fields.Count,
+  indexStepMaxBps: Fields.Count,
+  markBandBps: Fields.Count,
+  impactNotional: Fields.Decimal,
+  fundingIntervalMs: Fields.Count,
+  fundingCapE9: Fields.Count,
+  liquidationFeeBps: Fields.Count
+}
+
 /** Parameters that a market takes by itself at a time: those that what is held or ordered may depend on. */
 export const AnnouncedTerms = Schema.Struct({
   effectiveAtEpochMs: Fields.EpochMs,
@@ -33,7 +47,8 @@ export const AnnouncedTerms = Schema.Struct({
   maxLeverageX: Fields.Count,
   makerFeeBps: Fields.Count,
   takerFeeBps: Fields.Count,
-  priceBandBps: Fields.Count
+  priceBandBps: Fields.Count,
+  ...riskTerms
 }).annotations({ identifier: "AnnouncedTerms" })
 
 /** What becomes of a market for good. */
@@ -71,6 +86,7 @@ const MarketDetails = Schema.Struct({
   makerFeeBps: Fields.Count,
   takerFeeBps: Fields.Count,
   priceBandBps: Fields.Count,
+  ...riskTerms,
   announced: Fields.optional(AnnouncedTerms).annotations({
     description: "What the market changes to at a time that is to come; absent where nothing is announced."
   }),
@@ -133,7 +149,14 @@ const terms = ({ quantityScale, ...parameters }: Market.Parameters) => ({
   maxLeverageX: parameters.maxLeverageX,
   makerFeeBps: parameters.makerFeeBps,
   takerFeeBps: parameters.takerFeeBps,
-  priceBandBps: parameters.priceBandBps
+  priceBandBps: parameters.priceBandBps,
+  indexStaleMs: parameters.indexStaleMs,
+  indexStepMaxBps: parameters.indexStepMaxBps,
+  markBandBps: parameters.markBandBps,
+  impactNotional: Units.formatDecimal(parameters.impactNotionalAtoms, Units.moneyScale),
+  fundingIntervalMs: parameters.fundingIntervalMs,
+  fundingCapE9: parameters.fundingCapE9,
+  liquidationFeeBps: parameters.liquidationFeeBps
 })
 
 /** What is announced of a market; undefined where nothing is. */

@@ -52,6 +52,9 @@ const MarketStats = Schema.Struct({
     stale: Schema.Boolean.annotations({
       description:
         "The index is no longer fresh: the market takes only what reduces, and its mark stands still. Not said of a closed session."
+    }),
+    held: Schema.Boolean.annotations({
+      description: "A step of the index waits for later samples to agree with it; until then the index stands where it was."
     })
   })
 }).annotations({
@@ -185,7 +188,8 @@ export const stats = (view: MarketView, figures: StatsView, atEpochMs: number): 
       markPriceAtoms: String(figures.markPriceAtoms),
       markPrice: price(figures.markPriceAtoms),
       asOfEpochMs: figures.indexSourceEpochMs,
-      stale: figures.isStale
+      stale: figures.isStale,
+      held: figures.isIndexHeld
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Public trades: `GET /v1/markets/{marketId}/trades`, newest first, and `GET /v2/markets/{symbol}/trades`, oldest first. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
@@ -13,6 +14,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import { compatLimit, page, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
+import { fillsBefore, fillsOldestFirst } from "./FillHistory.js"
 import { withMarket } from "./Listed.js"
 import * as Trade from "./Trade.js"
 
@@ -33,7 +35,7 @@ const MarketTradeList = Schema.Struct({
   marketId: Fields.Text,
   trades: Schema.Array(MarketTrade),
   nextCursor: Fields.NextCursor
-}).annotations({ identifier: "MarketTradeList", description: "Newest first. The venue keeps its latest 131,072 trades." })
+}).annotations({ identifier: "MarketTradeList", description: "Newest first, back to the market's first." })
 
 /** A public trade in the unified shape: the taker's side of it. */
 const CompatTrade = Schema.Struct({ ...Trade.compatFields, info: MarketTrade }).annotations({ identifier: "CompatTrade" })
@@ -71,15 +73,17 @@ export const listTrades = Route.effect({
     .addError(Failures.native(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "The latest trades, newest first"),
   example: { target: `/v1/markets/${Example.marketId}/trades?limit=100` },
-  handler: ({ state }) => ({ path: { marketId }, urlParams }) =>
-    withMarket(state, { marketId: marketId }, ({ index, parameters }) =>
+  handler: (services) => ({ path: { marketId }, urlParams }) =>
+    withMarket(services.state, { marketId: marketId }, ({ index: market, parameters }) =>
       withCursor("trades", urlParams.cursor, (before) => {
         const limit = pageLimit(urlParams.limit)
-        return json({
-          version: "external-market-trades/v1",
-          marketId,
-          ...page("trades", limit, state.trades(index, before, limit + 1), (fill) => trade(parameters, fill))
-        })
+        return Effect.flatMap(fillsBefore(services, { account: undefined, market }, before, limit + 1), (fills) =>
+          json({
+            version: "external-market-trades/v1",
+            marketId,
+            ...page("trades", limit, fills, (fill) =>
+              trade(parameters, fill))
+          }))
       }))
 })
 
@@ -94,12 +98,10 @@ export const listCompatTrades = Route.effect({
     .addError(Failures.compat(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "Public trades, oldest first: the first ones since a time, or the latest ones"),
   example: { target: `/v2/markets/${Example.encodedSymbol}/trades?since=1767225600000` },
-  handler: ({ state }) => ({ path, urlParams }) =>
-    withMarket(state, { symbol: path.symbol }, ({ index, parameters }) => {
-      const limit = compatLimit(urlParams.limit)
-      const fills = urlParams.since === undefined
-        ? [...state.trades(index, Number.POSITIVE_INFINITY, limit)].reverse()
-        : state.tradesSince(index, Number(urlParams.since), limit)
-      return json(fills.map((fill) => compatTrade(parameters, fill)))
-    })
+  handler: (services) => ({ path, urlParams: { limit, since } }) =>
+    withMarket(services.state, { symbol: path.symbol }, ({ index: market, parameters }) =>
+      Effect.flatMap(fillsOldestFirst(services, { account: undefined, market }, since, compatLimit(limit)), (fills) =>
+        json(fills.map((fill) =>
+          compatTrade(parameters, fill)
+        ))))
 })

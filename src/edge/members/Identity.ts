@@ -10,6 +10,7 @@ export const identity: Said = {
   "LedgerPartyPasskeys.challenge": "What the owner has to approve; there with `approval_required`.",
   credential: "What the browser made: `RegistrationResponseJSON` or `AuthenticationResponseJSON` of WebAuthn.",
   assertion: "A fresh answer by one of the account's passkeys, to a challenge for this very purpose.",
+  "PasskeyRegistrationOptionsBody.authentication": "A fresh answer by one of the account's passkeys, to a challenge for this very purpose.",
   options: "What the browser is given: options of WebAuthn in JSON.",
   id: "Its id, base64url.",
   "user.id": "The account to be, base64url.",

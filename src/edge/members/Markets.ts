@@ -118,6 +118,6 @@ export const markets: Said = {
   indexStepMaxBps: "A step of the index beyond this waits for later samples, in basis points (1/100 %).",
   markBandBps: "How far the mark may lie from the index, in basis points (1/100 %).",
   impactNotional: "For how much the book is looked through, in USDC.",
-  fundingCapE9: "The most funding per 8 hours, in 10^-9.",
+  fundingCapE9: "The most funding per hour, in 10^-9.",
   liquidationFeeBps: "The fee of liquidations for the insurance fund, in basis points (1/100 %)."
 }

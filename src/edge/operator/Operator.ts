@@ -13,6 +13,7 @@ import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStrea
 import { issueBotKey } from "./issueBotKey.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
 import { allowWithdrawals, reconcile, stopWithdrawals } from "./reconcile.js"
+import { revokeKeyByOperator } from "./revokeKeyByOperator.js"
 import { listOperatorMarkets } from "./listOperatorMarkets.js"
 import { previewMarket } from "./previewMarket.js"
 import { putMarket } from "./putMarket.js"
@@ -44,6 +45,7 @@ export const routes = [
   stopWithdrawals,
   allowWithdrawals,
   issueBotKey,
+  revokeKeyByOperator,
   setAccountFlags,
   openDemoAccounts,
   creditAccount,

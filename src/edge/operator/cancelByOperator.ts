@@ -77,7 +77,12 @@ export const cancelByOperator = Route.effect({
     if (accountId !== undefined && ofAccount < 0) return fail(Errors.accountUnknown)
     const market = marketId === undefined ? anyMarket : state.findMarket(marketId)
     if (market === none) return fail(Errors.refused(Refusal.marketUnknown))
-    const canceling = command("CancelByOperator", Operation.cancelByOperator, headers, payload, { orderNumber, ofAccount, market })
+    const canceling = command("CancelByOperator", Operation.cancelByOperator, headers, payload, {
+      orderNumber,
+      ofAccount,
+      market,
+      tellsOwner: true
+    })
     return Effect.map(Submission.submitted(services, canceling), (outcome): OperatorCancel => {
       const { canceledOrders, remainingOrders } = asCanceled(Submission.decidedEntry(outcome, 0))
       return {

@@ -54,7 +54,7 @@ export const creditAccount = Route.effect({
       }
       const ofAccount = yield* accountNamed(state, accountId)
       const sent = { accountId, amount: plainDecimal(amount) }
-      const crediting = command("CreditAccount", Operation.creditAccount, headers, sent, { ofAccount, amountAtoms })
+      const crediting = command("CreditAccount", Operation.creditAccount, headers, sent, { ofAccount, amountAtoms, tellsOwner: true })
       const { atEpochMs, entries: [entry], sequence } = yield* Submission.submitted(services, crediting)
       assert(entry?._tag === "AccountCredited", "a credit comes to a balance")
       return {

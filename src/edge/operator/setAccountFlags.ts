@@ -55,7 +55,7 @@ export const setAccountFlags = Route.effect({
   handler: (services) => ({ headers, path: { accountId }, payload }) =>
     Effect.gen(function*() {
       const ofAccount = yield* accountNamed(services.state, accountId)
-      const values = { ofAccount, set: bitsOf(payload, true), clear: bitsOf(payload, false) }
+      const values = { ofAccount, set: bitsOf(payload, true), clear: bitsOf(payload, false), tellsOwner: true }
       const setting = command("SetAccountFlags", Operation.setAccountFlags, headers, { accountId, ...payload }, values)
       const { atEpochMs, entries: [entry], sequence } = yield* Submission.submitted(services, setting)
       assert(entry?._tag === "AccountFlagged", "setting flags comes to flags")

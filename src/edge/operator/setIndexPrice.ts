@@ -33,13 +33,16 @@ export const setIndexPrice = Route.effect({
     .annotate(OpenApi.Summary, "Publish an index price"),
   example: { target: `/v1/operator/markets/${Example.marketId}/index-price`, body: { price: "60000.0" } },
   handler: (services) => ({ headers, path, payload }) => {
-    const { acceptsIndexPrices, state } = services
+    const { acceptsIndexPrices, indexWatch, state } = services
     if (!acceptsIndexPrices) return fail(Errors.operationNotAvailable("Index prices do not come from operators here."))
     const market = state.findMarket(path.marketId)
     if (market < 0) return fail(Errors.refused(Refusal.marketUnknown))
     const { parameters } = state.market(market)
     const priceAtoms = Units.parseDecimal(payload.price, parameters.priceScale)
-    if (typeof priceAtoms === "string") return fail(Errors.refused(Refusal.indexPriceInvalid))
+    if (typeof priceAtoms === "string") {
+      indexWatch.refuse(market, "operator")
+      return fail(Errors.refused(Refusal.indexPriceInvalid))
+    }
     const sent = { ...path, ...payload, price: plainDecimal(payload.price) }
     return operated(
       services,

@@ -20,6 +20,7 @@ import { compatLimit, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import { withFilter } from "../markets/Listed.js"
 import { CompatOrder } from "./CompatOrder.js"
+import { findOrder, firstUnknown, forgottenUntilEpochMs, hasForgotten, ordersBefore, ordersSince, reaches } from "./OrderHistory.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 
@@ -42,13 +43,16 @@ const openPage = (state: Reads, account: number, market: number, before: number,
 /** Orders looked at between two looks at the network. */
 const sliceOrders = 500
 
+/** What it takes to find an account's orders in a market, in orders looked at. */
+const ordersAMarketCosts = 8
+
 /** Most orders that a listing by time looks at. */
 const mostLookedAt = 100_000
 
 /**
- * The orders that had been placed at or after a time (undefined: any) when the listing began, as they are when it
- * ends, oldest first: the first `limit` of them, or where no time is given the latest. Fails where there are more to
- * look at than a listing may.
+ * The orders that the engine remembers and that had been placed at or after a time (undefined: any) when the listing began, as they
+ * are when it ends, oldest first: the first `limit` of them, or where no time is given the latest. Those with a number below `from`
+ * are left out. Fails where there are more to look at than a listing may.
  *
  * They are looked at in slices, between which the venue goes on. An order that was still open when it was looked at
  * may have ended since, so it is judged at the end; one that had ended stays as it was.
@@ -58,7 +62,8 @@ const placedSince = (
   account: number,
   { market, status }: OrderFilter,
   since: number | undefined,
-  limit: number
+  limit: number,
+  from = 0
 ): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> =>
   Effect.gen(function*() {
     const candidates: Array<number> = []
@@ -70,7 +75,7 @@ const placedSince = (
       const { nextBefore, orders }: OrderPage = state.orders(account, { market: anyMarket, status: undefined }, before, sliceOrders)
       before = nextBefore
       for (const order of orders) {
-        if (order.createdAtEpochMs < (since ?? 0) || (since === undefined && matching === limit)) {
+        if (order.createdAtEpochMs < (since ?? 0) || order.orderNumber < from || (since === undefined && matching === limit)) {
           before = undefined
           break
         }
@@ -90,9 +95,93 @@ const placedSince = (
     return oldestFirst ? found : found.reverse()
   })
 
-/** The first or the last `limit` of a list. */
-const firstOrLast = <A>(list: ReadonlyArray<A>, first: boolean, limit: number): ReadonlyArray<A> =>
-  first ? list.slice(0, limit) : list.slice(-limit)
+/** Pages that the latest orders are looked for in. */
+const mostPages = 10
+
+/** The latest `limit` orders, oldest first, of an account some of whose orders the engine has forgotten. */
+const latestPlaced = (
+  services: Services,
+  account: number,
+  filter: OrderFilter,
+  limit: number
+): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> =>
+  Effect.gen(function*() {
+    const found: Array<OrderView> = []
+    let before = Number.POSITIVE_INFINITY
+    for (let pages = 0; pages < mostPages; pages++) {
+      const { nextBefore, orders }: OrderPage = yield* ordersBefore(services, account, filter, before, limit - found.length)
+      found.push(...orders)
+      if (found.length === limit || nextBefore === undefined) return found.reverse()
+      before = nextBefore
+      yield* services.nextSlice
+    }
+    return yield* fail(Errors.tooManyOrders)
+  })
+
+/** The orders of an account by time of placement, oldest first: the first ones since a time, or the latest ones. */
+const placed = (
+  services: Services,
+  account: number,
+  filter: OrderFilter,
+  since: number | undefined,
+  limit: number
+): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> => {
+  const { state } = services
+  if (!hasForgotten(state, account) || (since !== undefined && since > forgottenUntilEpochMs(state))) {
+    return placedSince(services, account, filter, since, limit)
+  }
+  if (since === undefined) return latestPlaced(services, account, filter, limit)
+  return Effect.gen(function*() {
+    const { end, orders } = yield* ordersSince(services, account, filter, since, limit)
+    if (end === undefined) return orders
+    const young = yield* placedSince(services, account, filter, since, limit - orders.length, firstUnknown(end))
+    // The engine may have gone on meanwhile.
+    return reaches(state, end) ? [...orders, ...young] : yield* fail(Errors.historiesUnavailable)
+  })
+}
+
+/** Whether a cursor's order is, or was, the account's: the listing goes on from one that it has shown. */
+const isOwn = (services: Services, account: number, before: number): Effect.Effect<boolean, Errors.Failure> =>
+  before === Number.POSITIVE_INFINITY
+    ? Effect.succeed(true)
+    : Effect.map(findOrder(services, account, before), (order) => order !== undefined)
+
+/**
+ * The open orders that were placed at or after a time, oldest first: the first `limit` of them, or where no time is given the
+ * latest. They are looked at market by market, in slices: an account has a bounded number in each. One that has ended since is left out.
+ */
+const openSince = (
+  { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
+  account: number,
+  market: number,
+  since: number | undefined,
+  limit: number
+): Effect.Effect<ReadonlyArray<OrderView>> =>
+  Effect.gen(function*() {
+    const markets = market === anyMarket ? Array.from({ length: state.marketCount }, (_, index) => index) : [market]
+    const numbers: Array<number> = []
+    let looked = 0
+    for (const each of markets) {
+      if (looked >= sliceOrders) {
+        yield* nextSlice
+        looked = 0
+      }
+      looked += ordersAMarketCosts
+      for (const { createdAtEpochMs, orderNumber } of state.openOrders(account, each)) {
+        looked++
+        if (createdAtEpochMs >= (since ?? 0)) numbers.push(orderNumber)
+      }
+    }
+    numbers.sort((one, other) => one - other)
+    if (since === undefined) numbers.reverse()
+    const found: Array<OrderView> = []
+    for (const number of numbers) {
+      if (found.length === limit) break
+      const order = state.findOrder(account, number)
+      if (order?.status === Order.open) found.push(order)
+    }
+    return since === undefined ? found.reverse() : found
+  })
 
 export const listOrders = Route.effect({
   tag: "accounts",
@@ -109,25 +198,28 @@ export const listOrders = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's orders, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/orders?status=open&limit=100` },
-  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
-    withAccount(state, trader, accountId, (account) =>
-      withFilter(state, { marketId: urlParams.marketId }, (market) =>
-        withCursor("orders", urlParams.cursor, (before) => {
-          // The engine goes on from an order that it knows: to look for another one's place would cost a walk.
-          if (before !== Number.POSITIVE_INFINITY && state.findOrder(account, before) === undefined)
-            return fail(Errors.staleCursor)
-          const status = statusCode(urlParams.status)
-          const limit = pageLimit(urlParams.limit)
-          const { nextBefore, orders } = status === Order.open
-            ? openPage(state, account, market, before, limit)
-            : state.orders(account, { market, status }, before, limit)
-          const texts = orders.map((view) => OrderText.order(accountId, state.market(view.market).parameters, view))
-          const nextCursor = nextBefore === undefined ? "null" : `"${Cursor.encode("orders", nextBefore)}"`
-          return Effect.succeed(new Rendered(
-            `{"version":"external-order-list/v1","accountId":${quote(accountId)}`
-              + `,"orders":[${texts.join(",")}],"nextCursor":${nextCursor}}`
-          ))
-        })))
+  handler: (services) => ({ trader, path: { accountId }, urlParams }) => {
+    const { state } = services
+    return withAccount(state, trader, accountId,
+      (account) =>
+        withFilter(state, { marketId: urlParams.marketId }, (market) =>
+          withCursor("orders", urlParams.cursor, (before) =>
+            Effect.gen(function*() {
+              if (!(yield* isOwn(services, account, before)))
+                return yield* fail(Errors.staleCursor)
+              const status = statusCode(urlParams.status)
+              const limit = pageLimit(urlParams.limit)
+              const { nextBefore, orders } = status === Order.open
+                ? openPage(state, account, market, before, limit)
+                : yield* ordersBefore(services, account, { market, status }, before, limit)
+              const texts = orders.map((view) => OrderText.order(accountId, state.market(view.market).parameters, view))
+              const nextCursor = nextBefore === undefined ? "null" : `"${Cursor.encode("orders", nextBefore)}"`
+              return new Rendered(
+                `{"version":"external-order-list/v1","accountId":${quote(accountId)}`
+                  + `,"orders":[${texts.join(",")}],"nextCursor":${nextCursor}}`
+              )
+            }))))
+  }
 })
 
 export const listCompatOrders = Route.effect({
@@ -153,13 +245,6 @@ export const listCompatOrders = Route.effect({
       const status = statusCode(urlParams.status)
       const since = urlParams.since === undefined ? undefined : Number(urlParams.since)
       const limit = compatLimit(urlParams.limit)
-      const views = status === Order.open
-        ? firstOrLast(
-          state.openOrders(account, market).filter((view) => view.createdAtEpochMs >= (since ?? 0)),
-          since !== undefined,
-          limit
-        )
-        : undefined
       const accountId = state.accountId(account)
       const listed = (orders: ReadonlyArray<OrderView>): Rendered => {
         const texts = orders.map((view) => {
@@ -168,9 +253,10 @@ export const listCompatOrders = Route.effect({
         })
         return new Rendered(`[${texts.join(",")}]`)
       }
-      return views === undefined
-        ? Effect.map(placedSince(services, account, { market, status }, since, limit), listed)
-        : Effect.succeed(listed(views))
+      const views: Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> = status === Order.open
+        ? openSince(services, account, market, since, limit)
+        : placed(services, account, { market, status }, since, limit)
+      return Effect.map(views, listed)
     })
   }
 })

@@ -7,7 +7,7 @@ import * as Ids from "../../domain/Ids.js"
 import { type EntryOutcome, lookupNames, requestOf } from "../../operations/Operations.js"
 import type { Refused } from "../../operations/Outcome.js"
 import * as Refusal from "../../domain/Refusal.js"
-import type { Reads, RememberedOutcome } from "../../engine/Reads.js"
+import type { OrderView, Reads, RememberedOutcome } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
@@ -19,6 +19,7 @@ import { quote } from "../http/Json.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { identityFault } from "./Identity.js"
+import { findClientOrder } from "./OrderHistory.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import { tellOrder } from "./Telling.js"
@@ -114,14 +115,18 @@ const ofKey = (
 }
 
 /** `external-outcome/v1` of a clientOrderId, as JSON. */
-const ofClientOrder = (state: Reads, account: number, accountId: string, clientOrderId: string): string => {
-  const order = state.findClientOrder(account, clientOrderId)
-  return `{"version":"external-outcome/v1","accountId":${quote(accountId)},"clientOrderId":"${clientOrderId}"`
-    + `,"outcome":"${order === undefined ? absent(state, account, "") : "accepted"}"`
-    + `,"fenced":${state.isFenced(account, "", clientOrderId)},"decisions":[]`
-    + (order === undefined ? "" : `,"order":${OrderText.order(accountId, state.market(order.market).parameters, order)}`)
-    + `,"journalSequence":${state.sequence}}`
-}
+const ofClientOrder = (
+  state: Reads,
+  account: number,
+  accountId: string,
+  clientOrderId: string,
+  order: OrderView | undefined
+): string =>
+  `{"version":"external-outcome/v1","accountId":${quote(accountId)},"clientOrderId":"${clientOrderId}"`
+  + `,"outcome":"${order === undefined ? absent(state, account, "") : "accepted"}"`
+  + `,"fenced":${state.isFenced(account, "", clientOrderId)},"decisions":[]`
+  + (order === undefined ? "" : `,"order":${OrderText.order(accountId, state.market(order.market).parameters, order)}`)
+  + `,"journalSequence":${state.sequence}}`
 
 export const lookUpOutcome = Route.effect({
   tag: "safety",
@@ -137,15 +142,16 @@ export const lookUpOutcome = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "What became of a request whose answer was lost"),
   example: { target: `/v1/accounts/${Example.accountId}/outcomes?idempotencyKey=grid-42-attempt` },
-  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
-    withAccount(state, trader, accountId, (account) => {
+  handler: (services) => ({ trader, path: { accountId }, urlParams }) => {
+    const { state } = services
+    return withAccount(state, trader, accountId, (account) => {
       const { clientOrderId, idempotencyKey } = urlParams
       const fault = identityFault(urlParams)
       if (fault !== undefined) return fail(Errors.invalidRequest(`${fault.field}: ${fault.message}.`))
-      return Effect.succeed(new Rendered(
-        idempotencyKey !== undefined
-          ? ofKey(state, account, accountId, idempotencyKey)
-          : ofClientOrder(state, account, accountId, clientOrderId!)
-      ))
+      return idempotencyKey !== undefined
+        ? Effect.succeed(new Rendered(ofKey(state, account, accountId, idempotencyKey)))
+        : Effect.map(findClientOrder(services, account, clientOrderId!),
+          (order) => new Rendered(ofClientOrder(state, account, accountId, clientOrderId!, order)))
     })
+  }
 })

@@ -2,7 +2,7 @@
 import { Refusal } from "../../domain/Refusal.js"
 import { type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
-import type { Tickets } from "../../identity/Tickets.js"
+import type { Place, Tickets } from "../../identity/Tickets.js"
 import { scopeRead } from "../../operations/identity/KeyGrant.js"
 
 export interface Authority {
@@ -22,8 +22,13 @@ type TicketReads = Pick<Reads, "accountId" | "apiKey" | "findTicketFamily">
 const isKeyGood = (reads: TicketReads, apiKey: number, atEpochMs: number): boolean =>
   typeof ApiKeys.standing(reads.apiKey(apiKey), atEpochMs) !== "string"
 
+/** A ticket that was rotated before, and is not the one that an answer may have been lost of: it is in two hands. */
+export interface Stolen {
+  readonly stolen: Place
+}
+
 /** Whom a ticket lets a socket speak for at a time; otherwise why it does not. */
-export const authorityOf = (tickets: Tickets, reads: TicketReads, text: string, atEpochMs: number): Authority | Refusal => {
+export const authorityOf = (tickets: Tickets, reads: TicketReads, text: string, atEpochMs: number): Authority | Stolen | Refusal => {
   const place = tickets.verify(text)
   if (place === undefined) return Refusal.ticketInvalid
   const family = reads.findTicketFamily(place.family)
@@ -35,6 +40,8 @@ export const authorityOf = (tickets: Tickets, reads: TicketReads, text: string, 
     case "revoked":
       return Refusal.ticketRevoked
     case "rotated":
+      return { stolen: place }
+    // Whoever waits for an answer that was lost asks for it by the route; a socket it is not for.
     case "previous":
       return Refusal.ticketRotated
     case "current":

@@ -33,6 +33,8 @@ export class Place {
   /** Counts beginnings: what an earlier one has waited for comes to nothing. */
   private turn = 0
   private isEnded = false
+  /** Tells the client how it began, until that is told. */
+  private began: (resumption: Resumption) => void = () => {}
 
   constructor(private readonly setting: Setting, private log: Log, private readonly around: Around) {
     this.subscription = new Subscription(log, around.sink)
@@ -47,8 +49,17 @@ export class Place {
 
   /** Begins behind a sequence that the client has, or with a snapshot. `began` is told before anything of the stream is sent. */
   begin(fromSequence: number | undefined, began: (resumption: Resumption) => void): void {
+    this.began = began
     if (fromSequence === undefined) this.anew(began)
     else this.from(fromSequence, began)
+  }
+
+  /** What was told of the stream is no good any more: a snapshot follows. Only what is no account's is made anew. */
+  madeAnew(): void {
+    if (this.isEnded) return
+    if (!this.isGiven) return this.anew(this.began)
+    this.subscription.end()
+    this.anew(() => {}, "projector_reset")
   }
 
   /** Goes on where it stood when nobody might see it any more. */
@@ -130,6 +141,7 @@ export class Place {
   private from(fromSequence: number, began: (resumption: Resumption) => void): void {
     const { log, setting: { barrier, reads } } = this
     if (fromSequence > reads.sequence) return this.anew(began, "gap")
+    if (fromSequence <= log.anewSequence) return this.anew(began, "projector_reset")
     if (fromSequence >= log.since) {
       return barrier.whenDurable(fromSequence, this.whileIn(() => this.goOn(fromSequence, [], fromSequence, began)))
     }

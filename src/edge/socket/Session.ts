@@ -43,6 +43,8 @@ const notText = Errors.invalidRequest("A frame is one JSON object in UTF-8, as t
 export class Session implements Conversation {
   /** By channel and market, and of candles by length and series. */
   private readonly places = new Map<string, Place>()
+  /** Where the client is, as it is told to the owner of a key. */
+  private readonly address: string
   /** Those that have yet to begin. */
   private readonly opening = new Map<string, Subscribing>()
   private authority: Authority | undefined = undefined
@@ -69,6 +71,7 @@ export class Session implements Conversation {
     private readonly left: (session: Session) => void
   ) {
     const { environment } = setting
+    this.address = setting.addressOf(from)
     this.say({
       type: "hello",
       version: "stream/v1",
@@ -78,7 +81,7 @@ export class Session implements Conversation {
       heartbeatMs: bounds.heartbeatMs,
       limits: {
         subscriptions: bounds.subscriptions,
-        messagesPerSecond: bounds.messagesPerSecond,
+        messagesPerSecond: setting.room.messagesPerSecond,
         bufferedBytes: setting.room.bufferedBytes
       },
       retention: retentionOf(setting.room)
@@ -96,9 +99,18 @@ export class Session implements Conversation {
     return this.places.size + this.opening.size
   }
 
-  text(text: string): void {
+  /** Orders that end with the connection are somebody's, also when the ticket they were placed under has ended. */
+  isAnonymous(): boolean {
+    return this.authority === undefined && this.armed === undefined
+  }
+
+  isIdle(): boolean {
+    return this.isAnonymous() && this.subscriptions === 0
+  }
+
+  text(bytes: Uint8Array): void {
     if (this.isClosed || !this.isPaced()) return
-    const json = Requests.parseJson(Buffer.from(text))
+    const json = Requests.parseJson(bytes)
     if (json === undefined) {
       this.refuse(undefined, notText)
       if (++this.notJson >= bounds.notJson) this.end(abuse, "what is sent is not JSON")
@@ -172,8 +184,9 @@ export class Session implements Conversation {
       this.second = second
       this.messages = 0
     }
-    if (++this.messages <= bounds.messagesPerSecond) return true
-    this.end(abuse, `a connection sends at most ${bounds.messagesPerSecond} frames a second`)
+    const { messagesPerSecond } = this.setting.room
+    if (++this.messages <= messagesPerSecond) return true
+    this.end(abuse, `a connection sends at most ${messagesPerSecond} frames a second`)
     return false
   }
 
@@ -198,6 +211,12 @@ export class Session implements Conversation {
     const { disconnects, now, reads, tickets } = this.setting
     const found = authorityOf(tickets, reads, ticket, now())
     const refuse = (failure: Errors.Failure): void => this.say({ type: "auth_error", id, error: this.envelope(failure) })
+    if (typeof found === "object" && "stolen" in found) {
+      return this.setting.stolen(found.stolen, this.address, (refusal) => {
+        refuse(Errors.refused(refusal))
+        this.flush()
+      })
+    }
     this.later(() => {
       if (typeof found === "number") return refuse(Errors.refused(found))
       const ofOther = this.armed ?? this.authority
@@ -223,6 +242,7 @@ export class Session implements Conversation {
     if (this.isClosed) return
     this.authority = authority
     this.isWarned = false
+    this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
     for (const place of this.places.values()) if (place.isPaused) place.resume()
   }
@@ -323,11 +343,12 @@ export class Session implements Conversation {
       method: "POST",
       target: Frames.targetOf(frame, authority.accountId),
       headers: {
-        "content-type": "application/json",
         "idempotency-key": idempotencyKey,
         "x-forwarded-for": this.from.headers["x-forwarded-for"]
       },
-      body: Buffer.from(JSON.stringify(frame.body ?? null)),
+      // It was read with the frame.
+      body: new Uint8Array(0),
+      json: { value: frame.body ?? null },
       remoteAddress: this.from.remoteAddress,
       ticketOf: authority.apiKey,
       ...(this.armed === undefined ? undefined : { connection: this.armed.connection })

@@ -2,19 +2,19 @@
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Reads } from "../../engine/Reads.js"
-import type { Tickets } from "../../identity/Tickets.js"
+import type { Refusal } from "../../domain/Refusal.js"
+import type { Place, Tickets } from "../../identity/Tickets.js"
 import type { Barrier } from "../../sequencer/Submit.js"
 import { accountChannels, candleChannel, marketChannels } from "../../streams/Channels.js"
 import type { Hub } from "../../streams/Hub.js"
 import type { Update } from "../../streams/Log.js"
 import type { Payloads } from "../../streams/Payloads.js"
 import { mostRecords, type Replays } from "../../streams/Replay.js"
-import type { Reply, Request } from "../http/Listener.js"
+import type { Reply, Request, UpgradeRequest } from "../http/Listener.js"
 import type { Disconnects } from "./Disconnects.js"
 
 export const bounds = {
   subscriptions: 128,
-  messagesPerSecond: 100,
   /** Frames that are no JSON, until the connection ends. */
   notJson: 3,
   /** Orders' frames of one connection that are under way. */
@@ -35,11 +35,19 @@ export interface Room {
   readonly bufferedBytes: number
   /** Updates of a stream that are kept for those who come back. */
   readonly keptUpdates: number
+  /** Frames that one connection may send in a second. */
+  readonly messagesPerSecond: number
   /** A client that says nothing for so long, not even on the protocol's own level, is gone. */
   readonly silenceMs: number
 }
 
-export const usualRoom: Room = { behindBytes: 64 * 1024, bufferedBytes: 4 * 1024 * 1024, keptUpdates: 1_024, silenceMs: 60_000 }
+export const usualRoom: Room = {
+  behindBytes: 64 * 1024,
+  bufferedBytes: 4 * 1024 * 1024,
+  keptUpdates: 1_024,
+  messagesPerSecond: 100,
+  silenceMs: 60_000
+}
 
 /** How far back a client may resume: an account's channels by records of the journal, a market's by updates of the stream. */
 export const retentionOf = ({ keptUpdates }: Room): Readonly<Record<string, object>> =>
@@ -70,6 +78,12 @@ export interface Setting {
   readonly handle: (request: Request, reply: Reply) => void
   /** Arms the end of a connection, and has it ended. */
   readonly disconnects: Pick<Disconnects, "arm" | "end">
+  /** Where a connection comes from, as its client's other requests do. */
+  readonly addressOf: (from: UpgradeRequest) => string
+  /** Notes the use of a key by one of its tickets. */
+  readonly used: (apiKey: number, address: string) => void
+  /** Ends the family of a ticket that is in two hands; `then` is told why it is not taken, once that is durable. */
+  readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
   /** What an account missed of one of its streams; undefined where it is too much, or the journal cannot be read. */
   readonly missed: (...asked: Parameters<Replays["missed"]>) => Effect.Effect<ReadonlyArray<Update> | undefined>
   readonly fork: (effect: Effect.Effect<void>) => void

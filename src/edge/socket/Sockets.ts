@@ -5,6 +5,7 @@
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
+import { Refusal } from "../../domain/Refusal.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Barrier } from "../../sequencer/Submit.js"
 import type { Feed } from "../../sequencer/Feed.js"
@@ -15,11 +16,17 @@ import type { Past, PastCandles } from "../../streams/CandleStreams.js"
 import { Changes } from "../../streams/Changes.js"
 import { Hub } from "../../streams/Hub.js"
 import { Replays } from "../../streams/Replay.js"
+import { Principal } from "../../operations/Header.js"
+import { Operation } from "../../operations/Operations.js"
+import { noteUse } from "../http/Admission.js"
 import type { Services } from "../http/Call.js"
+import { clientAddress } from "../http/ClientAddress.js"
 import * as Errors from "../http/Errors.js"
 import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
 import type { Metrics } from "../http/Metrics.js"
+import * as LimitHeaders from "../http/LimitHeaders.js"
 import type { Stage } from "../http/Readiness.js"
+import { proved } from "../identity/Sent.js"
 import { Disconnects } from "./Disconnects.js"
 import { payloads } from "./Payloads.js"
 import { Session } from "./Session.js"
@@ -74,11 +81,19 @@ class Sessions {
   private buffered = 0
   private isTicking = false
 
+  /** Called once a second while any is open. */
+  private ticked: () => void = () => {}
+
   constructor(
     private readonly room: Room,
     private readonly now: () => number,
     private readonly runtime: Runtime.Runtime<never>
   ) {}
+
+  /** Has one told that a second is over, while sessions are open. */
+  whenTicked(then: () => void): void {
+    this.ticked = then
+  }
 
   get subscriptions(): number {
     let sum = 0
@@ -123,6 +138,7 @@ class Sessions {
       }
       const atEpochMs = this.now()
       const isHeartbeat = (count + 1) % (bounds.heartbeatMs / tickMs) === 0
+      this.ticked()
       for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
       this.buffered = 0
       for (const session of this.open) this.buffered += session.bufferedBytes
@@ -160,10 +176,12 @@ export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos,
     delays: metrics.stages.stream,
     delivered: () => sessions.flush(),
     past: pastOf(histories),
+    hasPast: () => histories.standing()?.isRebuilding === false,
     fork: (effect) =>
       void Runtime.runFork(runtime)(Effect.tapErrorCause(effect, (cause) => Effect.logError("A stream of candles did not begin", cause))),
     failed
   })
+  sessions.whenTicked(() => hub.candles.watch())
   const replays = new Replays(feed, payloads)
   const { durableSequence } = barrier
   const changes = new Changes({ reads: state, hub, replays, durableSequence, now, monotonicNanos })
@@ -197,6 +215,12 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       Effect.catchAll(replays.missed(...asked), (error) =>
         Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)),
     disconnects,
+    addressOf: (from) => clientAddress(from, services.trustedProxies),
+    used: (apiKey, address) => noteUse(services, apiKey, address),
+    stolen: (place, remoteAddress, then) =>
+      // Whether it is so is decided in the record's own turn, as where it is sent to the route.
+      services.submit(proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress }),
+        ({ refusal }) => then(refusal === Refusal.none ? Refusal.ticketRotated : refusal)),
     fork: (effect) => void Runtime.runFork(runtime)(effect),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
@@ -211,17 +235,21 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     sessions.add(session)
     return session
   }
-  const refuse = (failure: Errors.Failure): Opening => {
+  const refuse = (failure: Errors.Failure, told: Readonly<Record<string, string>>): Opening => {
     metrics.refused(failure.description.name)
-    return { refused: Errors.response("native", failure, services.nextRequestId(), now(), Errors.headersOf(failure)) }
+    const headers = { ...told, ...Errors.headersOf(failure) }
+    return { refused: Errors.response("native", failure, services.nextRequestId(), now(), headers) }
   }
   return {
     open: (request: UpgradeRequest): Opening => {
+      if (stage() !== "ready") return refuse(Errors.starting, LimitHeaders.ofAddress(services, request))
+      // A connection counts as one request of its address; what is asked over it counts for the key.
+      const { headers, refusal } = LimitHeaders.draw(services, request)
+      if (refusal !== undefined) return refuse(refusal, headers)
       const { target } = request
       const at = target.indexOf("?")
-      if ((at < 0 ? target : target.slice(0, at)) !== path) return refuse(Errors.routeNotFound)
-      if (stage() !== "ready") return refuse(Errors.starting)
-      if (hub.hasFailed) return refuse(Errors.internal)
+      if ((at < 0 ? target : target.slice(0, at)) !== path) return refuse(Errors.routeNotFound, headers)
+      if (hub.hasFailed) return refuse(Errors.internal, headers)
       return { accept: (peer) => accept(peer, request) }
     }
   }

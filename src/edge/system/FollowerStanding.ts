@@ -4,6 +4,10 @@ import type { FollowerStanding } from "../../sequencer/Followers.js"
 import type { Metrics } from "../http/Metrics.js"
 import type { Readiness } from "../http/Readiness.js"
 
+/** The first one is started once the venue has taken requests for a while: it did not end. */
+const stateOf = ({ isRunning, starts }: FollowerStanding): string =>
+  isRunning ? "running" : starts === 0 ? "is started soon" : "waits to be started again"
+
 /** `standing`: the follower's as it is whenever somebody asks. */
 export const registerFollower = (
   metrics: Context.Tag.Service<typeof Metrics>,
@@ -12,7 +16,7 @@ export const registerFollower = (
   durableSequence: () => number
 ): void => {
   const behind = (): number => Math.max(0, durableSequence() - standing().sequence)
-  metrics.gauge("venue_follower_running", "1 while the follower runs, 0 while it waits to be started again.",
+  metrics.gauge("venue_follower_running", "1 while the follower runs, 0 before it is started first and while it waits to be started again.",
     () => standing().isRunning ? 1 : 0)
   metrics.counter("venue_follower_starts_total", "How often a follower was started.", () => standing().starts)
   metrics.gauge("venue_follower_behind_records", "Durable records that the follower has not run yet.", behind)
@@ -27,7 +31,7 @@ export const registerFollower = (
     "When this process last saved a snapshot, since the epoch; 0 before it has saved one.",
     () => (standing().snapshotAtEpochMs ?? 0) / 1_000
   )
-  readiness.noteLive("follower", () => standing().isRunning ? "running" : "waits to be started again")
+  readiness.noteLive("follower", () => stateOf(standing()))
   readiness.noteLive("followerBehindRecords", behind)
   readiness.noteLive("snapshotSequence", () => standing().snapshotSequence)
   readiness.noteLive("snapshotSavedAtEpochMs", () => standing().snapshotAtEpochMs ?? 0)

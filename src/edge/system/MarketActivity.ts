@@ -1,7 +1,7 @@
 /** What `/metrics` tells of each listed market: what was decided in it since the start, and how its book stands. */
 import type * as Context from "effect/Context"
 import * as Refusal from "../../domain/Refusal.js"
-import type { MarketView, Reads } from "../../engine/Reads.js"
+import { isDelisted, type MarketView, type Reads } from "../../engine/Reads.js"
 import type { Activity } from "../../sequencer/Activity.js"
 import type { Labelled, Metrics } from "../http/Metrics.js"
 import { listedMarkets } from "../markets/Listed.js"
@@ -42,6 +42,22 @@ export const registerMarkets = (metrics: Context.Tag.Service<typeof Metrics>, st
       each(({ index, parameters: { marketId: market } }) => [{ labels: { market }, value: read(index) }]))
   counted("venue_market_orders_total", "Orders that were accepted in a listed market since the start.", (market) => activity.orders(market))
   counted("venue_market_trades_total", "Trades in a listed market since the start.", (market) => activity.trades(market))
+  counted(
+    "venue_deleveragings_total",
+    "Positions of others that were closed to close one that neither the book nor the insurance fund took, since the start.",
+    (market) => activity.deleveragings(market)
+  )
+  counted(
+    "venue_liquidation_exhausted_total",
+    "How often a listed market was halted since the start because nobody was left to close a position against.",
+    (market) => activity.exhausted(market)
+  )
+  metrics.gauges(
+    "venue_market_status",
+    "1 for the status that a listed market has; nothing of one that is delisted.",
+    ["market", "status"],
+    each((view) => isDelisted(view) ? [] : [{ labels: { market: view.parameters.marketId, status: view.status }, value: 1 }])
+  )
   metrics.counters(
     "venue_market_refusals_total",
     "Placements and amendments that were refused in a listed market since the start, by guard.",

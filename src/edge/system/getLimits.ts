@@ -41,10 +41,13 @@ export const Limits = Schema.Struct({
   maxPageEntries: told(Most, "Entries of a page of a native listing."),
   maxCompatEntries: told(Most, "Entries of an answer of the compatibility layer."),
   maxBookLevels: told(Most, "Levels a side of a book."),
-  keptFills: told(Most, "Fills of the whole venue that can be read, the latest."),
+  keptFills: told(Most, "The latest fills of the whole venue, which are in memory: those behind them are read from the histories."),
   rateWindowMs: told(Duration, "How long a window of requests lasts: it begins with the first request and does not roll."),
   maxRequestsPerKey: told(Most, "Requests of an API key in a window; cancels beyond them have as many again for themselves."),
   maxRequestsPerAddress: told(Most, "Requests without a credential of a remote address (of a /64 network of IPv6) in a window."),
+  maxSignInsPerAddress: told(Most, "Requests of a remote address in a window to sign in, to make a passkey or to connect an agent."),
+  maxKeysPerAccount: told(Most, "API keys of an account that may act at one time."),
+  maxTicketFamiliesPerKey: told(Most, "Realtime tickets of an API key at one time, each with those that it is rotated to."),
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "Limits",
@@ -88,6 +91,9 @@ export const getLimits = Route.effect({
       rateWindowMs: rateLimits.key.windowMs,
       maxRequestsPerKey: rateLimits.key.limit,
       maxRequestsPerAddress: rateLimits.public.limit,
+      maxSignInsPerAddress: rateLimits.sign_in.limit,
+      maxKeysPerAccount: limits.keys,
+      maxTicketFamiliesPerKey: limits.ticketFamilies,
       journalSequence: state.sequence
     })
   }

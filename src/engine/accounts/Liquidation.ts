@@ -118,7 +118,7 @@ const look = (state: State, account: number): number => {
     Margin.refreshAccount(state, account)
     if (isHealthy(state, account)) return 0
     const slot = largest(state, account)
-    if (slot === none || !isFarUnder(state, account)) return next
+    if (slot === none || !mayCloseWhole(state, account)) return next
     if (!closeWhole(state, account, slot, bankruptcyPrice(state, account, slot))) {
       Margin.refreshAccount(state, account)
       return isHealthy(state, account) ? 0 : state.atEpochMs
@@ -131,6 +131,9 @@ const isFarUnder = (state: State, account: number): boolean => {
   const equity = Margin.equityOf(state, account)
   return BigInt(equity) * 3n < BigInt(state.accounts.sumMaintenanceMargin(account)) * 2n
 }
+
+/** Whether positions of an account may be closed without the market now: what was done of it before may have helped enough. */
+const mayCloseWhole = (state: State, account: number): boolean => isFarUnder(state, account) && !isSpared(state, account)
 
 /** Sends the part of an account that a second has, of its largest position into the book. */
 const sendPart = (state: State, account: number): void => {
@@ -228,7 +231,7 @@ const chargeFee = (state: State, account: number, market: MarketState, notional:
 const closeWhole = (state: State, account: number, slot: number, priceAtoms: number): boolean => {
   takeOver(state, account, slot, priceAtoms)
   Margin.refreshAccount(state, account)
-  const isDone = state.positions.quantity(slot) === 0 || !isFarUnder(state, account)
+  const isDone = state.positions.quantity(slot) === 0 || !mayCloseWhole(state, account)
   return isDone || deleverageOrHalt(state, slot, priceAtoms)
 }
 
@@ -284,7 +287,7 @@ export const takeOver = (state: State, account: number, slot: number, priceAtoms
 const lookAtFund = (state: State, fund: number): number => {
   for (;;) {
     Margin.refreshAccount(state, fund)
-    const slot = isHealthy(state, fund) ? none : largest(state, fund)
+    const slot = isHealthy(state, fund) || isSpared(state, fund) ? none : largest(state, fund)
     if (slot === none) break
     state.capacity.reached?.("the insurance fund was deleveraged")
     const price = Margin.equityOf(state, fund) < 0 ? bankruptcyPrice(state, fund, slot) : state.markets[state.positions.market(slot)]!.mark

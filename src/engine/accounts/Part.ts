@@ -92,7 +92,7 @@ export const part: Part = {
     state.fundLog.restore(from.floats("accounts.fundLog"))
     state.rankings = Rankings.restore(from.floats("accounts.rankings"))
     state.fundingPayments.restore(from.floats("accounts.fundingPayments"))
-    state.balances = BalanceLog.restore(from.floats("accounts.balances"))
+    state.balances = BalanceLog.restore(from.floats("accounts.balances"), state.capacity.balanceChanges)
     if (from.has(standingSection)) state.standing.restore(from.json(standingSection) as StandingDump)
     if (from.has(fundingSection)) Funding.restore(state, from.json(fundingSection) as ReadonlyArray<Funding.PaymentDump>)
     else if (state.settling > 0) Funding.resume(state)

@@ -10,6 +10,7 @@ import * as Margin from "../Margin.js"
 import * as Funding from "../markets/Funding.js"
 import { IdentityReads } from "../identity/Reads.js"
 import { Principal } from "../../operations/Header.js"
+import { oldestKept, paymentsOf } from "../FundingPayments.js"
 import type { Bracket } from "./Brackets.js"
 import { equities } from "./Equities.js"
 import { liquidationPrice } from "./LiquidationPrice.js"
@@ -23,7 +24,8 @@ import type {
   BracketView,
   EquitiesView,
   Fill,
-  FundingPayment,
+  OldestMoney,
+  PlacedPayment,
   InsuranceFundView,
   LiquidationStepView,
   PositionView
@@ -168,6 +170,10 @@ export class AccountReads extends IdentityReads {
     return this.state.fills.since(market, account, sinceEpochMs, limit)
   }
 
+  oldestFill(): { readonly ordinal: number; readonly atEpochMs: number } {
+    return this.state.fills.oldest()
+  }
+
   liquidations(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<LiquidationStepView> {
     return this.state.liquidationLog.since(sinceEpochMs, limit, ["market"], market).map(stepView)
   }
@@ -176,8 +182,14 @@ export class AccountReads extends IdentityReads {
     return this.state.liquidationLog.since(sinceEpochMs, limit, ["account", "counterparty"], account).map(stepView)
   }
 
-  fundingPayments(account: number, sinceEpochMs: number, limit: number): ReadonlyArray<FundingPayment> {
-    return this.state.fundingPayments.having("account", account, sinceEpochMs, limit)
+  fundingPayments(account: number, sinceEpochMs: number, limit: number, before?: Place): ReadonlyArray<PlacedPayment> {
+    return paymentsOf(this.state.fundingPayments, account, sinceEpochMs, limit, before)
+  }
+
+  oldestMoney(): OldestMoney {
+    const { balances, fundingPayments } = this.state
+    const { atEpochMs: paymentAtEpochMs, sequence: paymentSequence } = oldestKept(fundingPayments) ?? { atEpochMs: 0, sequence: 0 }
+    return { changeSequence: balances.oldestKept, paymentSequence, paymentAtEpochMs }
   }
 
   deleveragings(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Ranking> {

@@ -2,13 +2,15 @@
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
+import * as Units from "../../domain/Units.js"
 import type { AccountCredited, CreditAccount } from "../../operations/accounts/CreditAccount.js"
 import type { RegisterAffiliate } from "../../operations/accounts/RegisterAffiliate.js"
-import type { AccountFlagged, SetAccountFlags } from "../../operations/accounts/SetAccountFlags.js"
+import { type AccountFlagged, flagBit, flagNames, type SetAccountFlags } from "../../operations/accounts/SetAccountFlags.js"
 import type { SetFavorite } from "../../operations/accounts/SetFavorite.js"
 import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
 import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
+import { note } from "../identity/Noting.js"
 import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
 import { maxCreditAtoms } from "./Credits.js"
@@ -27,13 +29,23 @@ export const enable = (state: State, account: number): void => {
   flagged(state, account)
 }
 
+/** The flags that became others, in words. */
+const changedFlags = (before: number, after: number): string =>
+  flagNames
+    .filter((name) => ((before ^ after) & flagBit(name)) !== 0)
+    .map((name) => `${name}: ${(after & flagBit(name)) === 0 ? "no" : "yes"}`)
+    .join(", ")
+
 /** Resting orders stay, and positions: what is disabled is opening and growing them. */
-export const setAccountFlags = (state: State, { clear, ofAccount, set }: SetAccountFlags): AccountFlagged => {
-  state.standing.setFlags(ofAccount, (state.standing.flagsOf(ofAccount) & ~clear) | set)
+export const setAccountFlags = (state: State, { clear, ofAccount, set, tellsOwner }: SetAccountFlags): AccountFlagged => {
+  const before = state.standing.flagsOf(ofAccount)
+  const after = (before & ~clear) | set
+  state.standing.setFlags(ofAccount, after)
+  if (tellsOwner && after !== before) note(state, ofAccount, "operator_set_flags", "", "", changedFlags(before, after))
   return flagged(state, ofAccount)
 }
 
-export const creditAccount = (state: State, { amountAtoms, ofAccount }: CreditAccount): AccountCredited | Refused => {
+export const creditAccount = (state: State, { amountAtoms, ofAccount, tellsOwner }: CreditAccount): AccountCredited | Refused => {
   const { accounts, events } = state
   settleAccount(state, ofAccount)
   const collateralAtoms = accounts.collateral(ofAccount) + amountAtoms
@@ -49,6 +61,7 @@ export const creditAccount = (state: State, { amountAtoms, ofAccount }: CreditAc
   events.event2(Event.Credited, ofAccount, amountAtoms)
   events.event2(Event.CollateralChanged, ofAccount, collateralAtoms)
   enable(state, ofAccount)
+  if (tellsOwner) note(state, ofAccount, "operator_credited", "", "", `${Units.formatDecimal(amountAtoms, Units.moneyScale)} USDC`)
   return { _tag: "AccountCredited", account: ofAccount, collateralAtoms }
 }
 

@@ -38,6 +38,18 @@ const end = (state: State, session: Session): void => {
   state.events.event2(Event.SessionEnded, session.account, session.number)
 }
 
+/** Ends every session of an account but one; what is over already is none. */
+const endOthers = (state: State, kept: Session, remoteAddress: string): void => {
+  const { account, credentialId } = kept
+  let ended = 0
+  for (const session of state.identity.sessions.of(account)) {
+    if (session === kept || session.expiresAtEpochMs <= state.atEpochMs) continue
+    end(state, session)
+    ended++
+  }
+  note(state, account, "signed_out_elsewhere", credentialId, remoteAddress, ended === 1 ? "1 session" : `${ended} sessions`)
+}
+
 interface Opening {
   readonly tokenSha256: string
   readonly remoteAddress: string
@@ -195,7 +207,8 @@ const rotateTicket = (state: State, command: RotateTicket): TicketIssued | Refus
   const { outcome, stolenFrom } = Ticketing.rotate(state, command)
   if (stolenFrom !== undefined) {
     const { account, apiKey } = stolenFrom
-    note(state, account, "ticket_family_ended", state.apiKeys.keyId(apiKey), "", "a ticket was presented again after its rotation")
+    const detail = "a ticket was presented again after its rotation"
+    note(state, account, "ticket_family_ended", state.apiKeys.keyId(apiKey), command.remoteAddress, detail)
   }
   return outcome
 }
@@ -222,8 +235,12 @@ export const deciders: Deciders<"identity"> = {
     provePasskey),
   EndSession: {
     admit: always,
-    decide: (state, { account, credential, remoteAddress }) => {
+    decide: (state, { account, credential, isElsewhere, remoteAddress }) => {
       const session = state.identity.sessions.find(credential)!
+      if (isElsewhere) {
+        endOthers(state, session, remoteAddress)
+        return [done]
+      }
       end(state, session)
       note(state, account, "signed_out", session.credentialId, remoteAddress)
       return [done]
@@ -242,6 +259,10 @@ export const deciders: Deciders<"identity"> = {
   },
   ExchangeGrant: held<"ExchangeGrant", KeyIssued>(Keying.refusesExchange, Keying.exchangeGrant),
   RevokeApiKey: held<"RevokeApiKey", Done>(Keying.refusesRevocation, Keying.revokeApiKey),
+  RevokeKeyByOperator: {
+    admit: ({ apiKeys }, { keyId }) => apiKeys.find(keyId) === none ? Refusal.keyNotFound : Refusal.none,
+    decide: (state, { keyId }) => [Keying.revokeByOperator(state, keyId)]
+  },
   IssueBotKey: {
     admit: Keying.admitsBotKey,
     decide: (state, command) => [Keying.issueBotKey(state, command)]

@@ -127,16 +127,31 @@ export const refusesRevocation = ({ apiKeys }: State, { account, keyId }: Revoke
   return key !== none && apiKeys.account(key) === account ? Refusal.none : Refusal.keyNotFound
 }
 
+/** Revokes a key, if it is not; whether it did. */
+const revoke = (state: State, key: number): boolean => {
+  const { apiKeys, identity: { clientNames, keyUses, tickets } } = state
+  if (apiKeys.revokedAt(key) !== 0) return false
+  apiKeys.setRevokedAt(key, state.atEpochMs)
+  state.events.event2(Event.ApiKeyRevoked, key, apiKeys.account(key))
+  // Keys without a name are of records of earlier programs, and were never forgotten.
+  if (clientNames.has(key)) keepUntil(state, key)
+  keyUses.forgetAddresses(key)
+  for (const family of tickets.liveOf(key, state.atEpochMs)) Ticketing.end(state, family)
+  return true
+}
+
 /** A revocation that was made before stands as it is. */
 export const revokeApiKey = (state: State, { account, keyId, remoteAddress }: RevokeApiKey): Done => {
-  const { apiKeys } = state
-  const key = apiKeys.find(keyId)
-  if (apiKeys.revokedAt(key) !== 0) return done
-  apiKeys.setRevokedAt(key, state.atEpochMs)
-  state.events.event2(Event.ApiKeyRevoked, key, account)
-  keepUntil(state, key)
-  state.identity.keyUses.forgetAddresses(key)
-  for (const family of state.identity.tickets.liveOf(key, state.atEpochMs)) Ticketing.end(state, family)
-  note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")
+  const key = state.apiKeys.find(keyId)
+  if (revoke(state, key)) note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")
+  return done
+}
+
+/** The same on an operator's word, whosever the key is. It may have been forgotten since it was let in. */
+export const revokeByOperator = (state: State, keyId: string): Done | Refused => {
+  const key = state.apiKeys.find(keyId)
+  if (key === none) return refused(Refusal.keyNotFound, none)
+  const name = state.identity.clientNames.get(key) ?? ""
+  if (revoke(state, key)) note(state, state.apiKeys.account(key), "operator_revoked_key", keyId, "", name)
   return done
 }

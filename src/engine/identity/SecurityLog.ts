@@ -24,7 +24,13 @@ export const kinds = [
   "party_change_requested",
   "ledger_step_approved",
   "approval_failed",
-  "ledger_party_changed"
+  "ledger_party_changed",
+  "operator_set_flags",
+  "operator_credited",
+  "operator_canceled_orders",
+  "operator_revoked_key",
+  "user_codes_locked",
+  "signed_out_elsewhere"
 ] as const
 export type KindName = Exclude<(typeof kinds)[number], "">
 
@@ -46,9 +52,14 @@ export interface SecurityEvent {
   readonly detail: string
 }
 
-/** Failed sign-ins kept of each account, the latest: whoever tries a passkey pushes out nothing but what he did himself. */
-export const keptFailures = 16
-const failure: KindName = "sign_in_failed"
+/**
+ * Of what may come often, so many of a kind are kept of each account, the latest: whoever tries a passkey or codes pushes out
+ * nothing but what he did himself, and an operator who cancels thousands of orders, 64 at a time, nothing but that.
+ */
+export const keptOfFrequent = 16
+const frequent: ReadonlySet<KindName> = new Set(
+  ["sign_in_failed", "operator_credited", "operator_canceled_orders", "user_codes_locked"] as const
+)
 
 /** Events kept in all. */
 const keptInAll = 262_144
@@ -92,8 +103,8 @@ export class SecurityLog {
     own.next = event.ordinal + 1
     this.order.push(event)
     this.kept++
-    const failures = event.kind === failure ? own.events.filter(({ kind }) => kind === failure) : []
-    if (failures.length > keptFailures) this.drop(own, failures[0]!)
+    const alike = frequent.has(event.kind) ? own.events.filter(({ kind }) => kind === event.kind) : []
+    if (alike.length > keptOfFrequent) this.drop(own, alike[0]!)
     if (own.events.length > this.ofAccount) this.drop(own, own.events[0]!)
     while (this.kept > this.inAll) this.dropOldest()
     if (this.order.length > 2 * this.inAll) this.compact()

@@ -25,11 +25,14 @@ export const noticeRequired = ({ atEpochMs, capacity }: State, effectiveAtEpochM
   return refused(Refusal.noticeRequired, none, earliest, effectiveAtEpochMs, earliest)
 }
 
-/** Whether parameters may be announced: type, grid and bounds of prices stay, and nothing that is held becomes too small. */
+/**
+ * Whether parameters may be announced: type, grid and bounds of prices stay, and the bounds of quantities get no tighter. Until
+ * they took effect positions would go on growing, so nobody could say beforehand that none will lie outside; at once one can.
+ */
 const mayAnnounce = (now: Market.Parameters, next: Market.Parameters): boolean =>
   next.marketType === now.marketType && next.priceScale === now.priceScale && next.quantityScale === now.quantityScale
   && next.minPriceAtoms === now.minPriceAtoms && next.maxPriceAtoms === now.maxPriceAtoms
-  && next.minQuantityAtoms <= now.minQuantityAtoms
+  && next.minQuantityAtoms <= now.minQuantityAtoms && next.maxQuantityAtoms >= now.maxQuantityAtoms
 
 /** How many holders of a position would be under their margins, were the parameters the market's. */
 export interface Touched {

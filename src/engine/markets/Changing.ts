@@ -29,12 +29,17 @@ export const setStatus = (state: State, market: MarketState, status: Market.Stat
 /** Whether nobody has a position or an order in a market. */
 const isEmpty = (state: State, market: MarketState): boolean => market.openInterest === 0 && state.books[market.index]!.orderCount === 0
 
-/** Whether some size needs more margin, or may no longer be held. */
+/**
+ * Whether some size needs more margin or may no longer be held, or whether who holds one may be liquidated or pay sooner for it: by a
+ * mark that may go further from the index or follows a thinner book, by more funding, by a higher fee of his liquidation.
+ */
 const asksMore = (now: Market.Parameters, next: Market.Parameters): boolean => {
   const needsMore = ({ notionalThresholdAtoms }: Market.Parameters["maintenanceMarginTiers"][number]): boolean =>
     Margin.maintenance(next.maintenanceMarginTiers, notionalThresholdAtoms)
       > Margin.maintenance(now.maintenanceMarginTiers, notionalThresholdAtoms)
   return next.maxPositionQuantityAtoms < now.maxPositionQuantityAtoms
+    || next.markBandBps > now.markBandBps || next.impactNotionalAtoms < now.impactNotionalAtoms
+    || next.fundingCapE9 > now.fundingCapE9 || next.liquidationFeeBps > now.liquidationFeeBps
     || next.initialMarginBps > now.initialMarginBps || next.maxLeverageX < now.maxLeverageX
     || next.maintenanceMarginTiers.some(needsMore) || now.maintenanceMarginTiers.some(needsMore)
     || next.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps > now.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps

@@ -201,13 +201,13 @@ const settlePayment = (state: State, market: MarketState, slot: number, payment:
 
 /** Keeps a payment for its account to read. */
 const tell = (
-  { atEpochMs, fundingPayments, sequence }: State,
+  { atEpochMs, events, fundingPayments, isTrial, sequence }: State,
   { endedAtEpochMs, indexAtoms, intervalMs, market, rate8hE9 }: Payment,
   account: number,
   quantity: number,
   paid: number
-): void =>
-  fundingPayments.add({
+): void => {
+  const payment = {
     sequence,
     atEpochMs,
     account,
@@ -218,7 +218,10 @@ const tell = (
     rate8hE9,
     intervalMs,
     paidAtoms: paid
-  })
+  }
+  fundingPayments.add(payment)
+  if (!isTrial) events.told.payment(payment)
+}
 
 /** Settles what an account owes, before anything else is decided of it. */
 export const settleAccount = (state: State, account: number): void => {

@@ -128,7 +128,8 @@ const impactPrice = (market: MarketState, book: Book, side: Order.Side): number 
   return price !== none || touch.length < touchLevels ? price : averagePrice(market, side, book.levels(side, impactLevels))
 }
 
-const averagePrice = (
+/** The average price at which `impactNotional` goes into levels, the best first; -1 where they cannot take it. */
+export const averagePrice = (
   { factor, parameters: { impactNotionalAtoms } }: MarketState,
   side: Order.Side,
   levels: ReadonlyArray<readonly [priceAtoms: number, sizeAtoms: number]>
@@ -185,7 +186,8 @@ export const ofInputs = ({ high, low, p1, p2, p3 }: Inputs): number => Math.min(
 export const markOf = (market: MarketState, bid: number, ask: number, atEpochMs: number): number =>
   ofInputs(inputs(market, bid, ask, atEpochMs))
 
-const inputs = (market: MarketState, bid: number, ask: number, atEpochMs: number): Inputs => {
+/** What a mark is made of where the impact prices are `bid` and `ask`, -1 where thin, price atoms. */
+export const inputs = (market: MarketState, bid: number, ask: number, atEpochMs: number): Inputs => {
   const { basis, indexPrice, lastPrice, parameters } = market
   const { fundingIntervalMs, markBandBps, maxPriceAtoms, minPriceAtoms } = parameters
   const toFundingMs = fundingIntervalMs - atEpochMs % fundingIntervalMs

@@ -126,6 +126,7 @@ export class MarketReads extends VenueReads {
       openInterestQuoteAtoms: BigInt(market.openInterest) * BigInt(market.mark * market.factor),
       change24hBps: market.change24hBps(this.state.atEpochMs),
       isStale: isStale(market, this.state.atEpochMs),
+      isIndexHeld: market.heldPrice !== 0,
       ...fundingRates(market)
     }
   }

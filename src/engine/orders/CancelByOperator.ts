@@ -9,17 +9,36 @@ import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import { type CancelByOperator, canceledAtOnce, type OrdersCanceledByOperator } from "../../operations/orders/CancelByOperator.js"
+import { note } from "../identity/Noting.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
 
-/** Cancels what an operator's command means and tells how many that were, and how many are left. */
+/** Cancels what an operator's command means and tells how many that were, and how many are left; owners are told of theirs. */
 export const cancelByOperator = (state: State, command: CancelByOperator): OrdersCanceledByOperator | Refused => {
+  const owners: Owners = new Map()
+  const decided = cancelMeant(state, command, owners)
+  if (!command.tellsOwner) return decided
+  for (const [account, count] of owners)
+    note(state, account, "operator_canceled_orders", "", "", count === 1 ? "1 order" : `${count} orders`)
+  return decided
+}
+
+/** How many orders of each account were cancelled, in the order in which they were come to. */
+type Owners = Map<number, number>
+
+const cancel = (state: State, order: number, owners: Owners): void => {
+  const account = state.orders.account(order)
+  Matching.cancelResting(state, order, Order.CancelReason.operator)
+  owners.set(account, (owners.get(account) ?? 0) + 1)
+}
+
+const cancelMeant = (state: State, command: CancelByOperator, owners: Owners): OrdersCanceledByOperator | Refused => {
   const { market, ofAccount, orderNumber } = command
-  if (orderNumber >= 0) return cancelOne(state, orderNumber)
+  if (orderNumber >= 0) return cancelOne(state, orderNumber, owners)
   assert(ofAccount !== none || market !== anyMarket, "an operator says whose orders, or of which market")
   assert(ofAccount < state.accounts.count, "an operator names an account that was opened")
   if (market !== anyMarket && state.markets[market] === undefined) return refused(Refusal.marketUnknown, none)
-  return ofAccount === none ? cancelOfMarket(state, market) : cancelOfAccount(state, ofAccount, market)
+  return ofAccount === none ? cancelOfMarket(state, market, owners) : cancelOfAccount(state, ofAccount, market, owners)
 }
 
 const canceled = (canceledOrders: number, remainingOrders: number): OrdersCanceledByOperator => ({
@@ -28,32 +47,32 @@ const canceled = (canceledOrders: number, remainingOrders: number): OrdersCancel
   remainingOrders
 })
 
-const cancelOne = (state: State, orderNumber: number): OrdersCanceledByOperator | Refused => {
+const cancelOne = (state: State, orderNumber: number, owners: Owners): OrdersCanceledByOperator | Refused => {
   const { orders } = state
   const order = orders.find(orderNumber)
   if (order === none || orders.status(order) !== Order.open) return refused(Refusal.orderNotFound, orderNumber)
-  Matching.cancelResting(state, order, Order.CancelReason.operator)
+  cancel(state, order, owners)
   return canceled(1, 0)
 }
 
-const cancelOfMarket = (state: State, market: number): OrdersCanceledByOperator => {
+const cancelOfMarket = (state: State, market: number, owners: Owners): OrdersCanceledByOperator => {
   const book = state.books[market]!
   let count = 0
   while (count < canceledAtOnce && book.orderCount > 0) {
     const bid = book.best(Order.buy)
-    Matching.cancelResting(state, bid === none ? book.best(Order.sell) : bid, Order.CancelReason.operator)
+    cancel(state, bid === none ? book.best(Order.sell) : bid, owners)
     count++
   }
   return canceled(count, book.orderCount)
 }
 
-const cancelOfAccount = (state: State, account: number, market: number): OrdersCanceledByOperator => {
+const cancelOfAccount = (state: State, account: number, market: number, owners: Owners): OrdersCanceledByOperator => {
   const { positions } = state
   let count = 0
   let remaining = 0
   for (const slot of slotsOf(state, account, market)) {
     while (count < canceledAtOnce && positions.openCount(slot) > 0) {
-      Matching.cancelResting(state, positions.firstOrder(slot), Order.CancelReason.operator)
+      cancel(state, positions.firstOrder(slot), owners)
       count++
     }
     remaining += positions.openCount(slot)

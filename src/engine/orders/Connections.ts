@@ -5,6 +5,8 @@
  * A connection is known by the sequence of the record that armed it. It is forgotten as soon as it has ended and has no open order.
  */
 import { assert } from "../../domain/Assert.js"
+import { Multimap } from "../../domain/Multimap.js"
+import { StepwiseMap } from "../Stepwise.js"
 
 /** Connections that one account may have at a time, those that have ended and still have open orders among them. */
 export const mostOfAccount = 16
@@ -28,7 +30,8 @@ export interface ConnectionDump {
 
 export class Connections {
   private readonly byNumber = new Map<number, Connection>()
-  private readonly byOrder = new Map<number, number>()
+  private readonly byAccount = new Multimap<number, number>()
+  private readonly byOrder = new StepwiseMap<number>()
   /** Those that have ended and still have open orders, in the order in which they ended. */
   private readonly endedOnes = new Set<number>()
 
@@ -43,9 +46,7 @@ export class Connections {
 
   /** How many an account has. */
   countOf(account: number): number {
-    let count = 0
-    for (const connection of this.byNumber.values()) if (connection.account === account) count++
-    return count
+    return this.byAccount.countOf(account)
   }
 
   /** Whether orders may be placed over a connection for an account. */
@@ -57,6 +58,7 @@ export class Connections {
   arm(number: number, account: number): void {
     assert(!this.byNumber.has(number), "a record arms one connection")
     this.byNumber.set(number, { account, isEnded: false, orders: new Set() })
+    this.byAccount.add(account, number)
   }
 
   /** Notes that an open order was placed over an armed connection. */
@@ -119,9 +121,10 @@ export class Connections {
     if (isEnded) this.end(connection)
   }
 
-  private forgetIfDone(number: number, { orders }: Connection): void {
+  private forgetIfDone(number: number, { account, orders }: Connection): void {
     if (orders.size > 0) return
     this.byNumber.delete(number)
+    this.byAccount.remove(account, number)
     this.endedOnes.delete(number)
   }
 }

@@ -56,10 +56,12 @@ const restoreFills = (from: SectionReader): Fills => {
 
 const restoreConnections = (state: State, from: SectionReader): void => {
   const rows = from.floats("connections")
-  const numbers = Array.from(from.floats("connections.orders"))
-  for (let at = 0; at < rows.length; at += 4) {
+  const numbers = from.floats("connections.orders")
+  for (let at = 0, first = 0; at < rows.length; at += 4) {
     const [connection, account, isEnded, count] = rows.subarray(at, at + 4)
-    state.connections.restore({ connection: connection!, account: account!, isEnded: isEnded === 1, orders: numbers.splice(0, count) })
+    const orders = Array.from(numbers.subarray(first, first + count!))
+    first += count!
+    state.connections.restore({ connection: connection!, account: account!, isEnded: isEnded === 1, orders })
   }
 }
 

@@ -1,4 +1,6 @@
 /** What is read of the venue as a whole. */
+import * as Ids from "../../domain/Ids.js"
+import { mostFamiliesOfKey } from "../identity/Tickets.js"
 import { minuteMs } from "../../domain/Retention.js"
 import { mostBrackets } from "../accounts/Brackets.js"
 import { noticeMs } from "../markets/Announced.js"
@@ -40,12 +42,13 @@ export class VenueReads {
       idempotencyEntries: state.idempotency.size,
       idempotencyCapacity: state.capacity.idempotencyKeys,
       accounts: state.accounts.count,
-      apiKeys: state.apiKeys.kept
+      apiKeys: state.apiKeys.kept,
+      underLiquidation: state.liquidations.size - (state.liquidations.has(state.accounts.find(Ids.insuranceFundId)) ? 1 : 0)
     }
   }
 
   get limits(): LimitsView {
-    const { capacity, fills, retentionMinutes, retentionSinceEpochMs } = this.state
+    const { capacity, fills, identity, retentionMinutes, retentionSinceEpochMs } = this.state
     return {
       retentionMs: retentionMinutes * minuteMs,
       retentionSinceEpochMs,
@@ -54,7 +57,9 @@ export class VenueReads {
       brackets: mostBrackets,
       ordersMet: capacity.metAtOnce ?? metAtOnce,
       noticeMs: capacity.noticeMs ?? noticeMs,
-      fillsKept: fills.capacity
+      fillsKept: fills.capacity,
+      keys: identity.bounds.keys,
+      ticketFamilies: mostFamiliesOfKey
     }
   }
 }

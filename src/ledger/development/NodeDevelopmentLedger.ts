@@ -1,18 +1,17 @@
-/** The development ledger within the venue's own process, durable in a file of its own. */
-import { randomBytes } from "node:crypto"
+/** The development ledger within the venue's own process, durable in a file of its own, whose disk the venue does not wait for. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { DevelopmentLedger } from "./DevelopmentLedger.js"
 import { Faucet, faucet } from "./Faucet.js"
 import type { Script } from "./Faults.js"
-import * as InMemory from "./InMemory.js"
 import * as JsonLedger from "../JsonLedger.js"
 import { Ledger } from "../Ledger.js"
+import * as NodeLedgerClient from "./NodeLedgerClient.js"
 import { open, StoreUnreadable } from "./NodeStore.js"
 import { type Setting, setting } from "./Setting.js"
 
-/** Opens the ledger that a file keeps, for as long as the scope lives. */
+/** Opens the ledger that a file keeps in the thread at hand, for as long as the scope lives: for whoever does nothing beside. */
 export const opened = (file: string, script: Script, of: Setting = setting) =>
   Effect.map(
     Effect.acquireRelease(
@@ -34,8 +33,7 @@ export interface Options {
 /** The ledger, and its faucet. */
 export const layer = ({ file, script = [] }: Options): Layer.Layer<Ledger | Faucet, StoreUnreadable> =>
   Layer.scopedContext(Effect.gen(function*() {
-    const ledger = yield* opened(file, script)
-    const transport = InMemory.transport(ledger, (count) => randomBytes(count))
-    const service = yield* JsonLedger.make(transport, ledger.setting)
+    const transport = yield* NodeLedgerClient.open({ file, script })
+    const service = yield* JsonLedger.make(transport, setting)
     return Context.make(Ledger, service).pipe(Context.add(Faucet, faucet(transport)))
   }))

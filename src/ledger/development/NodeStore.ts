@@ -64,6 +64,14 @@ const heldText = (file: string): string => {
   return `another process${holder === undefined ? "" : ` (${holder})`} works on it, and only one may: stop it first`
 }
 
+const create = `
+  BEGIN EXCLUSIVE;
+  CREATE TABLE input (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL) STRICT;
+  CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
+  PRAGMA user_version = ${formatVersion};
+  COMMIT;
+`
+
 const begin = (file: string, unreadable: (reason: string) => never): SqliteDatabase.Database => {
   // Another process that holds it goes on holding it: there is nothing to wait for.
   const database = new SqliteDatabase(file, { timeout: 0 })
@@ -75,13 +83,8 @@ const begin = (file: string, unreadable: (reason: string) => never): SqliteDatab
     const version = database.pragma("user_version", { simple: true })
     if (version !== 0 && version !== formatVersion)
       return unreadable(`it has format ${String(version)}, this version writes ${formatVersion}`)
-    database.exec(`
-      BEGIN EXCLUSIVE;
-      CREATE TABLE IF NOT EXISTS input (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL) STRICT;
-      CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
-      PRAGMA user_version = ${formatVersion};
-      COMMIT;
-    `)
+    // Nothing is written where all is there: a start needs no room on a full disk.
+    if (version === 0) database.exec(create)
     return database
   } catch (error) {
     database.close()

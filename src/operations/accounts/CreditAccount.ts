@@ -22,7 +22,9 @@ export const CreditAccount = declare({
   requests: { creditAccount: { code: 58, lookup: null } },
   fields: {
     ofAccount: Field.numberOf("account"),
-    amountAtoms: Field.whole("money_atoms")
+    amountAtoms: Field.whole("money_atoms"),
+    /** Whether the account's owner is told: not so in records of earlier programs. */
+    tellsOwner: Field.addedFlag
   },
   share: () => "operator",
   keeps: "every decision",

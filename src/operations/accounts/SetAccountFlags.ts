@@ -33,7 +33,9 @@ export const SetAccountFlags = declare({
     ofAccount: Field.numberOf("account"),
     /** Bits that become set, and bits that become clear. */
     set: Field.whole("bits"),
-    clear: Field.whole("bits")
+    clear: Field.whole("bits"),
+    /** Whether the account's owner is told: not so in records of earlier programs. */
+    tellsOwner: Field.addedFlag
   },
   share: () => "operator",
   keeps: "every decision",

@@ -1,4 +1,4 @@
-/** Signs the owner out: the session that it comes by ends. */
+/** Signs the owner out: the session that it comes by ends, or every other one of the account. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -14,7 +14,9 @@ export const EndSession = declare({
   keyScope: "none",
   requests: { endSession: { code: 44, lookup: null } },
   fields: {
-    remoteAddress: Field.text("as_sent")
+    remoteAddress: Field.text("as_sent"),
+    /** Ends all others of the account instead, and the session that it comes by stays. */
+    isElsewhere: Field.addedFlag
   },
   share: () => "revocation",
   keeps: "every decision",

@@ -5,7 +5,7 @@ import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
 
 /** What may be noted: journaled as places in this list, so names are added at its end. */
-const noted = ["sign_in_failed", "key_used_from_new_address", "approval_failed"] as const
+const noted = ["sign_in_failed", "key_used_from_new_address", "approval_failed", "user_codes_locked"] as const
 
 export const NoteSecurity = declare({
   kind: "NoteSecurity",
@@ -19,7 +19,7 @@ export const NoteSecurity = declare({
   fields: {
     what: Field.choice(noted),
     ofAccount: Field.numberOf("account"),
-    /** The passkey or the key that it is about. */
+    /** The passkey or the key that it is about; empty where it is about none. */
     credentialId: Field.text("api_key"),
     remoteAddress: Field.text("as_sent")
   },

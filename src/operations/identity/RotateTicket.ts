@@ -1,7 +1,9 @@
 /**
- * Puts a ticket's successor in its place. Of a ticket only its place in its family is journaled: its text is made and proved
- * where it comes in, with a secret that no journal has.
+ * Puts a ticket's successor in its place; presented where it may not be any more, by whatever way, it ends its family. Of a
+ * ticket only its place in its family is journaled: its text is made and proved where it comes in, with a secret that no
+ * journal has.
  */
+import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { TicketIssued, ticketFields } from "./Credentials.js"
@@ -15,7 +17,11 @@ export const RotateTicket = declare({
   underHalt: "taken",
   keyScope: "none",
   requests: { rotateTicket: { code: 51, lookup: null } },
-  fields: ticketFields,
+  fields: {
+    ...ticketFields,
+    /** Where the ticket was presented from, as the venue saw it; empty in records of earlier programs. */
+    remoteAddress: Field.addedText("as_sent", "")
+  },
   share: () => "placement",
   keeps: "every decision",
   outcome: TicketIssued

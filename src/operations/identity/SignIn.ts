@@ -19,7 +19,8 @@ export const SignIn = declare({
     signCount: Field.whole("count"),
     ...sessionFields
   },
-  share: () => "placement",
+  // Who cannot get in while the line is full of orders cannot revoke the key that fills it.
+  share: () => "reduction",
   keeps: "every decision",
   outcome: SessionOpened
 })

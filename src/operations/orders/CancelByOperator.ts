@@ -34,7 +34,9 @@ export const CancelByOperator = declare({
     /** Whose orders: `none` for anybody's. */
     ofAccount: Field.numberOf("account"),
     /** In which market: `anyMarket` for all, which is only asked of an account. */
-    market: Field.numberOf("market")
+    market: Field.numberOf("market"),
+    /** Whether the account's owner is told: not so in records of earlier programs. */
+    tellsOwner: Field.addedFlag
   },
   share: () => "operator",
   // Decided anew, a late repetition would cancel what came after.

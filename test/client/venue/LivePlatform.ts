@@ -32,7 +32,7 @@ class LiveLine {
   }
 
   get line(): Line {
-    return { send: (text) => this.conversation.text(text), close: () => this.cut() }
+    return { send: (text) => this.conversation.text(Buffer.from(text)), close: () => this.cut() }
   }
 
   /** Lets the next frame arrive, and tells its type; undefined where there is none. */

@@ -147,16 +147,17 @@ test("what is missing is noticed by a heartbeat where nothing comes behind it", 
   expect(notices.slice(1)).toEqual([{ kind: "gap", stream: "market.trades:M", noticedBy: "heartbeat" }])
 })
 
-test("a resync is told with the snapshot that follows it, and nothing in between", async () => {
-  const { client, kinds, platform } = made()
-  const events = client.events("market.trades", "M")
-  platform.line.say(hello)
-  confirm(platform)
-  platform.line.say(snapshot(5), { type: "resync", stream: "market.trades", marketId: "M", fromSequence: 9, reason: "slow_consumer" })
-  platform.line.say(update(8, 9), snapshot(9), update(9, 10))
-  expect(await taken(events, 3)).toEqual(["snapshot 5 (first)", "snapshot 9 (slow_consumer)", "update 10"])
-  expect(kinds()).toEqual(["connected", "resync"])
-})
+test.each(["slow_consumer", "projector_reset"])("a resync for %s is told with the snapshot that follows it, and nothing in between",
+  async (reason) => {
+    const { client, kinds, platform } = made()
+    const events = client.events("market.trades", "M")
+    platform.line.say(hello)
+    confirm(platform)
+    platform.line.say(snapshot(5), { type: "resync", stream: "market.trades", marketId: "M", fromSequence: 9, reason })
+    platform.line.say(update(8, 9), snapshot(9), update(9, 10))
+    expect(await taken(events, 3)).toEqual(["snapshot 5 (first)", `snapshot 9 (${reason})`, "update 10"])
+    expect(kinds()).toEqual(["connected", "resync"])
+  })
 
 test.each([
   ["does not open", false, 10_000],

@@ -12,12 +12,18 @@ const made = (limit: number, share: number) => {
   const left: Array<string> = []
   const pressed: Array<string> = []
   const busy = new Set<string>()
+  const anonymous = new Set<string>()
   const connections = new Connections(limit, share, (origin) => pressed.push(origin))
   const come = (name: string): { readonly admitted: boolean; readonly connection: Connection } => {
-    const connection: Connection = { origin: name[0]!, isIdle: () => !busy.has(name), destroy: () => left.push(name) }
+    const connection: Connection = {
+      origin: name[0]!,
+      isIdle: () => !busy.has(name),
+      isAnonymous: () => anonymous.has(name),
+      destroy: () => left.push(name)
+    }
     return { connection, admitted: connections.admit(connection) }
   }
-  return { busy, come, connections, left, pressed }
+  return { anonymous, busy, come, connections, left, pressed }
 }
 
 test("an address at its share gives up its own longest quiet connection, and nobody else's", () => {
@@ -43,6 +49,22 @@ test("at the limit the longest quiet connection of all leaves, busy ones never d
   busy.delete("a1")
   expect(come("e2").admitted).toBe(true)
   expect(left).toEqual(["b1", "a1"])
+})
+
+test("where none is quiet the one that has spoken for nobody for longest leaves", () => {
+  const { anonymous, busy, come, left } = made(4, 4)
+  for (const name of ["a1", "b1", "c1", "d1"]) {
+    come(name)
+    busy.add(name)
+  }
+  anonymous.add("b1").add("c1")
+  busy.delete("d1")
+  for (const name of ["e1", "e2", "e3"]) {
+    expect(come(name).admitted).toBe(true)
+    busy.add(name)
+  }
+  expect(left).toEqual(["d1", "b1", "c1"])
+  expect(come("e4").admitted).toBe(false)
 })
 
 test.each([

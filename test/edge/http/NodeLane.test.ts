@@ -1,7 +1,9 @@
 /** What one connection may ask for at once, and what comes of it: order, bounds, and what cannot be framed behind what was done. */
 import * as Net from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
+import { Lane, type Server } from "../../../src/edge/http/Lane.js"
 import type { Application, Reply, Request } from "../../../src/edge/http/Listener.js"
+import { Rotation } from "../../../src/edge/http/Rotation.js"
 import * as Fake from "../FakeVenue.js"
 import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
 
@@ -148,6 +150,51 @@ test("a flood on one connection does not hold up a request on another", async ()
   await flood
   expect(order).toHaveLength(2_001)
   quiet.destroy()
+})
+
+describe("while others wait for a turn", () => {
+  /** A lane of a venue that has work, and how much of what it receives is framed before a turn has passed. */
+  const framedAtOnce = (bytes: ReadonlyArray<string>): number => {
+    const rotation = new Rotation(() => {}, () => 0)
+    rotation.add({ step: () => true })
+    let framed = 0
+    const server = { rotation, frame: () => framed++ } as unknown as Server
+    for (const each of bytes) {
+      const socket = new Net.Socket()
+      new Lane(socket, server).receive(Buffer.from(each))
+      socket.destroy()
+    }
+    return framed
+  }
+  const request = (line: string): string => `${line} HTTP/1.1\r\nhost: x\r\n\r\n`
+
+  test.each([
+    "/v1/orders/ord_1s/cancel",
+    "/v1/orders/batch/cancel",
+    "/v1/orders/cancel-all",
+    "/v1/accounts/acc_1s/orders/cancel-all-after",
+    "/v1/operator/orders/cancel",
+    "/v2/orders/ord_1s/cancel",
+    "/v2/orders/cancel-all"
+  ])("POST %s goes first", (target) => {
+    expect(framedAtOnce([request(`POST ${target}`)])).toBe(1)
+  })
+
+  test.each([
+    "POST /v1/orders",
+    "POST /v1/orders?/cancel",
+    "PUT /v1/orders/ord_1s/cancel",
+    "POST /v1/markets/BTC/cancel",
+    "POST /v1/orders/ord_1s/cancel/more",
+    "POST /v1/orders/a/b/cancel",
+    "P /cancel"
+  ])("%s waits with all others", (line) => {
+    expect(framedAtOnce([request(line)])).toBe(0)
+  })
+
+  test("no more cancels go first than there are places for them in a turn", () => {
+    expect(framedAtOnce(Array<string>(40).fill(request("POST /v1/orders/cancel-all")))).toBe(16)
+  })
 })
 
 describe("what HTTP asks for", () => {

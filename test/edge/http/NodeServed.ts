@@ -39,7 +39,13 @@ export const serve = async (application: Application, options: Partial<NodeListe
   return served
 }
 
-/** Everything that comes back for some bytes, until the server closes the connection or nothing comes for a while. */
+/** How often it is looked whether anything has come. */
+const lookMs = 10
+
+/**
+ * Everything that comes back for some bytes, until the server closes the connection or nothing comes for a while. The while is so many
+ * looks, between which what has come is read: a process that the machine leaves out for a time does not miss it.
+ */
 export const exchange = (
   port: number,
   bytes: string | Uint8Array,
@@ -47,17 +53,19 @@ export const exchange = (
 ): Promise<{ readonly text: string; readonly closed: boolean }> =>
   new Promise((resolve) => {
     let text = ""
+    let looks = 0
     const socket = Net.connect(port, "127.0.0.1", () => socket.write(bytes))
     const finish = (closed: boolean): void => {
-      clearTimeout(timer)
+      clearInterval(looking)
       socket.destroy()
       resolve({ text, closed })
     }
-    let timer = setTimeout(() => finish(false), patienceMs)
+    const looking = setInterval(() => {
+      if (++looks * lookMs >= patienceMs) finish(false)
+    }, lookMs)
     socket.on("data", (chunk) => {
       text += chunk.toString("utf8")
-      clearTimeout(timer)
-      timer = setTimeout(() => finish(false), patienceMs)
+      looks = 0
     })
     socket.on("error", () => finish(true))
     socket.on("close", () => finish(true))

@@ -1,6 +1,7 @@
 /** WebSockets on the real listener: how they begin, what ends them, and requests beside them. */
 import { afterEach, describe, expect, test } from "vitest"
 import { WebSocket } from "ws"
+import * as Fake from "../FakeVenue.js"
 import { LiveVenue, marketId } from "../LiveVenue.js"
 import { closeAll, exchange, serve, statusOf } from "./NodeServed.js"
 
@@ -91,6 +92,35 @@ describe("a WebSocket", () => {
     const { text } = await exchange(port, head)
     expect(statusOf(text)).toBe(status)
     expect(text).toContain(`"code":"${code}"`)
+  })
+
+  test("without a ticket makes room for newcomers, however it pings, one without subscriptions first; with one it stays", async () => {
+    const venue = LiveVenue.make()
+    const [alice] = await venue.traders(1)
+    const { counts, port } = await serve(venue.application, { connectionLimit: 4, connectionsPerAddress: 4 })
+    const come = async (subscribes: boolean): Promise<Client> => {
+      const client = new Client(port)
+      await client.frame("hello")
+      if (subscribes) {
+        client.say({ op: "subscribe", id: "s", channel: "market.book", marketId })
+        await client.frame("snapshot")
+      }
+      return client
+    }
+    const owner = await come(false)
+    owner.say({ op: "auth", id: "a", ticket: Fake.json(await venue.post(alice!, "/v1/realtime/ticket", { scopes: ["read"] })).ticket })
+    await owner.frame("auth_ok")
+    const reader = await come(true)
+    const pinging = [await come(false), await come(false)]
+    for (const { socket } of pinging) socket.ping()
+    const closed: Array<string> = []
+    void owner.closed.then(() => closed.push("owner"))
+    void reader.closed.then(() => closed.push("reader"))
+    pinging.forEach((client, at) => void client.closed.then(() => closed.push(`pinging ${at}`)))
+    const newcomers = [await come(true), await come(true), await come(true)]
+    await expect.poll(() => closed).toEqual(["pinging 0", "pinging 1", "reader"])
+    expect(counts()).toEqual({ open: 4, closedForRoom: 3, turnedAway: 0 })
+    for (const { socket } of [owner, ...newcomers]) socket.terminate()
   })
 
   test("takes nothing from a request that only offers HTTP/2", async () => {

@@ -117,6 +117,39 @@ describe("an agent", () => {
     expect((await listed()).map(({ state }: any) => state)).toEqual(["active", "revoked"])
   })
 
+  test("waits no more where sixteen of its address come after it; others wait on, and what was approved is fetched all the same", async () => {
+    const { agent, owner, venue } = await bench()
+    const from = async (remoteAddress: string) =>
+      (await must(ask(venue, { target: "/v1/agent-connect", body: asked, remoteAddress }))) as { userCode: string; deviceCode: string }
+    const crowd = "2001:db8::7"
+    const [first, second, third] = [await from(crowd), await from(crowd), await from(crowd)]
+    await must(decide(owner, "approve", second.userCode))
+    for (let count = 3; count < 18; count++) await from(crowd)
+    expect((await decide(owner, "approve", first.userCode)).status).toBe(404)
+    expect(await agent.poll(verifier, first.deviceCode)).toMatchObject({ status: 400, body: { code: "grant_expired" } })
+    expect((await agent.poll(verifier, second.deviceCode)).status).toBe(200)
+    expect((await decide(owner, "approve", third.userCode)).status).toBe(200)
+    expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(200)
+  })
+
+  test("that was approved is approved again where the answer was lost: told the same, without a record, and no wrong code", async () => {
+    const { agent, owner, venue } = await bench()
+    const other = await Owner.open(venue)
+    const { userCode } = agent.begun
+    const [first, besides] = await Promise.all([decide(owner, "approve", userCode), decide(owner, "approve", userCode)])
+    expect([first.status, besides]).toMatchObject([200, { status: 503, body: { code: "overloaded", retryable: true } }])
+    const { records } = venue
+    venue.atEpochMs += 60_000
+    // More often than wrong codes may be typed.
+    for (let count = 0; count < 11; count++) expect(await decide(owner, "approve", userCode)).toEqual(first)
+    expect(await decide(owner, "approve", userCode, { scopes: ["read"] })).toMatchObject({ status: 400 })
+    expect(await decide(other, "approve", userCode)).toMatchObject({ status: 404 })
+    expect(venue.records).toBe(records)
+    await must(agent.poll())
+    await must(decide(owner, "deny", userCode))
+    expect(await decide(owner, "approve", userCode)).toMatchObject({ status: 404 })
+  })
+
   test("gets no key without the verifier that it began with", async () => {
     const { agent, owner, venue } = await bench()
     await must(decide(owner, "approve", agent.begun.userCode))
@@ -244,6 +277,8 @@ describe("user codes", () => {
     expect((await other.ask(`/v1/accounts/{account}/agent-connect/${agent.begun.userCode}`)).status).toBe(200)
     await owner.signIn()
     expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
+    const told = venue.engine.securityEvents(venue.engine.findAccount(owner.accountId), Infinity, 9)
+    expect(told.filter(({ kind }) => kind === "user_codes_locked")).toMatchObject([{ credentialId: "", remoteAddress: "127.0.0.1" }])
     venue.atEpochMs += 59_999
     expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
     venue.atEpochMs += 1

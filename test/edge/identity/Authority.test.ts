@@ -2,8 +2,10 @@
  * Who may call what: every route with every kind of credential. Which access a route has is said here once more, by hand, so that
  * no change of a declaration goes by unseen.
  */
+import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { beforeAll, describe, expect, test } from "vitest"
+import { WorkloadIdentity } from "../../../src/identity/WorkloadIdentity.js"
 import * as Contract from "../../../src/edge/Contract.js"
 import type { Described } from "../../../src/edge/http/Endpoint.js"
 import * as Example from "../../../src/edge/http/Example.js"
@@ -24,15 +26,15 @@ const access: Readonly<Record<Described["access"], ReadonlyArray<Contract.Name>>
     "getBook", "listTrades", "getStats", "getCandles", "getCompatCandles", "getLeaderboard", "listFundings", "listMarks",
     "listLiquidations", "listDeleveragings", "getInsuranceFund", "getLimits", "getSolvency", "listCompatMarkets", "getCompatBook",
     "listCompatTrades", "getCompatStats", "getCompatTicker", "getCompatTime"],
-  owner: ["getCurrentSession", "endCurrentSession", "listPasskeys", "removePasskey", "showAgentConnect", "approveAgentConnect",
-    "denyAgentConnect", "listApiKeys", "revokeApiKey", "listSecurityEvents", "createDeposit", "listDeposits", "getDeposit", "cancelDeposit",
-    "confirmDeposit", "createWithdrawal", "listWithdrawals", "getWithdrawal", "cancelWithdrawal", "confirmWithdrawal", "getLedgerParty",
-    "changeLedgerParty", "cancelLedgerPartyChange", "confirmLedgerPartyChange", "pinPasskeys"],
+  owner: ["getCurrentSession", "endCurrentSession", "endOtherSessions", "listPasskeys", "removePasskey", "showAgentConnect",
+    "approveAgentConnect", "denyAgentConnect", "listApiKeys", "revokeApiKey", "listSecurityEvents", "createDeposit", "listDeposits",
+    "getDeposit", "cancelDeposit", "confirmDeposit", "createWithdrawal", "listWithdrawals", "getWithdrawal", "cancelWithdrawal",
+    "confirmWithdrawal", "getLedgerParty", "changeLedgerParty", "cancelLedgerPartyChange", "confirmLedgerPartyChange", "pinPasskeys"],
   key: ["getCurrentApiKey"],
   operator: ["putMarket", "previewMarket", "listOperatorMarkets", "getAnnounced", "setMarketStatus", "delistMarket", "getDelisting",
     "withdrawDelisting", "setIndexPrice", "openIndexStream", "getIndexStream", "streamIndexPrices", "cancelByOperator", "addToFund",
-    "haltEngine", "resumeEngine", "setLimits", "openDemoAccounts", "issueBotKey", "setAccountFlags", "creditAccount", "fundLedgerParty",
-    "reconcile", "stopWithdrawals", "allowWithdrawals"],
+    "haltEngine", "resumeEngine", "setLimits", "openDemoAccounts", "issueBotKey", "setAccountFlags", "creditAccount", "revokeKeyByOperator",
+    "fundLedgerParty", "reconcile", "stopWithdrawals", "allowWithdrawals"],
   system: ["getHealth", "getReadiness", "getMetrics", "getOpenApi", "getDocs", "getDocsPage"],
   key_read: ["mintTicket"],
   anyone_or_trader: ["listMarkets", "getMarket"]
@@ -52,6 +54,7 @@ const credentials = [
   "a revoked key",
   "a key to read",
   "a key to trade",
+  "a bot's key",
   "another account's key",
   "another account's session",
   "a session that has ended",
@@ -138,7 +141,9 @@ const keyOf = async (
 }
 
 const setting = async (): Promise<Scene> => {
-  const venue = LiveVenue.make(undefined, { affiliateEnabled: true })
+  const bound = { accountId: "" }
+  const workloads = WorkloadIdentity.of({ verify: () => Effect.succeed({ subject: "maker", accountId: bound.accountId }) })
+  const venue = LiveVenue.make(undefined, { affiliateEnabled: true, workloads })
   const [owner, other] = [await Owner.open(venue), await Owner.open(venue)]
   const expired = await keyOf(owner, ["read", "trade"], 300)
   const revoked = await keyOf(owner, ["read", "trade"])
@@ -147,6 +152,13 @@ const setting = async (): Promise<Scene> => {
   await must(owner.ask("/v1/auth/sessions/current", { method: "DELETE" }))
   await owner.signIn()
   venue.atEpochMs += 300_000
+  bound.accountId = owner.accountId
+  const bot = await must(ask(venue, {
+    target: "/v1/operator/bot-keys",
+    body: { token: "a.b.c" },
+    key: Fake.operatorToken,
+    idempotencyKey: venue.nextKey()
+  }))
   return {
     venue,
     owner,
@@ -158,6 +170,7 @@ const setting = async (): Promise<Scene> => {
       "a revoked key": revoked.text,
       "a key to read": (await keyOf(owner, ["read"])).text,
       "a key to trade": (await keyOf(owner, ["trade"])).text,
+      "a bot's key": bot.apiKey,
       "another account's key": (await keyOf(other, ["read", "trade"])).text,
       "another account's session": other.token,
       "a session that has ended": ended,
@@ -192,6 +205,30 @@ const expectMet = (told: Told, expected: Met): void => {
 test("every route's access is the one that is said here", () => {
   const declared = Object.fromEntries(Contract.endpoints.map(({ access, name }) => [name, access]))
   expect(declared).toEqual(Object.fromEntries(levelOf))
+})
+
+test("another account's order that is there is told like one that is not, and is touched by nobody but its own account", async () => {
+  const venue = LiveVenue.make()
+  const [alice, bob] = await venue.traders(2)
+  const { accountId, marketId, orderId } = await venue.place(alice!)
+  const asks = (of: string, order: string): ReadonlyArray<Fake.Ask> => [
+    { target: `/v1/orders/${order}` },
+    { target: `/v1/orders/${order}/cancel`, body: { accountId: of, marketId } },
+    { target: `/v1/orders/${order}/amend`, body: { accountId: of, marketId, price: "99.0" } },
+    { target: `/v2/orders/${order}` },
+    { target: `/v2/orders/${order}/cancel`, body: { symbol: "AAA/USDC:USDC" } }
+  ]
+  const told = async (of: string, order: string) => {
+    const answers: Array<unknown> = []
+    for (const each of asks(of, order)) {
+      const { body, status } = native(await ask(venue, { ...each, key: bob!.key, idempotencyKey: venue.nextKey() }))
+      expect(status).toBeGreaterThanOrEqual(400)
+      answers.push({ ...body, status, requestId: "", occurredAtEpochMs: 0 })
+    }
+    return answers
+  }
+  for (const  of of[accountId, bob!.accountId]) expect(await told(of, orderId)).toEqual(await told(of, "ord_zzzz"))
+  expect(await venue.read(alice!, `/v1/orders/${orderId}`)).toMatchObject({ status: "open", price: "100.0" })
 })
 
 /** Envelopes of the compatibility layer carry the native one. */

@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { VenueProcess } from "../../../scripts/load/VenueProcess.js"
+import { bundled, VenueProcess } from "../../../scripts/load/VenueProcess.js"
 import { Authenticator } from "../../identity/Authenticator.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-identity-"))
@@ -70,7 +70,7 @@ const leftBehind = (folder: string): Buffer =>
   )
 
 test("sessions, approvals and revocations outlive a kill, and no credential is left anywhere", async () => {
-  let venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin })
+  let venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin }, bundled)
   let ask = asker(venue)
   const authenticator = new Authenticator()
   const begun = await must(ask("POST", `${auth}/registration/options`, "", { displayName: "laptop" }))
@@ -87,7 +87,7 @@ test("sessions, approvals and revocations outlive a kill, and no credential is l
   let { output } = venue
   await venue.kill()
 
-  venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin })
+  venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin }, bundled)
   ask = asker(venue)
   expect((await ask("GET", "/v1/auth/sessions/current", accessToken)).body).toMatchObject({ accountId })
   expect((await ask("GET", "/v1/api-keys/current", apiKey)).body).toMatchObject({ apiKeyRejection: "revoked" })

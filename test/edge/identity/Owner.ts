@@ -84,7 +84,7 @@ export class Owner {
 
   /** Adds a passkey with another authenticator. */
   async add(authenticator: Authenticator, displayName = "phone"): Promise<Told> {
-    const begun = await creation(this.venue, { displayName, assertion: await this.proof("add_passkey") }, this.token)
+    const begun = await creation(this.venue, { displayName, authentication: await this.proof("add_passkey") }, this.token)
     return register(this.venue, begun.challengeIdentifier, authenticator.register(begun.options, origin), this.token)
   }
 

@@ -63,6 +63,32 @@ describe("an account", () => {
   })
 })
 
+test("accounts are opened without a credential so many an hour in the whole venue; who has one is not held up", async () => {
+  const venue = LiveVenue.make(undefined, { openingsPerHour: 2 })
+  const owner = await Owner.open(venue)
+  await Owner.open(venue)
+  venue.atEpochMs += 60_000
+  const refused = async () => {
+    const authenticator = new Authenticator()
+    const { challengeIdentifier, options } = await creation(venue, { displayName: "laptop" })
+    const credential = authenticator.register(options, origin)
+    return venue.ask({
+      target: "/v1/auth/passkeys/registration/verify",
+      body: { challengeIdentifier, credential },
+      remoteAddress: "2001:db8::1"
+    })
+  }
+  const { records } = venue
+  const { body, headers, status } = await refused()
+  expect([status, JSON.parse(body)]).toMatchObject([429, { code: "rate_limited", rejectionGuard: "account_openings" }])
+  expect(headers["retry-after"]).toBe("3540")
+  expect(venue.records).toBe(records)
+  expect((await owner.signIn()).status).toBe(200)
+  expect((await owner.add(new Authenticator())).status).toBe(200)
+  venue.atEpochMs += 3_540_000
+  expect((await refused()).status).toBe(200)
+})
+
 describe("a session", () => {
   test("ends with its sign-out, and does nothing after", async () => {
     const owner = await Owner.open(LiveVenue.make())
@@ -71,6 +97,21 @@ describe("a session", () => {
       status: 401,
       body: { code: "unauthorized", recoveryActions: ["sign_in_with_passkey"] }
     })
+  })
+
+  test("that somebody has stolen is ended by its owner, who stays signed in", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const stolen = owner.token
+    await owner.signIn()
+    const kept = owner.token
+    const status = async (key: string) => (await ask(venue, { method: "GET", target: "/v1/auth/sessions/current", key })).status
+    expect([await status(stolen), await status(kept)]).toEqual([200, 200])
+    expect((await ask(venue, { method: "DELETE", target: "/v1/auth/sessions/others", key: kept })).status).toBe(204)
+    expect([await status(stolen), await status(kept)]).toEqual([401, 200])
+    expect(venue.engine.securityEvents(venue.engine.findAccount(owner.accountId), Infinity, 1)).toMatchObject([
+      { kind: "signed_out_elsewhere", detail: "1 session", remoteAddress: "127.0.0.1" }
+    ])
   })
 
   test("lives twelve hours", async () => {
@@ -125,10 +166,10 @@ describe("another passkey", () => {
     const [owner, other] = [await Owner.open(venue), await Owner.open(venue)]
     const target = "/v1/auth/passkeys/registration/options"
     expect((await owner.ask(target, { body: {} })).status).toBe(400)
-    expect((await owner.ask(target, { body: { assertion: await owner.proof("sign_in") } })).status).toBe(401)
-    expect((await owner.ask(target, { body: { assertion: await owner.proof("remove_passkey") } })).status).toBe(401)
-    expect((await owner.ask(target, { body: { assertion: await other.proof("add_passkey") } })).status).toBe(401)
-    expect((await ask(venue, { target, body: { assertion: await owner.proof("add_passkey") } })).status).toBe(401)
+    expect((await owner.ask(target, { body: { authentication: await owner.proof("sign_in") } })).status).toBe(401)
+    expect((await owner.ask(target, { body: { authentication: await owner.proof("remove_passkey") } })).status).toBe(401)
+    expect((await owner.ask(target, { body: { authentication: await other.proof("add_passkey") } })).status).toBe(401)
+    expect((await ask(venue, { target, body: { authentication: await owner.proof("add_passkey") } })).status).toBe(401)
     const [trader] = await venue.traders(1)
     expect(await ask(venue, { target, body: {}, key: trader!.key })).toMatchObject({ status: 403, body: { code: "passkey_required" } })
   })
@@ -178,7 +219,7 @@ describe("another passkey", () => {
       return owner.proof(purpose)
     }
     expect(await owner.ask(target, { method: "DELETE", body: { assertion: await copied("remove_passkey") } })).toMatchObject(refused)
-    const addition = { body: { assertion: await copied("add_passkey") } }
+    const addition = { body: { authentication: await copied("add_passkey") } }
     expect(await owner.ask("/v1/auth/passkeys/registration/options", addition)).toMatchObject(refused)
     expect((await must(owner.ask("/v1/accounts/{account}/passkeys"))).passkeys).toHaveLength(2)
     expect((await kinds(owner)).slice(0, 2)).toEqual(["sign_in_failed", "sign_in_failed"])

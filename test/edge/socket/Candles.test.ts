@@ -21,15 +21,16 @@ class Past {
   readonly prices: Array<Price> = []
   sequence = 0
   isRebuilding = false
+  isLost = false
   reads = 0
 
   get standing(): Standing {
-    return { sequence: this.sequence, atEpochMs: 0, lagMs: 0, isReplaying: this.isRebuilding, isRebuilding: this.isRebuilding }
+    return { sequence: this.sequence, atEpochMs: 0, fills: 0, lagMs: 0, isReplaying: this.isRebuilding, isRebuilding: this.isRebuilding }
   }
 
   readonly histories: Histories.Histories["Type"] = {
     ...Histories.none,
-    standing: () => this.standing,
+    standing: () => this.isLost ? undefined : this.standing,
     candles: ({ limit, market, series, timeframe }) =>
       Effect.sync(() => {
         this.reads++
@@ -133,6 +134,41 @@ describe("candles on the stream", () => {
       expect(snapshot.data.map(numbersOf)).toEqual([["100.0", "105.0", "95.0", "100.5", "3.500"]])
       expect(snapshot.sequence).toBe(venue.engine.sequence)
     }
+  })
+
+  test("begin anew where the histories were lost and are there again, and whoever has them is told so", async () => {
+    await trade("100.0", "1.000")
+    caughtUp()
+    const [, { sequence }] = await ask(2, stream)
+    const other = new Client(venue)
+    other.say({ op: "subscribe", ...stream })
+    other.say({ op: "unsubscribe", ...stream })
+    past.isLost = true
+    await trade("101.0", "1.000")
+    const [update] = client.fresh()
+    expect(update).toMatchObject({ type: "update", previousSequence: sequence })
+    // What was read of the lost ones was wrong, and is not in those that are made anew.
+    past.prices[0] = { ...past.prices[0]!, priceAtoms: 990 }
+    past.isLost = false
+    await trade("102.0", "1.000")
+    const last = venue.engine.sequence
+    caughtUp()
+    await client.reached(3)
+    const [grown, resync, snapshot] = client.fresh()
+    expect(grown).toMatchObject({ type: "update", previousSequence: update.sequence, sequence: last })
+    expect(resync).toMatchObject({ type: "resync", stream: "market.candles", marketId, timeframe: "1m", reason: "projector_reset" })
+    expect(snapshot).toMatchObject({ type: "snapshot", ...stream, sequence: last })
+    expect(snapshot.data.map(numbersOf)).toEqual([["99.0", "102.0", "99.0", "102.0", "3.000"]])
+    await trade("98.0", "1.000")
+    const [next] = client.fresh()
+    expect(next).toMatchObject({ type: "update", previousSequence: last })
+    expect(next.data.map(numbersOf)).toEqual([["99.0", "102.0", "98.0", "98.0", "4.000"]])
+    // Whoever comes back with what was told before is told so too.
+    expect(other.say({ op: "subscribe", ...stream, fromSequence: sequence }).slice(-3)).toMatchObject([
+      { type: "subscribed", resumed: false },
+      { type: "resync", reason: "projector_reset" },
+      { type: "snapshot", sequence: next.sequence }
+    ])
   })
 
   test("are read once for all who ask, go on where a client was, and become one update for who is slow", async () => {

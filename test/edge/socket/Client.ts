@@ -38,13 +38,17 @@ export class Client {
 
   /** Says a frame, and what came since anything was last asked for. */
   say(frame: object): ReadonlyArray<any> {
-    this.conversation.text(JSON.stringify({ id: `f${++this.ids}`, ...frame }))
+    this.sayBytes(JSON.stringify({ id: `f${++this.ids}`, ...frame }))
     return this.fresh()
   }
 
   sayText(text: string): ReadonlyArray<any> {
-    this.conversation.text(text)
+    this.sayBytes(text)
     return this.fresh()
+  }
+
+  private sayBytes(text: string): void {
+    this.conversation.text(Buffer.from(text))
   }
 
   sayBinary(): void {

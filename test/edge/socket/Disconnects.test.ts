@@ -64,7 +64,7 @@ describe("cancelOnDisconnect", () => {
   })
 
   test("ends it as well where its client is silent", async () => {
-    venue = LiveVenue.make(undefined, { silenceMs: 1_000 })
+    venue = LiveVenue.make(undefined, { room: { silenceMs: 1_000 } })
     ;[alice] = await venue.traders(1) as [Trader]
     client = new Client(venue)
     client.fresh()

@@ -1,6 +1,7 @@
 /** The stream's protocol: what a client is told, and what becomes of what it says. */
 import { beforeEach, describe, expect, test } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
+import * as Fake from "../FakeVenue.js"
 import { LiveVenue, marketId, order, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"
 
@@ -94,6 +95,15 @@ describe("the stream", () => {
       expect(client.ended).toBeUndefined()
       client.say({ op: "ping" })
       expect(client.ended?.code).toBe(1008)
+    })
+
+    test("has the rate that it was told, where that is another", () => {
+      const slower = new Client(LiveVenue.make(undefined, { room: { messagesPerSecond: 10 } }))
+      expect(slower.frames[0].limits.messagesPerSecond).toBe(10)
+      for (let count = 0; count < 10; count++) slower.say({ op: "ping" })
+      expect(slower.ended).toBeUndefined()
+      slower.say({ op: "ping" })
+      expect(slower.ended?.code).toBe(1008)
     })
 
     test("is refused on another path, and while the venue does not serve", () => {
@@ -360,11 +370,63 @@ describe("the stream", () => {
       expect(subscribe({ channel: "account.balance" })).toMatchObject([{ type: "subscribed" }, { data: { accountId: alice.accountId } }])
     })
 
-    test("that was rotated is refused", async () => {
+    test("that was rotated is refused, and its family goes on while its answer may have been lost", async () => {
       const ticket = await client.ticket(alice)
-      await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })
+      const rotated = await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })
+      const { records } = venue
       expect(client.say({ op: "auth", ticket })).toMatchObject([{ type: "auth_error", error: { realtimeTicketFailure: "rotated" } }])
+      expect(venue.records).toBe(records)
+      expect(client.say({ op: "auth", ticket: Fake.json(rotated).ticket })).toMatchObject([{ type: "auth_ok" }])
     })
+
+    test.each([
+      ["before the one before, is in two hands", 2, 0],
+      ["more than ten seconds ago, is in two hands", 1, 10_001]
+    ])("that was rotated %s: its family ends, and its owner is told from where", async (_, rotations, laterMs) => {
+      const first = await client.ticket(alice)
+      let ticket = first
+      for (let count = 0; count < rotations; count++) {
+        ticket = Fake.json(await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })).ticket
+      }
+      expect(client.say({ op: "auth", ticket })).toMatchObject([{ type: "auth_ok" }])
+      venue.atEpochMs += laterMs
+      const thief = new Client(venue)
+      thief.fresh()
+      venue.holdDisk()
+      expect(thief.say({ op: "auth", ticket: first })).toEqual([])
+      venue.releaseDisk()
+      expect(thief.fresh()).toMatchObject([{ type: "auth_error", id: "f1", error: { realtimeTicketFailure: "rotated" } }])
+      const [turnedAway] = client.say({ op: "auth", ticket })
+      expect(turnedAway).toMatchObject({ type: "auth_error", error: { realtimeTicketFailure: "revoked" } })
+      expect(venue.engine.securityEvents(alice.account, Infinity, 1)).toMatchObject([
+        { kind: "ticket_family_ended", remoteAddress: "192.0.2.1" }
+      ])
+      const { records } = venue
+      expect(thief.say({ op: "auth", ticket: first })).toMatchObject([{ error: { realtimeTicketFailure: "revoked" } }])
+      expect(venue.records).toBe(records)
+    })
+  })
+
+  test("a ticket's uses are its key's: when, and from where", async () => {
+    const key = venue.engine.findApiKey(venue.engine.apiKeys(alice.account, 1)[0]!.keyId)!.credential
+    // A demo account's key belongs to nobody who is told; with a name it is an agent's.
+    venue.engine.state.identity.clientNames.set(key, "an agent")
+    const ticket = await client.ticket(alice, ["read", "trade"])
+    const addresses = () => venue.engine.keyAddresses(key)
+    const isUsedNow = () => venue.keyUses.lastUsedAt(key) === venue.atEpochMs
+    expect(addresses()).toEqual(["127.0.0.1"])
+    venue.atEpochMs += 1_000
+    client.say({ op: "auth", ticket })
+    expect([isUsedNow(), addresses()]).toEqual([true, ["127.0.0.1", "192.0.2.1"]])
+    venue.atEpochMs += 1_000
+    client.say({ op: "place", idempotencyKey: "k", body: order(alice) })
+    expect(isUsedNow()).toBe(true)
+    venue.atEpochMs += 1_000
+    await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket }, remoteAddress: "198.51.100.7" })
+    expect([isUsedNow(), addresses()]).toEqual([true, ["127.0.0.1", "192.0.2.1", "198.51.100.7"]])
+    expect(venue.engine.securityEvents(alice.account, Infinity, 10).map(({ kind }) => kind)).toEqual(
+      Array(3).fill("key_used_from_new_address")
+    )
   })
 
   describe("orders over the stream", () => {

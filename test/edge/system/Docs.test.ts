@@ -130,9 +130,12 @@ test("requests are printed over several lines, and answers are those that were r
   for (const [, text] of pages) expect(text.replace(/<style>[^]*<\/style>/, "")).not.toMatch(/\bpk_[a-z]+_[0-9a-f]+_[A-Za-z0-9_-]{40}/)
 })
 
-/** Text, what the venue of the fixtures has no ledger and no platform for, and fees that nobody has paid there. */
+/**
+ * Text, what the venue of the fixtures has no ledger and no platform for, fees that nobody has paid there, and
+ * a revocation, which would take the key away that all other exchanges are recorded with.
+ */
 const withoutSample: ReadonlyArray<string> = ["addToFund", "fundLedgerParty", "getDocs", "getDocsPage", "getMetrics", "getOpenApi",
-  "issueBotKey", "reconcile"]
+  "issueBotKey", "reconcile", "revokeKeyByOperator"]
 
 test("every refusal that compares says in which unit, and no other does", () => {
   const [head = ""] = /<h2 id="refusals">[^]*?<\/thead>/.exec(first)!

@@ -51,11 +51,24 @@ describe("the file", () => {
     last.close()
   })
 
-  test("is of one process at a time", () => {
+  test("is of one process at a time, the one that made it and any that opens it later", () => {
+    for (let start = 0; start < 2; start++) {
+      const store = open(file)
+      expect(() => open(file)).toThrow(/cannot be read: another process works on it, and only one may: stop it first/)
+      store.close()
+    }
+  })
+
+  test("is not written to by a start that finds all there, so that it needs no room", () => {
     const store = open(file)
     store.append(allocated)
-    expect(() => open(file)).toThrow(/cannot be read: another process works on it, and only one may: stop it first/)
     store.close()
+    const before = fs.readFileSync(file)
+    const again = open(file)
+    expect(fs.existsSync(`${file}-wal`) && fs.statSync(`${file}-wal`).size > 0).toBe(false)
+    expect(again.recover()).toStrictEqual({ kept: undefined, inputs: [allocated] })
+    again.close()
+    expect(fs.readFileSync(file).equals(before)).toBe(true)
   })
 
   test("is not gone on from where it is of another version, or is damaged", () => {

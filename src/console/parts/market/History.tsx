@@ -1,16 +1,13 @@
 /** What the account did in a market: one of several listings at a time, each newest first. */
-import type { ComponentChildren } from "preact"
 import type * as Contract from "../../state/Contract.js"
-import type { Listing } from "../../state/Listing.js"
 import { percent } from "../../state/market/Decimals.js"
 import { type Histories, type Kind, kinds } from "../../state/market/Histories.js"
 import { decimal, money, words } from "../../state/Words.js"
 import { Choices } from "../Choices.js"
 import { Gain } from "../Gain.js"
 import { Moment } from "../Moment.js"
-import { Read } from "../Section.js"
+import { Paged } from "../Paged.js"
 import { type Column, Table } from "../Table.js"
-import { Trouble } from "../Trouble.js"
 
 const titles: Readonly<Record<Kind, string>> = { fills: "Fills", positions: "Positions", funding: "Funding", ledger: "Ledger" }
 
@@ -56,23 +53,11 @@ const entries: ReadonlyArray<Column<Contract.LedgerEntry>> = [
   { title: "Balance", isNumber: true, cell: ({ balance }) => money(balance) }
 ]
 
-/** A listing with a button for its older rows. */
-const Paged = <Row extends object>({ children, of }: {
-  readonly of: Listing<Row>
-  readonly children: (rows: ReadonlyArray<Row>) => ComponentChildren
-}) => (
-  <>
-    <Read of={of.list}>{({ rows }) => children(rows)}</Read>
-    <Trouble failure={of.older.failure.value} again={() => void of.more()} />
-    {of.hasMore && <button type="button" disabled={of.older.isBusy.value} onClick={() => void of.more()}>Show older</button>}
-  </>
-)
-
 const Shown = ({ histories }: { readonly histories: Histories }) => {
   switch (histories.shown.value) {
     case "fills":
       return (
-        <Paged of={histories.fills}>
+        <Paged more="Show older" of={histories.fills}>
           {(rows) => (
             <Table
               label="Fills"
@@ -86,7 +71,7 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
       )
     case "positions":
       return (
-        <Paged of={histories.positions}>
+        <Paged more="Show older" of={histories.positions}>
           {(rows) => (
             <Table
               label="Position history"
@@ -100,7 +85,7 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
       )
     case "funding":
       return (
-        <Paged of={histories.funding}>
+        <Paged more="Show older" of={histories.funding}>
           {(rows) => (
             <Table
               label="Funding payments"
@@ -114,7 +99,7 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
       )
     case "ledger":
       return (
-        <Paged of={histories.ledger}>
+        <Paged more="Show older" of={histories.ledger}>
           {(rows) => (
             <Table
               label="Ledger"

@@ -5,10 +5,10 @@ import type * as Public from "../../../client/venue/Contract.js"
 import type { Client } from "../Client.js"
 import type * as Contract from "../Contract.js"
 import type { Credential } from "../Credential.js"
-import type { Result } from "../Failure.js"
+import { Keyed } from "../Keyed.js"
 import type { Outside } from "../Outside.js"
 import type { Portfolio } from "../Portfolio.js"
-import { Reading, Task } from "../Task.js"
+import { Reading } from "../Task.js"
 import { Candles } from "./Candles.js"
 import { Commands } from "./Commands.js"
 import { closing, type Fault, type Terms } from "./Draft.js"
@@ -26,27 +26,6 @@ export interface Opened {
 
 /** Between two looks at the account that something gave reason for. */
 const leastMs = 500
-
-/** A command that is done under one key until it is decided: what is tried again is the same. */
-class Keyed {
-  readonly task = new Task()
-  private key: string | undefined
-
-  constructor(private readonly nextKey: () => string) {}
-
-  /** Whether it was done. */
-  async run<A>(work: (key: string) => Promise<Result<A>>): Promise<boolean> {
-    const done = await this.task.run(() => work(this.key ??= this.nextKey()))
-    if (this.task.isBusy.value) return false
-    if (this.task.failure.value?.again !== true) this.key = undefined
-    return done !== undefined
-  }
-
-  clear(): void {
-    this.task.clear()
-    this.key = undefined
-  }
-}
 
 export class Trading {
   readonly opened = signal<Opened | undefined>(undefined)

@@ -57,7 +57,8 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
     "Take a quantity between the market's bounds and on its grid: `nearest` is one; `limit` is the bound, or the step.",
   price_band_exceeded: "Take a price inside the band around the mark: `nearest` is its edge.",
   post_only_would_cross: "Take `nearest`, at which it rests, or leave `postOnly` out.",
-  reduce_only_would_increase: "Order `nearest` at most: `limit` is what the position leaves to close.",
+  reduce_only_would_increase:
+    "Order `nearest` at most: `limit` is what the position leaves to close; what rests counts beside `gtc`, not beside `ioc`.",
   open_order_limit: "Cancel some of the account's orders in this market first.",
   position_limit: "Order `nearest` at most: positions and open orders of a side may come to `limit`.",
   market_not_accepting: "Wait: `actual` is the market's status. Cancels work.",
@@ -81,6 +82,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   passkey_known: "This passkey is registered already: sign in with it.",
   passkey_limit: "Remove a passkey first.",
   key_limit: "Revoke a key first.",
+  account_openings: "Wait as long as Retry-After says, then begin the registration anew.",
   user_codes_locked: "Wait a minute: too many wrong codes.",
   sequence_ahead: "Take a sequence that the venue told you: `limit` is its last. Where it did tell you this one, read the account anew.",
   sequence_not_retained:

@@ -1,0 +1,94 @@
+/** One connection of the stream: as little client as a measurement needs. Frames come in one piece, as the venue sends them. */
+import * as net from "node:net"
+import { randomBytes } from "node:crypto"
+import type { DemoAccount } from "./VenueProcess.js"
+
+/** Text frames of a client, which are masked: by zeros, so that what is measured is not this. */
+const masked = (text: string): Buffer => {
+  const length = Buffer.byteLength(text)
+  const head = length < 126 ? 6 : 8
+  const frame = Buffer.alloc(head + length)
+  frame[0] = 0x81
+  if (length < 126) frame[1] = 0x80 | length
+  else {
+    frame[1] = 0x80 | 126
+    frame.writeUInt16BE(length, 2)
+  }
+  frame.write(text, head)
+  return frame
+}
+
+const headEnd = Buffer.from("\r\n\r\n")
+const opPing = 9
+const opClose = 8
+const opText = 1
+
+export interface StreamEvents {
+  readonly text: (text: Buffer) => void
+  readonly ended: () => void
+}
+
+export class StreamConnection {
+  private readonly socket: net.Socket
+  private buffered: Buffer = Buffer.alloc(0)
+  private isUpgraded = false
+
+  constructor(port: number, private readonly events: StreamEvents) {
+    this.socket = net.connect({ port, host: "127.0.0.1", noDelay: true }, () => {
+      this.socket.write(`GET /streams/v1/ws HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
+        + `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString("base64")}\r\n\r\n`)
+    })
+    this.socket.on("data", (chunk) => this.take(chunk))
+    this.socket.on("error", () => this.socket.destroy())
+    this.socket.once("close", () => events.ended())
+  }
+
+  send(text: string): void {
+    this.socket.write(masked(text))
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+
+  private take(chunk: Buffer): void {
+    this.buffered = this.buffered.length === 0 ? chunk : Buffer.concat([this.buffered, chunk])
+    if (!this.isUpgraded) {
+      const end = this.buffered.indexOf(headEnd)
+      if (end < 0) return
+      if (!this.buffered.toString("latin1", 0, 12).startsWith("HTTP/1.1 101")) return void this.socket.destroy()
+      this.isUpgraded = true
+      this.buffered = this.buffered.subarray(end + headEnd.length)
+    }
+    while (this.frame());
+  }
+
+  /** Takes one frame that has come whole. */
+  private frame(): boolean {
+    const { buffered } = this
+    if (buffered.length < 2) return false
+    const short = buffered[1]!
+    const head = short < 126 ? 2 : short === 126 ? 4 : 10
+    if (buffered.length < head) return false
+    const length = short < 126 ? short : short === 126 ? buffered.readUInt16BE(2) : Number(buffered.readBigUInt64BE(2))
+    if (buffered.length < head + length) return false
+    const op = buffered[0]! & 15
+    const payload = buffered.subarray(head, head + length)
+    this.buffered = buffered.subarray(head + length)
+    if (op === opText) this.events.text(payload)
+    else if (op === opPing) this.socket.write(Buffer.from([0x8a, 0x80, 0, 0, 0, 0]))
+    else if (op === opClose) this.socket.destroy()
+    return true
+  }
+}
+
+/** A ticket of an account that may read and trade. */
+export const ticketOf = async (port: number, { apiKey }: DemoAccount): Promise<string> => {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/realtime/ticket`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ scopes: ["read", "trade"] })
+  })
+  if (response.status !== 200) throw new Error(`a ticket was refused: ${response.status} ${await response.text()}`)
+  return (await response.json() as { readonly ticket: string }).ticket
+}

@@ -1,0 +1,84 @@
+/**
+ * The load generator of orders over the stream, as a process of its own: what `generator` does by requests, one frame after the
+ * other on every connection, each of which speaks for an account by a ticket.
+ */
+import { body } from "./Orders.js"
+import { StreamConnection, ticketOf } from "./StreamConnection.js"
+import { Tally } from "./Tally.js"
+import { assertTask, type Task } from "./Task.js"
+import type { DemoAccount } from "./VenueProcess.js"
+
+interface Said {
+  readonly type: string
+  readonly error?: unknown
+}
+
+/** A connection that speaks for an account, and who hears of answers on it. */
+interface Speaking {
+  readonly connection: StreamConnection
+  answered: (type: string) => void
+  lost: () => void
+}
+
+/** What a frame is: answers begin with it. */
+const typeOf = (text: string): string => text.slice(9, text.indexOf("\"", 9))
+
+const speak = (port: number, account: DemoAccount): Promise<Speaking> =>
+  new Promise((resolve, reject) => {
+    let speaking: Speaking | undefined
+    const refuse = (text: string): void => reject(new Error(`no ticket was taken: ${text}`))
+    const connection = new StreamConnection(port, {
+      text: (bytes) => {
+        const text = bytes.toString()
+        const type = typeOf(text)
+        if (type === "result" || type === "error") return speaking === undefined ? refuse(text) : speaking.answered(type)
+        if (type === "hello") return void ticketOf(port, account).then((ticket) =>
+            connection.send(JSON.stringify({ op: "auth", id: "a", ticket }))
+          )
+        const said = JSON.parse(text) as Said
+        if (said.type === "auth_error") return refuse(text)
+        if (said.type !== "auth_ok") return
+        speaking = { connection, answered: () => {}, lost: () => {} }
+        resolve(speaking)
+      },
+      ended: () => speaking === undefined ? reject(new Error("the connection ended")) : speaking.lost()
+    })
+  })
+
+const run = async (task: Task): Promise<void> => {
+  const all = await Promise.all(Array.from({ length: task.connections }, (_, index) => speak(task.port, accountOf(task, index))))
+  const tally = new Tally(task)
+  for (const [index, speaking] of all.entries()) {
+    const account = accountOf(task, index)
+    let serial = task.firstSerial + index
+    let isDone = false
+    const finish = (): void => {
+      if (isDone) return
+      isDone = true
+      speaking.connection.close()
+      tally.finish()
+    }
+    let sent = 0n
+    const next = (): void => {
+      sent = process.hrtime.bigint()
+      if (tally.isOver(sent)) return finish()
+      speaking.connection.send(
+        `{"op":"place","id":"${serial}","idempotencyKey":"${account.accountId}-${serial}","body":${body(account, serial)}}`
+      )
+      serial += task.connections
+    }
+    speaking.answered = (type) => {
+      tally.answer(sent, type)
+      next()
+    }
+    speaking.lost = () => {
+      if (!isDone) tally.lost++
+      finish()
+    }
+    next()
+  }
+}
+
+const accountOf = (task: Task, index: number): DemoAccount => task.accounts[index % task.accounts.length]!
+
+process.once("message", (message) => void run(assertTask(message)))

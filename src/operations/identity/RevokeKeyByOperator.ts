@@ -1,0 +1,21 @@
+/** Revokes any API key on an operator's word: also a demo account's, which has no owner. Repeating it changes nothing. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+
+export const RevokeKeyByOperator = declare({
+  kind: "RevokeKeyByOperator",
+  code: 63,
+  label: "key revocation by an operator",
+  principals: [Principal.operator],
+  permission: "operator",
+  underHalt: "taken",
+  keyScope: "venue",
+  requests: { revokeKeyByOperator: { code: 72, lookup: null } },
+  fields: { keyId: Field.text("api_key") },
+  share: () => "revocation",
+  keeps: "every decision",
+  outcome: Done
+})
+export type RevokeKeyByOperator = CommandOf<typeof RevokeKeyByOperator>

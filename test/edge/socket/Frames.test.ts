@@ -1,0 +1,34 @@
+/** Orders' frames are read by hand where nothing is wrong with them: never one that their schemas refuse. */
+import * as Either from "effect/Either"
+import { expect, test } from "vitest"
+import * as Frames from "../../../src/edge/socket/Frames.js"
+
+const good = { id: "a", idempotencyKey: "", body: { side: "buy" } }
+const frames: ReadonlyArray<Readonly<Record<string, unknown>>> = [
+  ...["place", "place_batch", "cancel_batch", "cancel_all", "cancel_all_after"].map((op) => ({ op, ...good })),
+  ...["amend", "cancel"].map((op) => ({ op, ...good, orderId: "ord_1" }))
+]
+
+test.each(frames)("$op is read as it was sent", (frame) => {
+  expect(Frames.read(frame)).toEqual(Either.right(frame))
+  expect(Either.isRight(Frames.read({ ...frame, id: "~".repeat(64), body: null }))).toBe(true)
+})
+
+test.each(frames)("nothing of $op may be otherwise", (frame) => {
+  const wrongs: ReadonlyArray<Readonly<Record<string, unknown>>> = [
+    ...["id", "idempotencyKey", ...("orderId" in frame ? ["orderId"] : [])].flatMap((name) => [{ ...frame, [name]: 1 }, {
+      ...frame,
+      [name]: null
+    }]),
+    ...["", " ", "\u007f", "\u00e4", "x".repeat(65), "a\n"].map((id) => ({ ...frame, id })),
+    ...Object.keys(frame).filter((name) => name !== "body").map((name) =>
+      Object.fromEntries(Object.entries(frame).filter(([each]) => each !== name))
+    ),
+    { ...frame, more: 1 },
+    { ...frame, ticket: "" },
+    JSON.parse(JSON.stringify(frame).replace("{", `{"__proto__":1,`)),
+    ...("orderId" in frame ? [{ ...frame, orderId: "" }, { ...frame, orderId: "x".repeat(1_000) }] : [{ ...frame, orderId: "ord_1" }])
+  ]
+  const taken = wrongs.filter((wrong) => Either.isRight(Frames.read(wrong)))
+  expect(taken).toEqual([])
+})
