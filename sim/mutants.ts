@@ -1,9 +1,9 @@
 /**
- * Proves that the properties can see: plants each mutant of `sim/mutants` in a copy of the source, compiles
- * it, and runs seeds until the property that must catch it does. Exit code 1 if one survives or is caught by
- * another property only.
+ * Proves that the properties can see: plants each mutant of `sim/mutants` in a copy of the compiled venue, where only its own file is
+ * compiled anew, and runs seeds until the property that must catch it does. Exit code 1 if one survives or is caught by
+ * another property only. With `--types` the whole source is checked with each mutant in it, as is to be done for a new one.
  *
- * Usage: npm run mutants -- [--seeds N] [--steps N] [--only NAME]
+ * Usage: npm run mutants -- [--seeds N] [--steps N] [--only NAME] [--types]
  */
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -11,6 +11,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import Table from "cli-table3"
+import * as esbuild from "esbuild"
 import { environment } from "./report/Memory.js"
 
 interface Mutant {
@@ -56,30 +57,48 @@ const execute = (command: string, words: ReadonlyArray<string>, cwd: string): Pr
     child.on("close", (code) => resolve({ output, code: code ?? 1 }))
   })
 
-/** A copy of the source in a new temporary folder, with the mutant in it, compiled. */
-const plant = async (mutant: Mutant): Promise<string> => {
+/** The source of a mutant's file with the mutant in it. */
+const mutated = ({ file, find, name, replace }: Mutant): string => {
+  const parts = fs.readFileSync(path.join(root, file), "utf8").split(find)
+  if (parts.length !== 2) throw new Error(`${name}: its text is found ${parts.length - 1} times in ${file}`)
+  return parts.join(replace)
+}
+
+/** Throws where the source is not well typed with a mutant in it: it would be another mutant than it says. */
+const check = async (mutant: Mutant): Promise<void> => {
+  const copy = fs.mkdtempSync(path.join(os.tmpdir(), `types-${mutant.name}-`))
+  try {
+    for (const each of ["src", "sim"]) fs.cpSync(path.join(root, each), path.join(copy, each), { recursive: true })
+    for (const each of ["package.json", "tsconfig.json"]) fs.copyFileSync(path.join(root, each), path.join(copy, each))
+    fs.symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"))
+    fs.writeFileSync(path.join(copy, mutant.file), mutated(mutant))
+    // It may leave something unused behind.
+    const unused = ["--noEmit", "--noUnusedLocals", "false", "--noUnusedParameters", "false"]
+    const compiler = path.join(root, "node_modules/typescript/bin/tsc")
+    const { code, output } = await execute(process.execPath, [compiler, "-p", "tsconfig.json", ...unused], copy)
+    if (code !== 0) throw new Error(`${mutant.name} does not compile:\n${output}`)
+  } finally {
+    fs.rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** A copy of the compiled venue in a new temporary folder, with the mutant in it. */
+const plant = async (mutant: Mutant, checked: boolean): Promise<string> => {
+  if (checked) await check(mutant)
+  const { code } = await esbuild.transform(mutated(mutant), { loader: "ts", format: "esm", target: "node20", sourcefile: mutant.file })
   const copy = fs.mkdtempSync(path.join(os.tmpdir(), `mutant-${mutant.name}-`))
-  for (const each of ["src", "sim"]) fs.cpSync(path.join(root, each), path.join(copy, each), { recursive: true })
-  for (const each of ["package.json", "tsconfig.json"]) fs.copyFileSync(path.join(root, each), path.join(copy, each))
+  for (const each of ["src", "sim"]) fs.cpSync(path.join(root, "dist", each), path.join(copy, "dist", each), { recursive: true })
+  fs.copyFileSync(path.join(root, "package.json"), path.join(copy, "package.json"))
   fs.symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"))
-  const file = path.join(copy, mutant.file)
-  const source = fs.readFileSync(file, "utf8")
-  const parts = source.split(mutant.find)
-  if (parts.length !== 2) throw new Error(`${mutant.name}: its text is found ${parts.length - 1} times in ${mutant.file}`)
-  fs.writeFileSync(file, parts.join(mutant.replace))
-  // A mutant may leave something unused behind; a type error would make it another mutant than it says.
-  const compiler = path.join(root, "node_modules/typescript/bin/tsc")
-  const unused = ["--noUnusedLocals", "false", "--noUnusedParameters", "false"]
-  const { code, output } = await execute(process.execPath, [compiler, "-p", "tsconfig.json", ...unused], copy)
-  if (code !== 0) throw new Error(`${mutant.name} does not compile:\n${output}`)
+  fs.writeFileSync(path.join(copy, "dist", mutant.file.replace(/\.ts$/, ".js")), code)
   return copy
 }
 
 /** A crash of the program itself has no invariant. */
 const failure = /^FAILED seed (\S+): \S+ \S* ?(.+) at step ([0-9]+)$/m
 
-const judge = async (mutant: Mutant, seeds: string, steps: string): Promise<Verdict> => {
-  const copy = await plant(mutant)
+const judge = async (mutant: Mutant, seeds: string, steps: string, checked: boolean): Promise<Verdict> => {
+  const copy = await plant(mutant, checked)
   try {
     const others: Array<string> = []
     const last = Number(seeds)
@@ -115,7 +134,7 @@ const main = async (): Promise<number> => {
   const waiting = [...mutants]
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const verdict = await judge(next, seeds, steps)
+      const verdict = await judge(next, seeds, steps, process.argv.includes("--types"))
       verdicts.push(verdict)
       process.stdout.write(`${verdict.caught ? "caught  " : "MISSED  "} ${verdict.mutant.name}: ${verdict.found}\n`)
     }

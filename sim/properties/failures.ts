@@ -73,6 +73,13 @@ const ticketFault = ({ body }: Call, { code, realtimeTicketFailure: failure }: J
   return isRight ? undefined : `says ${String(failure)} of the ticket`
 }
 
+/** What an answer's failure may depend on: the named one where the route has two. */
+const dependencyOf = (call: Call, { dependency }: Json): string => {
+  if (histories.has(call.endpoint)) return "read_model"
+  if (call.endpoint === "issueBotKey" && dependency === "workload_issuer") return "workload_issuer"
+  return Funds.isOfFunds(call.target) && dependency === "ledger" ? "ledger" : "journal"
+}
+
 const nativeFault = (call: Call, status: number, info: Json): string | undefined => {
   const { code, recoveryActions, rejectionGuard, retryable } = info
   const stranger = Object.keys(info).find((name) => !members.has(name))
@@ -85,11 +92,7 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   const isOperators = status === 503 && actions[0] === "contact_operator"
   if (retryable !== ((status === 429 || status === 503 || waited.has(code)) && !isOperators))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
-  // Those who publish the keys of workloads are no part of the venue, and have no name.
-  const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined
-  const isOfHistories = histories.has(call.endpoint)
-  const dependsOn = isOfHistories ? "read_model" : Funds.isOfFunds(call.target) && info["dependency"] === "ledger" ? "ledger" : "journal"
-  if ((info["dependency"] === dependsOn) !== (code === "dependency_unavailable") && !mayBeNameless)
+  if ((info["dependency"] === dependencyOf(call, info)) !== (code === "dependency_unavailable"))
     return "names a dependency where none is at fault"
   const isOfWithdrawal = code === "withdrawal_rejected" && ["requested", "approval"].includes(String(info["withdrawalFailure"]))
   if (!isOfWithdrawal && (info["withdrawalFailure"] !== undefined || code === "withdrawal_rejected"))
