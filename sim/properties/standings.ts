@@ -107,6 +107,8 @@ const answered = (state: State, seen: Seen<"Answered">): Verdict => {
   if (call.accountId === "") return holds
   const isHidden = status === 404 && isObject(json) && json["code"] === "route_not_found"
   const what = `${call.method} ${call.target} of ${call.client}, answered ${status} ${text},`
+  // A venue that is not ready, and a limit, answer before the path is looked at: every path alike.
+  if (status === 429 || status === 503 && isObject(json) && json["code"] === "starting") return holds
   if (isHidden === state.isOn) return broken(`${what} ${state.isOn ? "is hidden" : "is not hidden"}`)
   if (!isHidden && status !== 200) return holds
   const verdict = policyVerdict(state, headers) ?? (isHidden ? holds : profileVerdict(state, seen, wasOne))
