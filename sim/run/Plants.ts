@@ -9,7 +9,7 @@ import * as EngineSnapshot from "../../src/engine/Snapshot.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as Block from "../../src/journal/Block.js"
 import type { Disk, DiskError } from "../../src/journal/Disk.js"
-import { SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
+import { latestStepSequence, SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
 import type * as Venue from "../../src/Venue.js"
 import { roomy } from "../faults/Options.js"
 import * as Forgery from "../world/Forgery.js"
@@ -62,18 +62,28 @@ const removeSnapshots = (ground: Ground): void => {
 /** Segments by their first sequence, ascending. */
 const segmentsOf = ({ blocks }: Ground): ReadonlyArray<number> => [...new Set(blocks.map(({ header }) => header.position.segment))]
 
-/** Where blocks that these rules decided begin: what is before the last step is never decided again. */
-const firstOfTheseRules = ({ blocks }: Ground): number =>
-  Math.max(0, blocks.findLastIndex(({ block: { records } }) => {
+/**
+ * Where the blocks begin that a start decides again whatever it finds of snapshots: behind the last step to other rules, and behind the
+ * newest state that was kept for a step. A version that ended before it journaled its step leaves such a state, and the version
+ * before it goes on from there.
+ */
+const firstDecidedAgain = ({ blocks, onSnapshots }: Ground): number => {
+  const stepped = blocks.findLastIndex(({ block: { records } }) => {
     const { command } = records[0]!
     return command.kind === "StartVenue" && command.stateBefore !== ""
-  }))
+  })
+  const kept = onSnapshots(Effect.flatMap(SnapshotStore, latestStepSequence)) ?? 0
+  const behind = blocks.findIndex(({ block }) => block.firstSequence >= kept)
+  return Math.max(0, stepped, behind < 0 ? blocks.length : behind)
+}
 
 const anotherDigest: Plant = {
   what: "a block that names another digest of what it decided",
   plant: (ground) => {
     const { blocks, disk, random } = ground
-    const at = random.between(firstOfTheseRules(ground), blocks.length - 1)
+    const first = firstDecidedAgain(ground)
+    if (first >= blocks.length) return undefined
+    const at = random.between(first, blocks.length - 1)
     const { block } = blocks[at]!
     Forgery.rewriteFrom(disk, blocks, at, { ...block, outcomeDigest: Forgery.another(block.outcomeDigest) })
     return { must: "ReplayDiverged" }
@@ -106,7 +116,7 @@ const withinBlock: Plant = {
     if (several === undefined) return undefined
     removeSnapshots(ground)
     // A later one would be begun with instead, and what is before a step to other rules can only be begun with from the step.
-    if (ground.blocks.indexOf(several) < firstOfTheseRules(ground)) return undefined
+    if (ground.blocks.indexOf(several) < firstDecidedAgain(ground)) return undefined
     saveOther(ground, several.block.lastSequence - 1, several.block.digest)
     return { must: "serve" }
   }
