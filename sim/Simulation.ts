@@ -129,10 +129,17 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
-    const { countedAtOnce, endedAtOnce, forgottenAtOnce, liquidatedAtOnce, marketsInOne, metAtOnce, noticeMs, triggeredAtOnce } =
-      capacityOf(
-        world.options
-      )
+    const {
+      countedAtOnce,
+      endedAtOnce,
+      forgottenAtOnce,
+      liquidatedAtOnce,
+      marketsInOne,
+      metAtOnce,
+      noticeMs,
+      settledAtOnce,
+      triggeredAtOnce
+    } = capacityOf(world.options)
     this.model = new NaiveVenue(
       world.options.edges?.fillsKept,
       endedAtOnce,
@@ -144,14 +151,15 @@ class Run {
       forgottenAtOnce,
       countedAtOnce,
       boundsOf(world.options).identity,
-      marketsInOne
+      marketsInOne,
+      settledAtOnce
     )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
-    this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock.unsafeCurrentTimeMillis())
+    this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock)
     this.faults = new Faults(world, this.host)
     this.streams = new StreamClients(world, this.witness, this.follower, this.clients,
       () => this.host.process?.clock.unsafeCurrentTimeMillis() ?? 0)

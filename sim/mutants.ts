@@ -3,7 +3,9 @@
  * compiled anew, and runs seeds until the property that must catch it does. Exit code 1 if one survives or is caught by
  * another property only. With `--types` the whole source is checked with each mutant in it, as is to be done for a new one.
  *
- * Usage: npm run mutants -- [--seeds N] [--steps N] [--only NAME] [--types]
+ * The seed that caught one last (`sim/caught.json`) is tried first; with `--keep` the file is written anew.
+ *
+ * Usage: npm run mutants -- [--seeds N] [--steps N] [--only NAME[,NAME...]] [--types] [--keep]
  */
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -29,14 +31,19 @@ interface Mutant {
 
 interface Verdict {
   readonly mutant: Mutant
-  readonly caught: boolean
+  /** The seed that caught it; undefined where none did. */
+  readonly by: number | undefined
   readonly found: string
 }
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const folder = path.join(root, "sim/mutants")
+/** The seed by which each mutant was caught last: most are among the first, and some need hundreds. */
+const caughtPath = path.join(root, "sim/caught.json")
 /** Mutants under way at once. */
 const lanes = 2
+/** How long a run of seeds may take: a mutant may also make a loop endless, which no property sees from inside. */
+const longestRunMs = 20 * 60_000
 
 const option = (name: string, fallback: string): string => {
   const at = process.argv.indexOf(name)
@@ -45,7 +52,7 @@ const option = (name: string, fallback: string): string => {
 
 const execute = (command: string, words: ReadonlyArray<string>, cwd: string): Promise<{ readonly output: string; readonly code: number }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(command, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: longestRunMs })
     let output = ""
     child.stdout.on("data", (bytes: Buffer) => {
       output += bytes.toString("utf8")
@@ -97,55 +104,71 @@ const plant = async (mutant: Mutant, checked: boolean): Promise<string> => {
 /** A crash of the program itself has no invariant. */
 const failure = /^FAILED seed (\S+): \S+ \S* ?(.+) at step ([0-9]+)$/m
 
-const judge = async (mutant: Mutant, seeds: string, steps: string, checked: boolean): Promise<Verdict> => {
+const judge = async (mutant: Mutant, first: number | undefined, seeds: string, steps: string, checked: boolean): Promise<Verdict> => {
   const copy = await plant(mutant, checked)
-  try {
-    const others: Array<string> = []
-    const last = Number(seeds)
-    for (let seed = 1; seed <= last;) {
+  const others: Array<string> = []
+  /** The seed from one to another that has the property break which must; another may see it first: that is noted, and the next one tried. */
+  const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
+    for (let seed = from; seed <= last;) {
       const words = ["dist/sim/main.js", "--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps]
       const { output } = await execute(process.execPath, [...words, "--profile", mutant.profile, "--quiet", "--raw"], copy)
       const match = failure.exec(output)
-      if (match === null) break
+      if (match === null) return undefined
       const [, at = "", properties = "", step] = match
-      if (properties.split(", ").includes(mutant.caughtBy)) return { mutant, caught: true, found: `seed ${at}, step ${step}` }
-      // Another property saw it first: go on until the one that claims it does.
+      if (properties.split(", ").includes(mutant.caughtBy)) {
+        return { mutant, by: Number(at), found: `seed ${at}, step ${step}` }
+      }
       others.push(`${properties} (seed ${at})`)
       seed = Number(at) + 1
     }
+    return undefined
+  }
+  try {
+    const caught = (first === undefined ? undefined : await caughtIn(first, first)) ?? (await caughtIn(1, Number(seeds)))
+    if (caught !== undefined) return caught
     const found = others.length === 0 ? "" : `; seen by ${[...new Set(others)].slice(0, 3).join(", ")}`
-    return { mutant, caught: false, found: `survived ${seeds} seeds${found}` }
+    return { mutant, by: undefined, found: `survived ${seeds} seeds${found}` }
   } finally {
     fs.rmSync(copy, { recursive: true, force: true })
   }
 }
 
+/** The seeds that caught each mutant last, with those of the verdicts in place of the old ones. */
+const keep = (known: Readonly<Record<string, number>>, verdicts: ReadonlyArray<Verdict>): void => {
+  const seeds = new Map(Object.entries(known))
+  for (const { by, mutant: { name } } of verdicts) if (by !== undefined) seeds.set(name, by)
+  const sorted = [...seeds].sort(([one], [other]) => (one < other ? -1 : 1))
+  fs.writeFileSync(caughtPath, `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`)
+}
+
 const main = async (): Promise<number> => {
-  const only = option("--only", "")
+  const only = option("--only", "").split(",").filter((name) => name !== "")
   const mutants = fs.readdirSync(folder)
     .filter((name) => name.endsWith(".json"))
     .sort()
     .map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), "utf8")) as Mutant)
-    .filter((mutant) => only === "" || mutant.name === only)
-  if (mutants.length === 0) throw new Error("there is no such mutant")
+    .filter(({ name }) => only.length === 0 || only.includes(name))
+  if (mutants.length === 0 || mutants.length < only.length) throw new Error("there is no such mutant")
   const seeds = option("--seeds", "200")
   const steps = option("--steps", "400")
   const verdicts: Array<Verdict> = []
   const waiting = [...mutants]
+  const known = fs.existsSync(caughtPath) ? JSON.parse(fs.readFileSync(caughtPath, "utf8")) as Record<string, number> : {}
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const verdict = await judge(next, seeds, steps, process.argv.includes("--types"))
+      const verdict = await judge(next, known[next.name], seeds, steps, process.argv.includes("--types"))
       verdicts.push(verdict)
-      process.stdout.write(`${verdict.caught ? "caught  " : "MISSED  "} ${verdict.mutant.name}: ${verdict.found}\n`)
+      if (process.argv.includes("--keep")) keep(known, verdicts)
+      process.stdout.write(`${verdict.by === undefined ? "MISSED  " : "caught  "} ${verdict.mutant.name}: ${verdict.found}\n`)
     }
   }
   await Promise.all(Array.from({ length: lanes }, lane))
   const table = new Table({ head: ["mutant", "must be caught by", "result"], wordWrap: true, colWidths: [32, 44, 60] })
-  for (const { caught, found, mutant } of verdicts.sort((a, b) => (a.mutant.name < b.mutant.name ? -1 : 1))) {
-    table.push([mutant.name, mutant.caughtBy, `${caught ? "caught" : "MISSED"}: ${found}`])
+  for (const { by, found, mutant } of verdicts.sort((a, b) => (a.mutant.name < b.mutant.name ? -1 : 1))) {
+    table.push([mutant.name, mutant.caughtBy, `${by === undefined ? "MISSED" : "caught"}: ${found}`])
   }
   process.stdout.write(`${table.toString()}\n`)
-  const missed = verdicts.filter((verdict) => !verdict.caught)
+  const missed = verdicts.filter(({ by }) => by === undefined)
   process.stdout.write(`${verdicts.length - missed.length} of ${verdicts.length} mutants caught\n`)
   return missed.length === 0 ? 0 : 1
 }

@@ -250,6 +250,8 @@ export interface Bounds {
   readonly countedAtOnce?: number
   /** Most keys, and ended orders, that one record forgets. Absent from what was kept before: a venue's own. */
   readonly forgottenAtOnce?: number
+  /** Positions whose funding one record settles beside what it is for. Absent from what was kept before: a venue's own. */
+  readonly settledAtOnce?: number
   /** How long before tighter margins take effect they are announced at least. Absent from what was kept before: a venue's own. */
   readonly noticeMs?: number
   /** What one record does for liquidations and settlements at most. Absent from what was kept before: a venue's own. */
@@ -780,6 +782,7 @@ const bounds = (random: SimRandom): Bounds => {
     marketsInOne: random.split("breadth").pick([1, 2, 8, 8]),
     countedAtOnce: random.split("counted").pick([1, 3, 256, 256]),
     forgottenAtOnce: random.split("forgotten").pick([1, 3, 64, 64]),
+    settledAtOnce: random.split("settled").pick([1, 3, 256, 256]),
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),

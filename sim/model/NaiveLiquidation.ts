@@ -68,6 +68,8 @@ export interface Ground {
   readonly touch: (account: NaiveAccount) => void
   /** Resting orders that the venue's own orders have met in this record. */
   readonly met: () => number
+  /** An account's money as its ledger has it. */
+  readonly entered: (account: NaiveAccount) => bigint
   /** How often an account counts beyond once, where the record first comes to it. */
   readonly beyondOne: (account: NaiveAccount) => number
   /** What everybody is told of it. */
@@ -201,8 +203,10 @@ export class NaiveLiquidations {
     return bankruptcyPrice(market, position.quantity, equity, this.#maintenanceOf(market, position), maintenanceMargin)
   }
 
-  #margin({ collateral, positions }: NaiveAccount): NaiveMargin {
-    return marginOf(this.ground.markets, { collateral, positions, open: [] }, undefined)
+  /** By what is entered in its ledger: funding that is still to be entered brings nobody under, and saves nobody. */
+  #margin(account: NaiveAccount): NaiveMargin {
+    const { positions } = account
+    return marginOf(this.ground.markets, { collateral: this.ground.entered(account), positions, open: [] }, undefined)
   }
 
   /** Whether an account has its maintenance margin, or nothing that would need one. */
@@ -285,9 +289,9 @@ export class NaiveLiquidations {
   }
 
   /** Does what may change the insurance fund, and notes what it came to. */
-  moved<A>(cause: NaiveMovement["cause"], market: NaiveMarket, act: () => A): A {
-    const { now, published, sequence } = this.ground
-    return published.moved({ sequence: sequence(), atEpochMs: now(), fund: () => this.fund }, cause, market.index, act)
+  moved<A>(cause: NaiveMovement["cause"], market: NaiveMarket | undefined, act: () => A): A {
+    const { entered, now, published, sequence } = this.ground
+    return published.moved({ sequence: sequence(), atEpochMs: now(), fund: () => this.fund, entered }, cause, market?.index, act)
   }
 
   /** Whether less than two thirds of its maintenance margin is left. */

@@ -94,6 +94,15 @@ export interface Numbered<A> {
   readonly ordinal: number
 }
 
+/** The record in which the insurance fund may change, and how its money is found. */
+interface Moving {
+  readonly atEpochMs: number
+  readonly sequence: number
+  readonly fund: () => NaiveAccount | undefined
+  /** An account's money as its ledger has it. */
+  readonly entered: (account: NaiveAccount) => bigint
+}
+
 export class NaivePublished {
   readonly steps: Array<NaiveStep> = []
   readonly rankings: Array<NaiveRanking> = []
@@ -113,17 +122,20 @@ export class NaivePublished {
 
   /** Does what may change the insurance fund, and notes what it came to. */
   moved<A>(
-    { atEpochMs, fund, sequence }: { readonly atEpochMs: number; readonly sequence: number; readonly fund: () => NaiveAccount | undefined },
+    { atEpochMs, entered, fund, sequence }: Moving,
     cause: NaiveMovement["cause"],
     market: number | undefined,
     act: () => A
   ): A {
     const heldOf = (): number => (market === undefined ? 0 : fund()?.positions.get(market)?.quantity ?? 0)
-    const [collateral, held] = [fund()?.collateral ?? 0n, heldOf()]
+    const moneyOf = (): bigint => {
+      const account = fund()
+      return account === undefined ? 0n : entered(account)
+    }
+    const [collateral, held] = [moneyOf(), heldOf()]
     const came = act()
-    const [amount, size] = [(fund()?.collateral ?? 0n) - collateral, heldOf() - held]
-    if (amount !== 0n || size !== 0)
-      this.movements.push({ sequence, atEpochMs, cause, market, amount, size, collateral: fund()!.collateral })
+    const [amount, size] = [moneyOf() - collateral, heldOf() - held]
+    if (amount !== 0n || size !== 0) this.movements.push({ sequence, atEpochMs, cause, market, amount, size, collateral: moneyOf() })
     return came
   }
 }

@@ -107,6 +107,24 @@ export interface NaivePayment {
   readonly paid: bigint
 }
 
+/** What an account owes of a payment: for which position, and how much, money atoms. */
+export interface NaiveOwed {
+  readonly quantity: number
+  readonly paid: bigint
+}
+
+/** A payment of funding that is being settled. */
+export interface NaivePaymentInLine {
+  readonly market: NaiveMarket
+  readonly funding: NaiveFunding
+  /** Whoever has yet to have it entered. */
+  readonly owed: Map<NaiveAccount, NaiveOwed>
+  /** What rounding leaves of it, for the insurance fund. */
+  readonly rest: bigint
+  /** Who came to the market, as far as the line has not come to him: the last one is next. */
+  readonly left: Array<number>
+}
+
 export interface NaiveAccount {
   readonly index: number
   readonly born: number

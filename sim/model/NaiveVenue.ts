@@ -55,6 +55,8 @@ import {
   type NaiveMemory,
   type NaiveOrder,
   type NaiveOutcome,
+  type NaiveOwed,
+  type NaivePaymentInLine,
   type NaivePosition,
   orderExtraMs,
   remaining,
@@ -66,6 +68,9 @@ const clearedAtOnce = 64
 
 /** Markets whose marks are made in one go. */
 const tickedAtOnce = 16
+
+/** Payments of funding of one market that may be in line. */
+const mostInLine = 8
 
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
@@ -240,6 +245,9 @@ export class NaiveVenue {
   #met = 0
   /** Accounts that it has counted already for all their markets. */
   readonly #weighed = new Set<NaiveAccount>()
+  /** Payments of funding that are being settled, the oldest first, and how many positions the record may still look at for them. */
+  readonly #line: Array<NaivePaymentInLine> = []
+  #settlesLeft = 0
   #ticked = 0
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
@@ -264,7 +272,8 @@ export class NaiveVenue {
    * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
    * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
    * most accounts that came to a market for one record to count whom an announcement would touch. `marketsInOne`: for so many markets
-   * that it came to an account counts once where a record does so much.
+   * that it came to an account counts once where a record does so much. `settledAtOnce`: positions whose funding one record settles
+   * beside what it is for.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -277,7 +286,8 @@ export class NaiveVenue {
     readonly forgottenAtOnce = 64,
     readonly countedAtOnce = 256,
     identityBounds: Partial<Identities.Bounds> = Identities.venueBounds,
-    readonly marketsInOne = 8
+    readonly marketsInOne = 8,
+    readonly settledAtOnce = 256
   ) {
     this.published = new NaivePublished(kept)
     this.identity = new Identities.NaiveIdentity({
@@ -298,6 +308,7 @@ export class NaiveVenue {
       met: () => this.#met,
       beyondOne: (account) => this.#beyondOne(account),
       published: this.published,
+      entered: this.#entered,
       cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
       send: (account, market, change, limit) =>
         this.#sendOwn(account, market, change, limit, limit === undefined ? "unwinding" : "liquidation"),
@@ -349,8 +360,8 @@ export class NaiveVenue {
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
       isDisabled: (account) => this.standings.isDisabled(account),
-      collateral: (account) => this.accounts[account]!.collateral,
-      withdrawable: (account) => this.#withdrawable(this.accounts[account]!),
+      collateral: (account) => this.#settled(account).collateral,
+      withdrawable: (account) => this.#withdrawable(this.#settled(account)),
       pay: (account, amount, cause) => this.#credit(this.accounts[account]!, amount, cause, -1),
       enable: (account) => {
         this.accounts[account]!.waitsForCredit = false
@@ -439,9 +450,19 @@ export class NaiveVenue {
     return this.#settlements.nextEpochMs
   }
 
-  /** Whether no look is taken for now: under a halt, and while orders beyond a band are left. */
+  /** Whether payments of funding are in line. */
+  get isSettling(): boolean {
+    return this.#line.length > 0
+  }
+
+  /** What of the money of everybody is nobody's yet: what rounding leaves of the payments in line. */
+  get fundingRest(): bigint {
+    return this.#line.reduce((all, { rest }) => all + rest, 0n)
+  }
+
+  /** Whether no look is taken for now: under a halt, while funding is settled, and while orders beyond a band are left. */
   get areLooksPut(): boolean {
-    return this.halted || this.markets.some(({ index }) => this.isBeingCleared(index))
+    return this.halted || this.isSettling || this.markets.some(({ index }) => this.isBeingCleared(index))
   }
 
   /** Whether what was decided under a scope must still be remembered at a time. */
@@ -677,8 +698,10 @@ export class NaiveVenue {
       }
     }
     this.#clear()
+    this.#settlesLeft = this.settledAtOnce
+    this.#settleSome()
     for (const touched of this.funds.doWhatIsDue()) this.#touchedAccounts.add(touched)
-    if (!this.halted) this.#settlements.run()
+    if (!this.halted && !this.isSettling) this.#settlements.run()
     if (this.areLooksPut) return
     this.#looked.push(...this.#liquidations.look())
     this.brackets.run()
@@ -756,7 +779,7 @@ export class NaiveVenue {
 
   /** Whether the last record left something to the next that was due, or leaves. */
   get isBehind(): boolean {
-    return this.#isLate || this.#leaving.size > 0 || this.#lost().length > 0
+    return this.#isLate || this.#leaving.size > 0 || this.#lost().length > 0 || this.isSettling
   }
 
   /** Why an order that rests is as good as gone; `none` where it stands. */
@@ -963,6 +986,7 @@ export class NaiveVenue {
   /** Makes the marks that are due, of a bounded number of markets, the lowest first. */
   #tick(): void {
     this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs)).length
+    this.#settlesLeft = this.settledAtOnce
     for (const market of this.markets.filter((each) => Risk.isDue(each, this.atEpochMs)).slice(0, tickedAtOnce)) {
       const { ended, mark } = Risk.tick(market, this.sequence, this.atEpochMs)
       market.mark = mark
@@ -970,48 +994,86 @@ export class NaiveVenue {
       if (ended !== undefined && ended.rate8h !== 0n) this.#payFunding(market, ended)
     }
     this.#clear()
+    this.#settleSome()
   }
 
-  /** Everyone with a position pays or receives; what rounding leaves goes to the insurance fund. */
+  // --- funding -------------------------------------------------------------------------------------------
+
+  /**
+   * Everyone with a position pays or receives, from this record on for whatever is asked of an account. It is entered when the
+   * account next acts, or when the line has come to it.
+   */
   #payFunding(market: NaiveMarket, funding: NaiveFunding): void {
-    let left = 0n
-    const { atEpochMs, published, sequence } = this
-    const place = { atEpochMs, sequence, fund: () => this.#liquidations.fund }
-    for (const account of [...this.accounts]) {
-      const held = this.#quantity(account, market)
-      if (held === 0) continue
-      const paid = Risk.payment(market, held, funding)
-      const settle = (): void => this.#credit(account, -paid, "funding", market.index)
-      if (account === this.#liquidations.fund) published.moved(place, "funding", market.index, settle)
-      else settle()
-      published.payments.push({
-        account: account.index,
-        market: market.index,
-        sequence,
-        atEpochMs,
-        endedAtEpochMs: funding.atEpochMs,
-        quantity: held,
-        index: funding.index,
-        rate8h: funding.rate8h,
-        intervalMs: funding.intervalMs,
-        paid
-      })
-      const episode = account.episodes.get(market.index)!
-      episode.fundingPaid += paid
-      this.history.changes.push({
-        _tag: "Paid",
-        account: account.index,
-        market: market.index,
-        sequence: this.sequence,
-        atEpochMs: this.atEpochMs,
-        paid
-      })
-      episode.lastSequence = this.sequence
-      left += paid
+    this.#settleSome()
+    if (this.#line.filter((payment) => payment.market === market).length >= mostInLine)
+      throw new Error("the model does not know of so many payments")
+    const owed = new Map<NaiveAccount, NaiveOwed>()
+    for (const account of this.accounts) {
+      const quantity = this.#quantity(account, market)
+      if (quantity === 0) continue
+      const paid = Risk.payment(market, quantity, funding)
+      account.collateral -= paid
+      account.episodes.get(market.index)!.fundingPaid += paid
+      owed.set(account, { quantity, paid })
+    }
+    if (owed.size === 0) return
+    const rest = [...owed.values()].reduce((all, { paid }) => all + paid, 0n)
+    this.#line.push({ market, funding, owed, rest, left: [...market.came] })
+  }
+
+  /** Goes through the first payments in line, who came to the market last before the others, as far as the record goes. */
+  #settleSome(): void {
+    for (let [first] = this.#line; first !== undefined; [first] = this.#line) {
+      while (first.left.length > 0) {
+        if (this.#settlesLeft <= 0) return
+        const account = this.accounts[first.left.pop()!]!
+        this.#settlesLeft -= 1 + this.#beyondOne(account)
+        this.#settleIn(account, first.market)
+      }
+      this.#line.shift()
+      const { rest } = first
+      if (rest !== 0n) this.#liquidations.moved("funding_rest", undefined, () => this.#credit(this.#fund(), rest, "funding_rest", -1))
+    }
+  }
+
+  /** Enters what an account owes, before anything else is decided of it: in the market that it came to last first. */
+  #settleAccount(account: NaiveAccount): void {
+    for (const index of [...account.cameTo].reverse()) this.#settleIn(account, this.markets[index]!)
+  }
+
+  /** An account of which everything is entered. */
+  #settled(index: number): NaiveAccount {
+    const account = this.accounts[index]!
+    this.#settleAccount(account)
+    return account
+  }
+
+  /** Enters what an account owes in a market, the oldest payment first. */
+  #settleIn(account: NaiveAccount, market: NaiveMarket): void {
+    const { atEpochMs, sequence } = this
+    for (const { funding, market: of, owed } of this.#line) {
+      const own = of === market ? owed.get(account) : undefined
+      if (own === undefined) continue
+      const { paid, quantity } = own
+      const enter = (): void => {
+        owed.delete(account)
+        this.#enter(account, -paid, "funding", market.index)
+      }
+      if (account === this.fund) this.#liquidations.moved("funding", market, enter)
+      else enter()
+      const place = { account: account.index, market: market.index, sequence, atEpochMs }
+      const { atEpochMs: endedAtEpochMs, index, intervalMs, rate8h } = funding
+      this.published.payments.push({ ...place, endedAtEpochMs, quantity, index, rate8h, intervalMs, paid })
+      this.history.changes.push({ _tag: "Paid", ...place, paid })
+      account.episodes.get(market.index)!.lastSequence = sequence
+      account.lastSequence = sequence
       this.#touchedAccounts.add(account.index)
     }
-    if (left !== 0n) published.moved(place, "funding_rest", undefined, () => this.#credit(this.#fund(), left, "funding_rest", -1))
   }
+
+  /** An account's money as its ledger has it: without what is not entered yet. */
+  readonly #entered = (account: NaiveAccount): bigint =>
+    this.#line.reduce((money, { owed }) => money + (owed.get(account)?.paid ?? 0n), account.collateral)
 
   /** The insurance fund's account, where it has one. */
   get fund(): NaiveAccount | undefined {
@@ -1031,14 +1093,15 @@ export class NaiveVenue {
   }
 
   /** Enters a change of an account's collateral, which is made, into its ledger. */
-  #enter({ collateral: balance, ledger }: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
+  #enter(account: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
     const { atEpochMs, sequence } = this
-    if (amount !== 0n) ledger.push({ sequence, atEpochMs, cause, market, amount, balance })
+    const balance = this.#entered(account)
+    if (amount !== 0n) account.ledger.push({ sequence, atEpochMs, cause, market, amount, balance })
   }
 
   /** Money that stands for a deposit, which enables whoever was opened without any. */
   #creditAccount({ amountAtoms, ofAccount, tellsOwner }: CreditAccount): NaiveOutcome {
-    const account = this.accounts[ofAccount]!
+    const account = this.#settled(ofAccount)
     const balance = account.collateral + BigInt(amountAtoms)
     if (balance > largestCredit) return refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, balance))
     this.deposited += BigInt(amountAtoms)
@@ -1073,8 +1136,7 @@ export class NaiveVenue {
     const after = (this.#liquidations.fund?.collateral ?? 0n) + amount
     if (after > largestCredit) return refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, after, largestCredit))
     this.feesCollected -= amount
-    const place = { atEpochMs: this.atEpochMs, sequence: this.sequence, fund: () => this.#liquidations.fund }
-    this.published.moved(place, "collected_fees", undefined, () => this.#credit(this.#fund(), amount, "collected_fees", -1))
+    this.#liquidations.moved("collected_fees", undefined, () => this.#credit(this.#fund(), amount, "collected_fees", -1))
     return done(-1)
   }
 
@@ -1136,6 +1198,7 @@ export class NaiveVenue {
       const bound = String(leverageX < 1 ? 1 : maxLeverageX)
       return refused(Refusal.leverageOutOfBounds, -1, { limit: bound, actual: String(leverageX), nearest: bound })
     }
+    this.#settleAccount(account)
     const margin = this.margin({ ...account, leverage: new Map(account.leverage).set(index, leverageX) }, undefined)
     const backing = margin.marginEquity - margin.orderLoss
     const isExact = [margin.equity, backing, margin.initialMargin].every((atoms) => abs(atoms) <= largestTotal)
@@ -1504,6 +1567,7 @@ export class NaiveVenue {
       return because(Refusal.expiryPassed, counted(this.atEpochMs, entry.expiresAtEpochMs))
     }
     if (!entry.reduceOnly && !this.mayTrade(accountIndex)) return because(Refusal.accountNotEnabled)
+    this.#settleAccount(account)
     return this.#refusalInMarket(account, market, {
       side: entry.side,
       type: entry.type,
@@ -1691,7 +1755,7 @@ export class NaiveVenue {
     }
     if (!order.reduceOnly && !this.mayTrade(order.account)) return refused(Refusal.accountNotEnabled, orderNumber)
     const market = this.markets[order.market]!
-    const account = this.accounts[order.account]!
+    const account = this.#settled(order.account)
     // As if it were not there: its own size and its place among the open orders are not counted against it.
     const without = { ...account, open: account.open.filter((other) => other !== order) }
     const { postOnly, reduceOnly, side, timeInForce, type } = order
@@ -1776,7 +1840,8 @@ export class NaiveVenue {
         this.#cancel(maker, CancelReason.marketReduceOnly)
         continue
       }
-      this.#met += this.#beyondOne(makerAccount)
+      this.#met += this.#beyondOne(makerAccount, this.#owing(makerAccount))
+      this.#settleAccount(makerAccount)
       if (!this.#accepts(makerAccount, market, maker, undefined, maker.price, size, market.parameters.makerFeeBps)) {
         this.#cancel(maker, CancelReason.marginUnbacked)
         continue
@@ -1801,10 +1866,16 @@ export class NaiveVenue {
   }
 
   /** The same beyond once, where the record, or its command, first comes to the account; later 0. */
-  #beyondOne(account: NaiveAccount): number {
-    if (this.#weighed.has(account)) return 0
+  #beyondOne(account: NaiveAccount, atLeast = 1): number {
+    const weight = Math.max(atLeast, this.#weight(account))
+    if (weight === 1 || this.#weighed.has(account)) return 0
     this.#weighed.add(account)
-    return this.#weight(account) - 1
+    return weight - 1
+  }
+
+  /** In how many markets an account has a payment that is not entered yet. */
+  #owing(account: NaiveAccount): number {
+    return new Set(this.#line.filter(({ owed }) => owed.has(account)).map(({ market }) => market)).size
   }
 
   /** The accept rule for one side of one fill, after its fee. `asOpen`: the taker, whose rest counts as if it rested. */
@@ -2008,6 +2079,7 @@ export class NaiveVenue {
       account.positions.set(market.index, position)
       // The insurance fund comes to a market without an order of its own.
       account.cameTo.add(market.index)
+      market.came.add(account.index)
     }
   }
 

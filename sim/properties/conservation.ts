@@ -22,13 +22,14 @@ export const conservation: Property<null> = {
         imbalance += position.quantityAtoms > 0 ? -entry : entry
       }
     }
-    const { model: { deposited, feesCollected, funds }, reads } = seen
+    const { model: { deposited, feesCollected, fundingRest, funds }, reads } = seen
     const held = reads.ledger.funds.reservedAtoms
-    const total = collateral + held + feesCollected + imbalance
+    const total = collateral + held + feesCollected + fundingRest + imbalance
     const brought = deposited + funds.deposited - funds.withdrawn
     if (total === brought) return holds
     return broken(
-      `collateral ${collateral} + held ${held} + fees ${feesCollected} + imbalance ${imbalance} = ${total}, and ${brought} were brought in`
+      `collateral ${collateral} + held ${held} + fees ${feesCollected} + funding ${fundingRest} + imbalance ${imbalance} = ${total}, `
+        + `and ${brought} were brought in`
     )
   }
 }

@@ -13,8 +13,8 @@ export const zeroSum: Property<null> = {
     if (seen._tag !== "Inspected") return holds
     const sizes = new Map<number, number>()
     let unrealized = 0n
-    const { deposited, feesCollected, funds } = seen.model
-    let traded = feesCollected - deposited + funds.withdrawn - funds.deposited + seen.reads.ledger.funds.reservedAtoms
+    const { deposited, feesCollected, fundingRest, funds } = seen.model
+    let traded = feesCollected + fundingRest - deposited + funds.withdrawn - funds.deposited + seen.reads.ledger.funds.reservedAtoms
     for (let account = 0; account < seen.model.accounts.length; account++) {
       traded += BigInt(seen.reads.balance(account).collateralAtoms)
       for (const position of seen.reads.positions(account)) {

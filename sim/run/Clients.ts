@@ -11,6 +11,7 @@ import type { Draft, Identity } from "../workload/Calls.js"
 import { firstApart, firstOfStreams, firstOfTickets, Wallet } from "../workload/Wallet.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
+import type { SimClock } from "../world/SimClock.js"
 import type { World } from "./World.js"
 import { addresses } from "../world/Addresses.js"
 
@@ -43,12 +44,12 @@ export class Clients {
   #restoring = false
   #restored = 0
 
-  /** `clock`: what the process's clock reads, while there is one. */
+  /** `clock`: the process's, while there is one. */
   constructor(
     readonly world: World,
     readonly witness: Witness,
     readonly follower: Follower,
-    readonly clock: () => number | undefined
+    readonly clock: () => SimClock | undefined
   ) {
     this.wallet = new Wallet(follower.model)
     world.network.watch((request) => this.#handling(request))
@@ -65,7 +66,7 @@ export class Clients {
   /** A process takes a request up, and has done so. */
   #handling(request: Request): (response: Response | undefined) => void {
     const call = this.#callOf.get(request)!
-    const atEpochMs = this.clock()!
+    const atEpochMs = this.clock()!.unsafeCurrentTimeMillis()
     this.witness.see({ _tag: "Handling", call })
     return (response) => {
       const answer = response === undefined ? undefined : { status: response.status, headers: response.headers, text: response.body }
@@ -168,7 +169,8 @@ export class Clients {
   }
 
   #moment(): Moment {
-    return { trueMs: this.world.time.nowEpochMs(), clockMs: this.clock() }
+    const clock = this.clock()
+    return { trueMs: this.world.time.nowEpochMs(), clock, clockMs: clock?.unsafeCurrentTimeMillis() }
   }
 
   #answered(call: Call, attempt: number, answer: Answer, leftBehind: number, sent: Moment): void {
@@ -207,12 +209,15 @@ export class Clients {
 /** A moment by true time and by the process's clock. */
 interface Moment {
   readonly trueMs: number
+  /** Each process has one of its own: one that began in between says nothing of what the one before it read. */
+  readonly clock: SimClock | undefined
   readonly clockMs: number | undefined
 }
 
 /** What a clock read at two moments, where it ran as truly between them as whole milliseconds can tell. */
 const between = (from: Moment, to: Moment): readonly [number, number] | undefined =>
-  from.clockMs === undefined || to.clockMs === undefined || Math.abs(to.clockMs - from.clockMs - (to.trueMs - from.trueMs)) > 1
+  from.clockMs === undefined || to.clockMs === undefined || from.clock !== to.clock
+    || Math.abs(to.clockMs - from.clockMs - (to.trueMs - from.trueMs)) > 1
     ? undefined
     : [from.clockMs, to.clockMs]
 

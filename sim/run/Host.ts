@@ -56,6 +56,7 @@ export const capacityOf = (options: Options): Capacity => {
     metAtOnce = 1_024,
     noticeMs = 86_400_000,
     orders,
+    settledAtOnce = 256,
     triggeredAtOnce = AutoCloses.venueBounds
   } = boundsOf(options)
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept, ...rowsOf(options) }
@@ -71,6 +72,7 @@ export const capacityOf = (options: Options): Capacity => {
     metAtOnce,
     identity,
     noticeMs,
+    settledAtOnce,
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
     ...fills

@@ -181,13 +181,14 @@ export class Proofs {
     for (const last of again === true ? [false, true] : [true]) {
       const refusal = this.#startOverDamage(set)
       const served = refusal === undefined && host.process !== undefined && this.#reads instanceof Engine ? this.#reads : undefined
-      const { digest: proper } = served === undefined ? { digest: "" } : this.#replayed()
+      const digest = served === undefined ? "" : stateDigest(served.state)
+      const proper = served === undefined ? "" : this.#digestAt(served.sequence)
       witness.see({
         _tag: "Planted",
         what,
         must,
         came: refusal ?? "serve",
-        digest: served === undefined ? "" : stateDigest(served.state),
+        digest,
         proper,
         changed: refusal === undefined || must === "serve" ? undefined : differing(before, fingerprints(disk))
       })
@@ -195,6 +196,19 @@ export class Proofs {
       host.process = undefined
       if (served === undefined || last || witness.failure !== undefined) return
     }
+  }
+
+  /** What the journal comes to at a sequence that the process has decided: its last record may still be on its way to the disk. */
+  #digestAt(sequence: number): string {
+    let found: string | undefined
+    this.until("what was decided is written", () => {
+      const { fault } = this.#replayed(() => {}, (engine) => {
+        if (engine.sequence === sequence) found = stateDigest(engine.state)
+      })
+      found ??= fault
+      return found !== undefined
+    }, 10_000)
+    return found!
   }
 
   /** Runs what works on snapshots, as a process of its own. */
@@ -208,28 +222,30 @@ export class Proofs {
     const left = this.world.histories.left()
     if (left === undefined) throw new Error("a venue that stopped in good order left no histories")
     const rebuilding = new Rebuilding(left)
-    this.witness.see({ _tag: "Replayed", from: "the start", ...this.#replayed((committed) => rebuilding.take(committed)) })
+    const { engine, fault } = this.#replayed((committed) => rebuilding.take(committed))
+    this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault })
     this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault })
   }
 
-  /** What the journal on the disk comes to, record by record from the first. */
+  /** The engine that the journal on the disk comes to, record by record from the first: `each` is told of it behind each. */
   #replayed(
-    take: (committed: Committed) => void = () => {}
-  ): { readonly sequence: number; readonly digest: string; readonly fault: string | undefined } {
+    take: (committed: Committed) => void,
+    each?: (engine: Engine) => void
+  ): { readonly engine: Engine; readonly fault: string | undefined } {
     const engine = Engine.make(capacityOf(this.world.options))
     let fault: string | undefined
     const exit = this.#runOnDisk(
       Effect.flatMap(Journal, (journal) =>
         Stream.runForEach(journal.replay(1), (block) =>
           Effect.sync(() => {
-            const diverged = fault === undefined ? applyBlock(engine, block) : undefined
+            const diverged = fault === undefined ? applyBlock(engine, block, each) : undefined
             if (diverged !== undefined) fault = diverged.message
             const { events } = engine.state
             if (fault === undefined) take({ block, events: events.words.slice(0, events.length), told: events.told.copied() })
           }))).pipe(Effect.provide(SegmentJournal.layerReadOnly))
     )
     if (Exit.isFailure(exit)) fault = `it failed: ${String(exit.cause)}`
-    return { sequence: engine.sequence, digest: stateDigest(engine.state), fault }
+    return { engine, fault }
   }
 
   /** Runs something on the disk to its end, beside or instead of the process. */

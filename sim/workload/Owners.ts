@@ -418,8 +418,12 @@ class Owner implements Calls.KeyHolder {
     const draft = this.#exchange(waiting)
     const first = this.random.chance(0.1) ? [this.#exchange(waiting, false)] : []
     this.#sayAll([...first, draft, ...(this.random.chance(0.2) ? [draft] : [])], (answers) => {
-      for (const [answer, call] of answers) if (answer?.status === 200) this.keys.push(call)
+      const got = answers.flatMap(([answer, call]) => answer?.status === 200 ? [call] : [])
+      this.keys.push(...got)
+      const [key] = got
       if (this.random.chance(0.2)) this.#say(draft, this.#next)
+      // Whoever gets a key tries what it is good for.
+      else if (key !== undefined) this.#sayAll(this.#usesOf(Calls.agent(this.#agent.client, key)), () => this.#next())
       else this.#next()
     })
   }
@@ -489,14 +493,17 @@ class Owner implements Calls.KeyHolder {
   #useAKey(): void {
     const [call] = this.keys.slice(-1)
     const who = call === undefined || this.random.chance(0.2) ? this.#session : Calls.agent(this.#agent.client, call)
-    const ways: ReadonlyArray<Draft> = [
-      this.#order(who),
+    const ways = [this.#order(who), ...this.#usesOf(who)]
+    this.#say(this.random.pick(ways), this.#next)
+  }
+
+  #usesOf(who: Calls.Bearer): ReadonlyArray<Draft> {
+    return [
       this.#order(who),
       Calls.getCurrentApiKey(who),
       Calls.readOwn(who, "getBalance", "balance"),
       Calls.readOwn(who, "listOrders", "orders")
     ]
-    this.#say(this.random.pick(ways), this.#next)
   }
 
   /** Orders at the same moment: several now and then, so that what comes behind them finds some that wait. */

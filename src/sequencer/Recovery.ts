@@ -186,8 +186,8 @@ export const runBlock = (
 }
 
 /** As `runBlock`, and compares the digest of what was decided. */
-export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undefined => {
-  runBlock(engine, block)
+export const applyBlock = (engine: Engine, block: Block.Block, each?: (engine: Engine, from: number) => void): Diverged | undefined => {
+  runBlock(engine, block, each)
   return divergence(engine, block)
 }
 

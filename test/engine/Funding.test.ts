@@ -3,6 +3,7 @@ import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode, type EventLog } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
@@ -269,6 +270,51 @@ describe("payments in line", () => {
     // So many for the record, and so many for its tick.
     expect(most).toBe(8)
     expect(paid).toBeGreaterThanOrEqual(3 * 13)
+  })
+
+  /** An account that owes what nobody has come to yet, in AAA, and has next to nothing beside what AAA asks for; or has settled it. */
+  const inNeed = (atOnce: number, collateralAtoms: number) => {
+    const bench = several(atOnce)
+    const { driver } = bench
+    const account = driver.account(collateralAtoms)
+    bench.trade(account, 0, 1_000)
+    const pay = (): void => {
+      while ((driver.engine.fundings(0, 0, 1)[0]?.rate8hE9 ?? 0) === 0) driver.mark()
+    }
+    return { ...bench, account, pay }
+  }
+
+  test("are asked of whoever places an order, before it is looked at", () => {
+    const answers = [Number.POSITIVE_INFINITY, 0].map((atOnce) => {
+      const { account, driver, pay } = inNeed(atOnce, 15_000_000)
+      pay()
+      return driver.place(account, { market: 1, side: Order.buy, priceAtoms: 1005, quantityAtoms: 80_000 })
+    })
+    expect(answers[1]).toEqual(answers[0])
+    expect(answers[0]!.refusal).toBe(Refusal.marginInsufficient)
+  })
+
+  test("are asked of a maker, before what it has left is looked at", () => {
+    /** What somebody holds who bids for so much and is sold it: before a payment is due, or behind it. */
+    const heldOf = (atOnce: number, collateralAtoms: number, isPaid: boolean) => {
+      const { account, accounts, driver, pay } = inNeed(atOnce, collateralAtoms)
+      const quantityAtoms = 400
+      const bid = driver.place(account, { market: 1, side: Order.buy, priceAtoms: 1005, quantityAtoms })
+      if (bid.refusal !== Refusal.none) return []
+      if (isPaid) pay()
+      driver.place(accounts[0]!, { market: 1, side: Order.sell, priceAtoms: 1005, quantityAtoms, timeInForce: Order.ioc })
+      return driver.engine.positions(account).map((each) => [each.market, each.quantityAtoms])
+    }
+    // With the least money that backs both, to the last atom.
+    let [tooLittle, least] = [11_000_000, 30_000_000]
+    while (tooLittle + 1 < least) {
+      const money = Math.floor((tooLittle + least) / 2)
+      if (heldOf(0, money, false).length === 2) least = money
+      else tooLittle = money
+    }
+    expect(heldOf(0, least, false)).toHaveLength(2)
+    expect(heldOf(Number.POSITIVE_INFINITY, least, true)).toEqual([[0, 1_000]])
+    expect(heldOf(0, least, true)).toEqual([[0, 1_000]])
   })
 
   test("are eight of a market at most: an interval that ends behind so many is not paid, and says so", () => {

@@ -7,7 +7,10 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
+import { StreamConnection } from "../../../scripts/load/StreamConnection.js"
 import { bundled, VenueProcess } from "../../../scripts/load/VenueProcess.js"
+import * as Bundle from "../../../src/cli/bundle/Bundle.js"
+import * as Tool from "../../cli/Tool.js"
 import { Authenticator } from "../../identity/Authenticator.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-identity-"))
@@ -60,6 +63,68 @@ const connect = async (ask: Ask, accountId: string, token: string): Promise<stri
 const fetchKey = (ask: Ask, deviceCode: string): Promise<Told> =>
   ask("POST", "/v1/agent-connect/exchange", "", { deviceCode, codeVerifier: verifier })
 
+/** Sends a credential to where it does not belong, as clients do by mistake, and as whoever tries things: what was answered. */
+const misused = async (venue: VenueProcess, credential: string): Promise<ReadonlyArray<string>> => {
+  const url = `http://127.0.0.1:${venue.port}`
+  const bearer = { authorization: `Bearer ${credential}` }
+  const json = { "content-type": "application/json" }
+  const tries: ReadonlyArray<readonly [string, RequestInit]> = [
+    [`/v1/accounts/${credential}/balance`, {}],
+    [`/v1/accounts/${credential}/balance`, { headers: bearer }],
+    [`/nowhere/${credential}`, { headers: bearer }],
+    [`/v1/markets?cursor=${credential}&apiKey=${credential}`, {}],
+    ["/v1/api-keys/current", { headers: { authorization: `Bearer ${credential}0` } }],
+    ["/v1/api-keys/current", { headers: { authorization: `Basic ${credential}` } }],
+    ["/v1/realtime/ticket", { method: "PUT", headers: json, body: JSON.stringify({ ticket: credential }) }],
+    ["/v1/realtime/ticket", { method: "POST", headers: { ...json, ...bearer }, body: JSON.stringify({ scopes: [credential] }) }],
+    ["/v1/agent-connect", { method: "POST", headers: json, body: `{"clientName":"${credential}"` }],
+    ["/v1/agent-connect/exchange", {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify({ deviceCode: credential, codeVerifier: credential })
+    }]
+  ]
+  const answers: Array<string> = []
+  for (const [target, init] of tries) {
+    const response = await fetch(`${url}${target}`, init)
+    answers.push([...response.headers].join("\n") + await response.text())
+  }
+  const came = await misusedOverStream(venue, credential)
+  expect(came.length).toBeGreaterThanOrEqual(2)
+  return [...answers, ...came]
+}
+
+/** The same over a stream: shown as a ticket, and in a frame that is none. What came back. */
+const misusedOverStream = (venue: VenueProcess, credential: string): Promise<ReadonlyArray<string>> =>
+  new Promise((resolve) => {
+    const came: Array<string> = []
+    // Each behind the answer to the one before it; the venue greets first.
+    const frames = [JSON.stringify({ op: "auth", id: "1", ticket: credential }), `{"op":"${credential}"`]
+    const connection = new StreamConnection(venue.port, {
+      text: (text) => {
+        came.push(text.toString())
+        const frame = frames[came.length - 1]
+        if (frame === undefined) connection.close()
+        else connection.send(frame)
+      },
+      ended: () => resolve(came)
+    })
+  })
+
+/** What a bundle of the journal holds, unpacked. */
+const bundleOf = async (folder: string): Promise<Buffer> => {
+  const file = path.join(os.tmpdir(), `${path.basename(folder)}.bundle`)
+  try {
+    const made = await Tool.run("dist/tools/venue.js", ["bundle", "--data", folder, "--out", file])
+    if (made.code !== 0) throw new Error(made.stderr)
+    const { base, blocks, manifest } = Bundle.read(fs.readFileSync(file))
+    return Buffer.concat([Buffer.from(JSON.stringify(manifest)), ...(base?.sections ?? []).map(({ bytes }) => bytes),
+      ...blocks.map(({ bytes }) => bytes)])
+  } finally {
+    fs.rmSync(file, { force: true })
+  }
+}
+
 /** Every byte that the venue left in its folder, but for what its owner alone reads there. */
 const leftBehind = (folder: string): Buffer =>
   Buffer.concat(
@@ -98,15 +163,34 @@ test("sessions, approvals and revocations outlive a kill, and no credential is l
   const { challengeIdentifier, options } = await must(ask("POST", `${auth}/authentication/options`, "", { accountId }))
   const credential = authenticator.assert(options, origin)
   secrets.push((await must(ask("POST", `${auth}/authentication/verify`, "", { challengeIdentifier, credential }))).accessToken)
+  // A trader's key and its tickets, and the operator's token.
+  const [demo] = await venue.demoAccounts(1)
+  const { ticket } = await must(ask("POST", "/v1/realtime/ticket", demo!.apiKey, { scopes: ["read", "trade"] }))
+  const { ticket: rotated } = await must(ask("PUT", "/v1/realtime/ticket", "", { ticket }))
+  const operatorToken = fs.readFileSync(path.join(directory, "operator-token"), "utf8").trim()
+  secrets.push(demo!.apiKey, ticket, rotated, operatorToken)
+  const answers: Array<string> = []
+  for (const secret of [apiKey, accessToken, demo!.apiKey, rotated, operatorToken]) answers.push(...await misused(venue, secret))
+  const own = `/v1/accounts/${accountId}`
+  for (const target of ["/metrics", "/readyz", `${own}/security-events`, `${own}/api-keys`, `${own}/passkeys`]) {
+    const response = await fetch(`http://127.0.0.1:${venue.port}${target}`, { headers: { authorization: `Bearer ${accessToken}` } })
+    expect([target, response.status]).toEqual([target, 200])
+    answers.push(await response.text())
+  }
   expect(await venue.stop()).toBe(0)
   output += venue.output
 
-  const bytes = leftBehind(directory)
+  const audited = await Tool.run("dist/tools/venue.js", ["audit", "--data", directory])
+  expect([audited.code, audited.stdout.includes(accountId)]).toEqual([0, true])
+  answers.push(audited.stdout)
+
+  const bytes = Buffer.concat([leftBehind(directory), await bundleOf(directory)])
   expect(bytes.includes(accountId) || bytes.includes(authenticator.credentialId)).toBe(true)
   for (const secret of secrets) {
     // The part that is secret, whatever stands before it.
     const part = secret.slice(-43)
     expect(bytes.includes(part)).toBe(false)
     expect(output).not.toContain(part)
+    expect(answers.filter((answer) => answer.includes(part))).toEqual([])
   }
 }, 60_000)
