@@ -50,7 +50,17 @@ const option = (name: string, fallback: string): string => {
   return at < 0 ? fallback : process.argv[at + 1] ?? fallback
 }
 
-const execute = (command: string, words: ReadonlyArray<string>, cwd: string): Promise<{ readonly output: string; readonly code: number }> =>
+/** What a run of seeds may take of the memory, in MiB: an endless loop often fills a list. */
+const mostMemoryMib = 4_096
+
+interface Ended {
+  readonly output: string
+  readonly code: number
+  /** Whether it had to be ended. */
+  readonly isEndless: boolean
+}
+
+const execute = (command: string, words: ReadonlyArray<string>, cwd: string): Promise<Ended> =>
   new Promise((resolve, reject) => {
     const child = spawn(command, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: longestRunMs })
     let output = ""
@@ -61,7 +71,7 @@ const execute = (command: string, words: ReadonlyArray<string>, cwd: string): Pr
       output += bytes.toString("utf8")
     })
     child.on("error", reject)
-    child.on("close", (code) => resolve({ output, code: code ?? 1 }))
+    child.on("close", (code) => resolve({ output, code: code ?? 1, isEndless: child.killed }))
   })
 
 /** The source of a mutant's file with the mutant in it. */
@@ -110,10 +120,15 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
   /** The seed from one to another that has the property break which must; another may see it first: that is noted, and the next one tried. */
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
     for (let seed = from; seed <= last;) {
-      const words = ["dist/sim/main.js", "--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps]
-      const { output } = await execute(process.execPath, [...words, "--profile", mutant.profile, "--quiet", "--raw"], copy)
+      const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps, "--profile", mutant.profile]
+      const program = [`--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
+      const { code, isEndless, output } = await execute(process.execPath, program, copy)
       const match = failure.exec(output)
-      if (match === null) return undefined
+      if (match === null) {
+        if (isEndless) others.push(`a run of ${longestRunMs / 60_000} minutes that was ended`)
+        else if (code !== 0) others.push(`a crash: ${output.trim().split("\n").at(-1)?.slice(0, 100)}`)
+        return undefined
+      }
       const [, at = "", properties = "", step] = match
       if (properties.split(", ").includes(mutant.caughtBy)) {
         return { mutant, by: Number(at), found: `seed ${at}, step ${step}` }
