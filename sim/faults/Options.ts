@@ -292,6 +292,8 @@ export interface Edges {
   readonly parametersShare: number
   /** How often an operator's act is to delist a market. Absent from what was kept before it was drawn: never. */
   readonly delistingShare?: number
+  /** How often an operator's act is to announce something of a market, and often to take it back. Absent from what was kept before. */
+  readonly announcingShare?: number
   /** How often an operator's move of an index takes an account to where its equity is just its maintenance margin. */
   readonly brinkShare: number
   /** Mean time between steps of the clock to where something ends or falls due, to the millisecond; 0 for none. */
@@ -567,6 +569,7 @@ const edges = (random: SimRandom): Edges => ({
   money: random.pick(["ordinary", "ordinary", "large", "small"] as const),
   parametersShare: swarm(random, 0.4),
   delistingShare: swarm(random.split("delisting"), 0.03, 0.6),
+  announcingShare: swarm(random.split("announcing"), 0.1, 0.6),
   brinkShare: swarm(random, 0.5),
   meanStepMs: mean(random, 400, 4_000),
   dueAtStart: swarm(random, 1),
@@ -897,7 +900,16 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
     case "calm":
       return {
         ...quiet,
-        edges: { ...drawn.edges, money: "ordinary", parametersShare: 0, delistingShare: 0, brinkShare: 0, meanStepMs: 0, dueAtStart: 0 },
+        edges: {
+          ...drawn.edges,
+          money: "ordinary",
+          parametersShare: 0,
+          delistingShare: 0,
+          announcingShare: 0,
+          brinkShare: 0,
+          meanStepMs: 0,
+          dueAtStart: 0
+        },
         workload: {
           ...drawn.workload,
           haltShare: 0,
@@ -937,7 +949,11 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
         clock: quiet.clock,
         process: { ...drawn.process, meanCrashMs: drawn.process.meanCrashMs * 5 },
         workload: { ...drawn.workload, meanOperatorMs: Math.max(100, drawn.workload.meanOperatorMs) },
-        edges: { ...drawn.edges, delistingShare: Math.max(0.03, drawn.edges.delistingShare ?? 0) },
+        edges: {
+          ...drawn.edges,
+          delistingShare: Math.max(0.03, drawn.edges.delistingShare ?? 0),
+          announcingShare: Math.max(0.05, drawn.edges.announcingShare ?? 0)
+        },
         bounds: { ...drawn.bounds, orders: roomy.orders, idempotencyKeys: roomy.idempotencyKeys }
       }
     case "disk":

@@ -10,12 +10,13 @@ import { accountId, orderId } from "../../src/domain/Ids.js"
 import { type Parameters, type Status, types } from "../../src/domain/Market.js"
 import { type Edges, type Options, retentionsMs } from "../faults/Options.js"
 import * as Moments from "../model/Moments.js"
-import { marginOf, valueOf } from "../model/NaiveMoney.js"
+import { marginOf } from "../model/NaiveMoney.js"
 import { finalPrice } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Requests from "../reading/Requests.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import { aimed } from "./Aim.js"
 import * as Brink from "./Brink.js"
 import * as Calls from "./Calls.js"
 import * as Changes from "./Changes.js"
@@ -286,43 +287,40 @@ const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workloa
   return Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, mark + wayUp * step))
 }
 
-/** Parameters that just put somebody who holds a position under his maintenance margin; undefined where nobody does, and now and then. */
-const aimed = (now: Parameters, { accounts, markets }: NaiveVenue, random: SimRandom): Parameters | undefined => {
-  const market = markets.find(({ parameters }) => parameters === now)
-  const holding = accounts.filter(({ positions }) => market !== undefined && positions.has(market.index))
-  if (market === undefined || holding.length === 0 || random.chance(0.5)) return undefined
-  const { collateral, positions } = random.pick(holding)
-  const { equity } = marginOf(markets, { collateral, positions, open: [] }, undefined)
-  const notional = Number(valueOf(market, positions.get(market.index)!))
-  const equityBps = notional === 0 ? 0 : (Number(equity) * 10_000) / notional
-  return equityBps <= now.maintenanceMarginTiers[0]!.maintenanceMarginBps || equityBps >= 9_998
-    ? undefined
-    : Changes.justTighter(now, equityBps)
+/** The time by the venue's clock, which may have been set ahead of the operator's: what it wrote last was then. */
+const venueNow = ({ model, time }: Desk): number => Math.max(Math.floor(time.nowEpochMs()), model.atEpochMs)
+
+/** Generators of its own for what it announces, for whom that is aimed at, for what it takes back, and for other types. */
+interface Drawn {
+  readonly notices: SimRandom
+  readonly losing: SimRandom
+  readonly announcing: SimRandom
+  readonly kinds: SimRandom
 }
 
 /** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
-const announcement = (commands: Commands, parameters: Parameters, { model, time }: Desk, random: SimRandom): Calls.Draft => {
-  const notice = model.noticeMs + random.pick([-1_000, 0, 100, 100, 1_000]) + random.below(100)
-  const effectiveAtEpochMs = Math.max(1, Math.floor(time.nowEpochMs()) + notice)
-  const next = random.chance(0.1) ? parameters : aimed(parameters, model, random) ?? Changes.tighter(parameters, random)
+const announcement = (
+  commands: Commands,
+  parameters: Parameters,
+  desk: Desk,
+  { losing, notices: random }: Drawn
+): Calls.Draft => {
+  const notice = desk.model.noticeMs + random.pick([-1_000, 0, 100, 100, 1_000]) + random.below(100)
+  const effectiveAtEpochMs = Math.max(1, venueNow(desk) + notice)
+  const next = random.chance(0.1) ? parameters : aimed(parameters, desk.model, random, losing) ?? Changes.tighter(parameters, random)
   return commands.announce(next, effectiveAtEpochMs)
-}
-
-/** Generators of its own for what it announces, and for other types. */
-interface Drawn {
-  readonly notices: SimRandom
-  readonly kinds: SimRandom
 }
 
 /**
  * A market with other parameters, put or announced. Nothing is announced where there is as much money as can be counted: what
  * tighter margins ask for in several markets would add up to more.
  */
-const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, { kinds, notices }: Drawn, edges: Edges): Calls.Draft => {
+const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draws: Drawn, edges: Edges): Calls.Draft => {
+  const { kinds, notices } = draws
   const { parameters } = random.pick(desk.model.markets)
   if (kinds.chance(typeShare)) return commands.put({ ...parameters, marketType: kinds.pick(types) })
   return notices.chance(edges.money === "large" ? 0 : announcedShare)
-    ? announcement(commands, parameters, desk, notices)
+    ? announcement(commands, parameters, desk, draws)
     : commands.put(Changes.changed(parameters, random))
 }
 
@@ -339,14 +337,45 @@ const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: Sim
 const isLeft = (market: NaiveMarket): boolean => !isDelisted(market)
 
 /** A market delisted at once, or at a time around the earliest that may be announced; or what was announced of it, withdrawn. */
-const delisting = (commands: Commands, { model, time }: Desk, random: SimRandom): Calls.Draft => {
+const delisting = (commands: Commands, desk: Desk, random: SimRandom): Calls.Draft => {
+  const { model } = desk
   const listed = model.markets.filter(isLeft)
   const market = random.pick(listed.length === 0 || random.chance(0.2) ? model.markets : listed)
   const { marketId } = market.parameters
   if (random.chance(market.delisting === undefined ? 0.1 : 0.4)) return commands.withdrawDelisting(marketId)
   if (random.chance(0.7)) return commands.delist(marketId, undefined)
-  const notice = model.noticeMs + random.pick([-1_000, 0, 100, 500, 2_000]) + random.below(100)
-  return commands.delist(marketId, Math.max(1, Math.floor(time.nowEpochMs()) + notice))
+  return delistingLater(commands, marketId, desk, random)
+}
+
+/** A delisting at a time around the earliest that may be announced. */
+const delistingLater = (commands: Commands, marketId: string, desk: Desk, random: SimRandom): Calls.Draft => {
+  const notice = desk.model.noticeMs + random.pick([-1_000, 0, 100, 500, 2_000]) + random.below(100)
+  return commands.delist(marketId, Math.max(1, venueNow(desk) + notice))
+}
+
+/** How often what an operator announces is a delisting, and how often it thinks better of what it has announced. */
+const leavingShare = 0.3
+const regretShare = 0.5
+/** How much longer than the notice it thinks at most, and how long at most, which is a good part of a run. */
+const regretMs = 200
+const longestRegretMs = 2_000
+
+/**
+ * Announces parameters of a market, or its delisting, and takes that back now and then, before it takes effect or just after:
+ * parameters by others at once, a delisting by its withdrawal.
+ */
+const announces = (commands: Commands, desk: Desk, draws: Drawn, edges: Edges, next: () => void): void => {
+  const { issue, model, time } = desk
+  const { announcing } = draws
+  const listed = model.markets.filter(isLeft)
+  const market = announcing.pick(listed.length === 0 ? model.markets : listed)
+  const { marketId } = market.parameters
+  const isLeaving = announcing.chance(edges.money === "large" ? 1 : leavingShare)
+  issue(isLeaving ? delistingLater(commands, marketId, desk, announcing) : announcement(commands, market.parameters, desk, draws), next)
+  if (!announcing.chance(regretShare)) return
+  time.after(announcing.next() * Math.min(longestRegretMs, model.noticeMs + regretMs), () => {
+    issue(isLeaving ? commands.withdrawDelisting(marketId) : commands.put(Changes.changed(market.parameters, announcing)), () => {})
+  })
 }
 
 /** How often an operator who delists and ruins looks for what follows, and how many markets he has delisted so at most. */
@@ -401,6 +430,8 @@ interface Draws extends Drawn {
 const drawsOf = (random: SimRandom): Draws => ({
   random,
   notices: random.split("notices"),
+  losing: random.split("losing"),
+  announcing: random.split("announcing"),
   kinds: random.split("types"),
   funds: random.split("funds"),
   retentions: random.split("retentions")
@@ -482,6 +513,7 @@ export const make = (
     const delists = delistingNow(commands, desk, delistings, options, edges)
     if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
     if (hunts(hunt, commands, desk, next)) return
+    if (edges !== undefined && draws.announcing.chance(edges.announcingShare ?? 0)) return announces(commands, desk, draws, edges, next)
     if (delists !== undefined) desk.issue(remembered(delists), next)
     else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)

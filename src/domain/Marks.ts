@@ -25,6 +25,7 @@ export const names = [
   // Liquidation.
   "an account fell under its maintenance margin",
   "announced parameters took effect",
+  "announced parameters were withdrawn",
   "accounts were left to be looked at with the next record",
   "a part of a position was liquidated",
   "a liquidation found no taker",
@@ -41,6 +42,7 @@ export const names = [
   "a liquidation ended",
   // Delisting.
   "a market was delisted",
+  "an announced delisting was withdrawn",
   "a delisted market was settled",
   "orders of a delisted market were left to the next record",
   "a settlement went on in the next record",

@@ -156,6 +156,7 @@ export const withdraw = (state: State, market: MarketState): void => {
   if (market.announced === null) return
   market.announced = null
   queue(state)
+  state.capacity.reached?.("announced parameters were withdrawn")
   state.events.event4(Event.MarketAnnounced, market.index, 0, 0, 0)
 }
 

@@ -67,6 +67,7 @@ const changed = ({ index }: MarketState, effectiveAtEpochMs: number): MarketChan
 const withdraw = (state: State, market: MarketState): void => {
   if (market.delisting === null) return
   market.delisting = null
+  state.capacity.reached?.("an announced delisting was withdrawn")
   tell(state, market, "withdrawn")
 }
 
