@@ -145,7 +145,8 @@ const kinds: ReadonlyArray<Kind> = [
     after: (world) => {
       world.settle()
       world.hoard()
-    }
+    },
+    fillsTables: true
   },
   {
     name: "a cancel of all orders in a market",

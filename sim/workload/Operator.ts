@@ -420,11 +420,22 @@ const haltsBeforeDue = (commands: Commands, desk: Desk, random: SimRandom, haltS
   return true
 }
 
+/** How often the venue is halted over a delisting's settlement, which is over within moments. */
+const haltOverDelistingShare = 0.3
+
+/** Halts the venue just behind the command that delists a market, where operators halt it at all; mostly not. */
+const haltsOver = (commands: Commands, { issue, time }: Desk, random: SimRandom, haltShare: number): void => {
+  if (haltShare === 0 || !random.chance(haltOverDelistingShare)) return
+  issue(commands.halt(), () => {})
+  time.after(random.next() * maxDisturbanceMs, () => issue(commands.resume(), () => {}))
+}
+
 /** Where what an operator sets comes from: a generator for each concern, so that one does not shift the others. */
 interface Draws extends Drawn {
   readonly random: SimRandom
   readonly funds: SimRandom
   readonly retentions: SimRandom
+  readonly overs: SimRandom
 }
 
 const drawsOf = (random: SimRandom): Draws => ({
@@ -434,7 +445,8 @@ const drawsOf = (random: SimRandom): Draws => ({
   announcing: random.split("announcing"),
   kinds: random.split("types"),
   funds: random.split("funds"),
-  retentions: random.split("retentions")
+  retentions: random.split("retentions"),
+  overs: random.split("halts over delistings")
 })
 
 /** What an operator sets now, if anything: the fund's money, how long decisions are remembered, a market's parameters. */
@@ -514,8 +526,10 @@ export const make = (
     if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
     if (hunts(hunt, commands, desk, next)) return
     if (edges !== undefined && draws.announcing.chance(edges.announcingShare ?? 0)) return announces(commands, desk, draws, edges, next)
-    if (delists !== undefined) desk.issue(remembered(delists), next)
-    else if (past.length > 0 && random.chance(againShare)) {
+    if (delists !== undefined) {
+      desk.issue(remembered(delists), next)
+      haltsOver(commands, desk, draws.overs, options.haltShare)
+    } else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
       desk.issue(random.pick(draft.endpoint === "putMarket" ? sameWays : anyWays)(draft, random), next)
     } else if (random.chance(houseworkShare)) {
