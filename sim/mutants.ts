@@ -42,6 +42,8 @@ const folder = path.join(root, "sim/mutants")
 const caughtPath = path.join(root, "sim/caught.json")
 /** Mutants under way at once. */
 const lanes = 2
+/** How often others may see a mutant first: what must see it will not. */
+const mostOthers = 5
 /** How long a run of seeds may take: a mutant may also make a loop endless, which no property sees from inside. */
 const longestRunMs = 20 * 60_000
 
@@ -119,7 +121,7 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
   const others: Array<string> = []
   /** The seed from one to another that has the property break which must; another may see it first: that is noted, and the next one tried. */
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
-    for (let seed = from; seed <= last;) {
+    for (let seed = from; seed <= last && others.length < mostOthers;) {
       const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps, "--profile", mutant.profile]
       const program = [`--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
       const { code, isEndless, output } = await execute(process.execPath, program, copy)
@@ -141,8 +143,8 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
   try {
     const caught = (first === undefined ? undefined : await caughtIn(first, first)) ?? (await caughtIn(1, Number(seeds)))
     if (caught !== undefined) return caught
-    const found = others.length === 0 ? "" : `; seen by ${[...new Set(others)].slice(0, 3).join(", ")}`
-    return { mutant, by: undefined, found: `survived ${seeds} seeds${found}` }
+    if (others.length === 0) return { mutant, by: undefined, found: `survived ${seeds} seeds` }
+    return { mutant, by: undefined, found: `seen by ${others.slice(0, 3).join("; ")}` }
   } finally {
     fs.rmSync(copy, { recursive: true, force: true })
   }

@@ -13,7 +13,8 @@ import { depth, ladder } from "../../src/console/state/market/Ladder.js"
 import { told } from "../../src/console/state/market/Ticket.js"
 import * as Places from "../../src/console/state/Places.js"
 import { Store } from "../../src/console/state/Store.js"
-import { accountId, ok, ScriptedOutside, startEpochMs } from "./Outside.js"
+import type { Answered, Sent } from "../../src/console/state/Outside.js"
+import { accountId, ok, refused, ScriptedOutside, startEpochMs } from "./Outside.js"
 
 const terms: Terms = {
   marketId: "BTC-USDC-PERP",
@@ -201,11 +202,30 @@ describe("an open market", () => {
   const account = `/v1/accounts/${accountId}`
   const preview = { accepted: true, refusal: null }
 
+  /** Requests that wait at the venue for what changes of the account, and what each is told. */
+  class Waiting {
+    private readonly all: Array<{ readonly path: string; readonly come: (answer: Answered | undefined) => void }> = []
+
+    readonly wait = ({ path }: Sent): Promise<Answered | undefined> => new Promise((come) => void this.all.push({ path, come }))
+
+    /** What is asked behind which sequence by those that wait. */
+    get behind(): ReadonlyArray<string | null> {
+      return this.all.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("fromSequence"))
+    }
+
+    /** Answers the one that has waited longest. */
+    answer(answer: Answered | undefined): void {
+      this.all.shift()!.come(answer)
+    }
+  }
+
   const opened = async () => {
     const outside = new ScriptedOutside()
+    const changes = new Waiting()
     outside.stored = JSON.stringify({ accessToken: "ses_1", accountId, expiresAtEpochMs: startEpochMs + 1_000_000 })
     outside
-      .on(`GET ${account}/balance`, ok({}))
+      .on(`GET ${account}/balance`, ok({ journalSequence: 7 }))
+      .on(`GET ${account}/changes`, (sent) => changes.wait(sent))
       .on(`GET ${account}/positions`, ok({ positions: [] }))
       .on(`GET ${account}/orders`, ok({ orders: [{ orderId: "ord_1", marketId, price: "60000.0" }], nextCursor: null }))
       .on(`GET ${account}/triggers`, ok({ triggers: [] }))
@@ -218,7 +238,7 @@ describe("an open market", () => {
     const { line } = outside.platform
     line.say({ type: "hello", version: "stream/v1", connectionId: "con_1", heartbeatMs: 5_000, limits: { framesPerSecond: 100 } })
     await outside.platform.settle()
-    return { outside, store, line, market: store.trading.opened.value! }
+    return { outside, store, line, changes, market: store.trading.opened.value! }
   }
 
   /** The venue takes what was asked for. */
@@ -245,6 +265,51 @@ describe("an open market", () => {
     line.say({ type: "update", channel: "market.trades", marketId, previousSequence: 101, sequence: 102, data: [trade(1, "60000.0")] })
     await outside.platform.pass(1_000)
     expect(looks()).toBe(before + 1)
+  })
+
+  test("looks at the account as soon as something has changed of it, and goes on behind that", async () => {
+    const { changes, outside, store } = await opened()
+    const looks = (): number => outside.asked.filter((request) => request.startsWith(`GET ${account}/positions`)).length
+    const pass = async (ms: number): Promise<void> => {
+      outside.nowEpochMs += ms
+      await outside.platform.pass(ms)
+    }
+    // What has changed before it was first asked for is looked at, too.
+    await pass(1_000)
+    expect(changes.behind).toEqual(["7"])
+    const before = looks()
+    changes.answer(ok({ events: [], throughSequence: 9 }))
+    await pass(1_000)
+    expect([changes.behind, looks()]).toEqual([["9"], before])
+    changes.answer(ok({ events: [{ channel: "account.fills", sequence: 10, data: [] }], throughSequence: 12 }))
+    await pass(0)
+    expect([changes.behind, looks()]).toEqual([["12"], before + 1])
+    // Much that changes is looked at once a second.
+    for (const through of [13, 14, 15]) {
+      changes.answer(ok({ events: [{}], throughSequence: through }))
+      await pass(100)
+    }
+    expect([changes.behind, looks()]).toEqual([["15"], before + 1])
+    await pass(1_000)
+    expect(looks()).toBe(before + 2)
+
+    // What cannot be told is asked for again after a while, from what is so then.
+    changes.answer(refused(410, "sequence_not_retained"))
+    await pass(4_999)
+    expect(changes.behind).toEqual([])
+    await pass(1)
+    expect(changes.behind).toEqual(["7"])
+
+    // A page that is left hears nothing more, and one that is opened again waits with one request.
+    store.trading.leave()
+    await pass(2_000)
+    const left = looks()
+    changes.answer(ok({ events: [{}], throughSequence: 20 }))
+    await pass(2_000)
+    expect([changes.behind, looks()]).toEqual([[], left])
+    store.trading.open(marketId)
+    await pass(0)
+    expect(changes.behind).toEqual(["7"])
   })
 
   test("says since when it has not been told, and no longer than it lasts", async () => {

@@ -19,7 +19,7 @@ import * as Places from "../state/Places.js"
 import type { Store } from "../state/Store.js"
 import { decimal, money, words } from "../state/Words.js"
 
-/** Between two looks at the account, and at candles that nobody tells of, while the page is seen. */
+/** Between two looks at the account, whose figures move with the mark, and at candles that nobody tells of, while the page is seen. */
 const accountMs = 2_000
 const candlesMs = 5_000
 
@@ -122,7 +122,7 @@ const Shown = ({ market, opened, store }: Props) => {
   )
 }
 
-/** The account is read again and again: the stream tells an account's news to holders of a key alone. */
+/** The account is read when something has changed of it, and now and then: its figures move with the mark. */
 const AsOf = ({ store: { portfolio } }: { readonly store: Store }) => {
   const readAtEpochMs = portfolio.readAtEpochMs.value
   const balance = portfolio.balance.value.value

@@ -79,6 +79,11 @@ export class Client {
     return this.ask("GET", `${this.account}/balance`)
   }
 
+  /** What has changed of the account behind a sequence; it waits for something where nothing has. */
+  changes(fromSequence: number, waitMs: number): Promise<Result<Contract.ChangeList>> {
+    return this.ask("GET", `${this.account}/changes?fromSequence=${fromSequence}&waitMs=${waitMs}`)
+  }
+
   positions(): Promise<Result<Contract.PositionList>> {
     return this.ask("GET", `${this.account}/positions`)
   }

@@ -2,6 +2,7 @@
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type { Envelope, MarketList, OrderList } from "../../client/venue/Contract.js"
 import type { listTriggers } from "../../edge/accounts/autoClose.js"
+import type { listChanges } from "../../edge/accounts/listChanges.js"
 import type { listFundingPayments } from "../../edge/accounts/listFundingPayments.js"
 import type { listLedger } from "../../edge/accounts/listLedger.js"
 import type { listPositionHistory } from "../../edge/accounts/listPositionHistory.js"
@@ -55,6 +56,8 @@ export type AuthenticationChallenge = Answer<typeof beginAuthentication>
 export type Assertion = Body<typeof finishAuthentication>
 
 export type Session = Answer<typeof finishAuthentication>
+
+export type ChangeList = Answer<typeof listChanges>
 
 export type PasskeyList = Answer<typeof listPasskeys>
 export type Passkey = PasskeyList["passkeys"][number]

@@ -16,6 +16,7 @@ import { Feed } from "./Feed.js"
 import { Frames } from "./Frames.js"
 import { Histories } from "./Histories.js"
 import { Ticket } from "./Ticket.js"
+import { Watch } from "./Watch.js"
 
 /** One market, while its page is open. */
 export interface Opened {
@@ -24,8 +25,8 @@ export interface Opened {
   readonly histories: Histories
 }
 
-/** Between two looks at the account that something gave reason for. */
-const leastMs = 500
+/** Between two looks at the account that something gave reason for: an account that trades all the time keeps within its limit. */
+const leastMs = 1_000
 
 export class Trading {
   readonly opened = signal<Opened | undefined>(undefined)
@@ -37,11 +38,14 @@ export class Trading {
   private readonly commands
   private readonly frames
   private venue: Venue | undefined
-  private isDue = false
+  /** Takes back a look that is due. */
+  private due: (() => void) | undefined
+  private lookedAtEpochMs = 0
+  private readonly watch
 
   constructor(
     private readonly client: Client,
-    private readonly credential: Credential,
+    credential: Credential,
     private readonly outside: Outside,
     private readonly portfolio: Portfolio
   ) {
@@ -53,6 +57,7 @@ export class Trading {
     this.closing = new Keyed(outside.nextKey)
     this.cancelingAll = new Keyed(outside.nextKey)
     this.exiting = new Keyed(outside.nextKey)
+    this.watch = new Watch(client, outside, () => this.soon())
   }
 
   /** Opens a market, in the place of the one that was open. */
@@ -68,10 +73,14 @@ export class Trading {
     void candles.choose("1m", "trade")
     void this.load()
     void histories.choose("fills")
+    this.watch.begin()
   }
 
   /** Follows nothing any more. */
   leave(): void {
+    this.watch.end()
+    this.due?.()
+    this.due = undefined
     void this.venue?.close()
     this.venue = undefined
     this.opened.value = undefined
@@ -124,15 +133,20 @@ export class Trading {
     this.triggers.clear()
   }
 
-  /** A trade at the price of an order of the account may be its own: it is looked at soon, and not more often than that helps. */
+  /** A trade at the price of an order of the account may be its own. */
   private heard(trades: ReadonlyArray<Public.Trade>): void {
     const orders = this.portfolio.orders.value.value?.orders ?? []
-    const isOurs = trades.some(({ marketId, price }) => orders.some((order) => order.marketId === marketId && order.price === price))
-    if (!isOurs || this.isDue) return
-    this.isDue = true
-    this.outside.venue.platform.after(leastMs, () => {
-      this.isDue = false
-      if (this.credential.signed.value !== undefined) void this.refresh()
+    if (trades.some(({ marketId, price }) => orders.some((order) => order.marketId === marketId && order.price === price))) this.soon()
+  }
+
+  /** Looks at the account: at once, unless it has just been looked at. */
+  private soon(): void {
+    if (this.due !== undefined) return
+    const { now, venue: { platform } } = this.outside
+    this.due = platform.after(Math.max(0, Math.min(leastMs, this.lookedAtEpochMs + leastMs - now())), () => {
+      this.due = undefined
+      this.lookedAtEpochMs = now()
+      void this.refresh()
     })
   }
 }
