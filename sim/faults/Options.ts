@@ -126,6 +126,11 @@ export interface Options {
     /** How long that lasts at most. */
     readonly maxFullMs: number
   }
+  /** The histories' database. Absent from what was kept before: it is never damaged under a process. */
+  readonly histories?: {
+    /** Mean time between moments in which it is; 0 for none. */
+    readonly meanDamagedMs: number
+  }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
   /** Markets that trade in sessions. Absent from what was kept before there were any. */
@@ -866,6 +871,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     streams: streams(random.split("streams")),
     favorites: favorites(random.split("favorites")),
     follower: follower(random.split("follower")),
+    histories: { meanDamagedMs: random.split("histories").pick([0, 0, 0, 5_000, 20_000]) },
     standings: standings(random.split("standings"))
   }
   const ruins = random.split("ruin")

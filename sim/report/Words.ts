@@ -76,6 +76,8 @@ export const describeFault = (step: FaultStep): string => {
       return `FAULT: the clock jumps by ${(step.byMs / 1000).toFixed(3)} s`
     case "full disk":
       return `FAULT: the disk has no more room for ${(step.forMs / 1000).toFixed(3)} s`
+    case "histories damaged":
+      return "FAULT: the histories' database is damaged"
     case "freeze":
       return `FAULT: the clock stands still for ${(step.forMs / 1000).toFixed(3)} s`
     case "disk error":

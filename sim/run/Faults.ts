@@ -46,6 +46,7 @@ export class Faults {
   readonly #steps: SimRandom.SimRandom
   readonly #disk: SimRandom.SimRandom
   readonly #room: SimRandom.SimRandom
+  readonly #histories: SimRandom.SimRandom
   /** Operations of the disk that began at one moment. */
   readonly #counted = new Map<SimDisk.Operation, number>()
   #countedAtMs = -1
@@ -61,6 +62,7 @@ export class Faults {
     this.#steps = world.root.split("clock steps")
     this.#disk = world.root.split("disk errors")
     this.#room = world.root.split("room")
+    this.#histories = world.root.split("damaged histories")
     const steps = world.request.script?.steps ?? []
     this.#diskErrors = steps.filter((step) => step.do === "disk error")
     this.#crashesAtStart = steps.filter((step) => step.do === "crash at start")
@@ -87,6 +89,7 @@ export class Faults {
     this.#planCrash()
     this.#planClockFault()
     this.#planFullDisk()
+    this.#planDamagedHistories()
     this.#planClockStep()
   }
 
@@ -142,6 +145,8 @@ export class Faults {
         world.disk.setOutOfRoom(true)
         world.plans.after(step.forMs, () => world.disk.setOutOfRoom(false))
         return
+      case "histories damaged":
+        return world.histories.spoil()
       case "disk error":
       case "crash at start":
       case "crash at the end":
@@ -230,6 +235,16 @@ export class Faults {
       if (!this.active) return
       this.#planFullDisk()
       this.#struck({ do: "full disk", atMs: elapsedMs(), forMs: random.next() * room.maxFullMs })
+    })
+  }
+
+  #planDamagedHistories(): void {
+    const { elapsedMs, options: { histories }, plans } = this.world
+    if (histories === undefined || histories.meanDamagedMs === 0) return
+    plans.after(-Math.log(1 - this.#histories.next()) * histories.meanDamagedMs, () => {
+      if (!this.active) return
+      this.#planDamagedHistories()
+      this.#struck({ do: "histories damaged", atMs: elapsedMs() })
     })
   }
 

@@ -37,6 +37,8 @@ export type FaultStep =
   | { readonly do: "freeze"; readonly atMs: number; readonly forMs: number }
   /** The disk gives no more room: what is there can be written, nothing is made and nothing grows. */
   | { readonly do: "full disk"; readonly atMs: number; readonly forMs: number }
+  /** The histories' database is damaged under the process. */
+  | { readonly do: "histories damaged"; readonly atMs: number }
   /** The first such operation from then on fails, never ends, or goes astray (then only one on a snapshot). */
   | {
     readonly do: "disk error"
