@@ -33,8 +33,8 @@ interface Agent {
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
 
 interface State {
-  /** Requests that are of a form to be done, by call, and how many challenges could be asked before. */
-  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish; readonly begun: number }>
+  /** Requests that are of a form to be done, by call, how many challenges could be asked before, and how often the venue took it up. */
+  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish; readonly begun: number; taken: number }>
   /** How many challenges could be asked so far. */
   begun: number
   /** How many of those before each challenge that was told. */
@@ -212,9 +212,10 @@ const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command,
   }
   if (what === "user_codes_locked") {
     const typed = [...wishes(state, "showAgentConnect", "approveAgentConnect", "denyAgentConnect")]
-    const tries = typed.filter(([, call]) => call.accountId === accountIdOf(model, ofAccount)).length
-    // The network may bring each of them twice.
-    return 2 * tries >= mostWrongCodes ? holds : broken(`locks an account for which ${tries} codes were typed`)
+      .filter(([, call]) => call.accountId === accountIdOf(model, ofAccount))
+    // A client sends one again and again, and the network brings it twice.
+    const tries = typed.reduce((sum, [, { id }]) => sum + state.asked.get(id)!.taken, 0)
+    return tries >= mostWrongCodes ? holds : broken(`locks an account for which ${tries} codes were typed`)
   }
   if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount))
     return broken("is of a passkey that the account never had")
@@ -493,13 +494,19 @@ export const identityIsAsAsked: Property<State> = {
         if (approver !== undefined) state.failures.set(approver, (state.failures.get(approver) ?? 0) + 2)
         const wish = Identity.read(call.method, call.target, call.body)?.wish
         if (wish === undefined) return holds
-        state.asked.set(call.id, { call, wish, begun: state.asked.get(call.id)?.begun ?? state.begun })
+        const before = state.asked.get(call.id)
+        state.asked.set(call.id, { call, wish, begun: before?.begun ?? state.begun, taken: before?.taken ?? 0 })
         // The network may bring it twice.
         if (wish.kind === "beginRegistration" || wish.kind === "beginAuthentication") state.begun += 2
         const proof = proofIn(wish)
         // The network may bring it twice.
         if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)
         if (proof !== undefined) state.failures.set(proof.credentialId, (state.failures.get(proof.credentialId) ?? 0) + 2)
+        return holds
+      }
+      case "Handling": {
+        const asked = state.asked.get(seen.call.id)
+        if (asked !== undefined) asked.taken++
         return holds
       }
       case "Started":
