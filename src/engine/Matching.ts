@@ -17,6 +17,7 @@ import { accepting, takesReductions } from "./markets/Freshness.js"
 import type { MarketState } from "./Markets.js"
 import * as OpenLists from "./OpenLists.js"
 import * as Leaving from "./orders/Leaving.js"
+import { readMakers } from "./orders/ReadAhead.js"
 import * as Positions from "./Positions.js"
 import type { State } from "./State.js"
 
@@ -29,6 +30,8 @@ const { CancelReason } = Order
  * is met, see `Breadth`.
  */
 export const metAtOnce = 1_024
+/** Makers that a taker meets before those behind them are read ahead: most meet no more. */
+const metUnread = 3
 
 /** Why matching stopped with something left. */
 export type Stop = "NotCrossing" | "Filled" | "SelfTrade" | "MarginUnbacked" | "MetEnough"
@@ -425,11 +428,14 @@ export const matchTaker = (
   const isBehind = Leaving.isBehind(state)
   const mostMet = state.capacity.metAtOnce ?? metAtOnce
   const onlyReducing = takesReductions(accepting(market, state.atEpochMs))
+  let readAhead = metUnread
   assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
     const priceAtoms = orders.priceAtoms(maker)
     if (!crosses(side, limitAtoms, priceAtoms)) return "NotCrossing"
     if (state.met++ >= mostMet) return "MetEnough"
+    if (readAhead > 0) readAhead--
+    else if (orders.remaining(taker) > orders.remaining(maker)) readAhead = readMakers(state, maker, orders.remaining(taker)) - 1
     const reason = isBehind ? Leaving.reasonOf(state, maker) : CancelReason.none
     if (reason !== CancelReason.none) {
       cancelResting(state, maker, reason)

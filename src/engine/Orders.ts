@@ -558,6 +558,15 @@ export class Orders {
     return positions.readRow(this.position(slot)) ^ (next === none ? 0 : words[next << 4]!) ^ (prev === none ? 0 : words[prev << 4]!)
   }
 
+  /** Reads what a fill of a resting order asks for, ahead of it. The answer means nothing. */
+  readMaker(slot: number, positions: Positions): number {
+    const { pastWords, words } = this
+    const next = this.accountNext(slot)
+    const prev = this.accountPrev(slot)
+    return positions.readBoth(this.position(slot)) ^ pastWords[slot << 4]!
+      ^ (next === none ? 0 : words[next << 4]!) ^ (prev === none ? 0 : words[prev << 4]!)
+  }
+
   /** Reads what forgetting an order asks for, likewise. */
   readForgotten(slot: number): number {
     const { ownLinks } = this

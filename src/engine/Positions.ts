@@ -91,6 +91,11 @@ export class Positions {
     return slot === none ? 0 : this.words[slot << 5]! ^ this.words[slot << 5 | 16]!
   }
 
+  /** Likewise with the row of its past. */
+  readBoth(slot: number): number {
+    return slot === none ? 0 : this.readRow(slot) ^ this.pastNumbers[slot << 3]!
+  }
+
   /** The slot of a pair, made if need be. */
   touch(accounts: Accounts, account: number, market: number): number {
     const found = this.find(account, market)

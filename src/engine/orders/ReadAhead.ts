@@ -3,6 +3,7 @@
  * tables far larger than a cache, and each is asked for where the rules come to it: read in one go first, the misses of all
  * of them overlap, where one after the other the command would wait for each. What is read here decides nothing.
  */
+import { none } from "../../domain/None.js"
 import type { CancelOrders } from "../../operations/orders/CancelOrders.js"
 import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import type { State } from "../State.js"
@@ -34,4 +35,25 @@ export const readCancels = (state: State, command: CancelOrders): void => {
     if (orderNumber >= 0) seen ^= orders.readResting(orderNumber, positions)
   }
   state.seen = seen
+}
+
+/** Makers that are read at once: so few that what is read is still there when its turn comes. */
+const makersAtOnce = 32
+
+/**
+ * For the makers of one price that a taker of so much is going to meet, from one on: their orders with those beside them among
+ * their accounts', their positions and accounts. How many were read.
+ */
+export const readMakers = (state: State, maker: number, sizeAtoms: number): number => {
+  const { accounts, orders, positions } = state
+  let seen = 0
+  let count = 0
+  let left = sizeAtoms
+  for (let order = maker; order !== none && left > 0 && count < makersAtOnce; order = orders.next(order)) {
+    seen ^= orders.readMaker(order, positions) ^ accounts.readAhead(orders.account(order))
+    left -= orders.remaining(order)
+    count++
+  }
+  state.seen = seen
+  return count
 }
