@@ -44,8 +44,8 @@ const caughtPath = path.join(root, "sim/caught.json")
 const lanes = 2
 /** How often others may see a mutant first: what must see it will not. */
 const mostOthers = 5
-/** How long a run of seeds may take: a mutant may also make a loop endless, which no property sees from inside. */
-const longestRunMs = 20 * 60_000
+/** How long a run may take for each of its seeds: a mutant may also make a loop endless, which no property sees from inside. */
+const longestSeedMs = 60_000
 
 const option = (name: string, fallback: string): string => {
   const at = process.argv.indexOf(name)
@@ -62,9 +62,9 @@ interface Ended {
   readonly isEndless: boolean
 }
 
-const execute = (command: string, words: ReadonlyArray<string>, cwd: string): Promise<Ended> =>
+const execute = (command: string, words: ReadonlyArray<string>, cwd: string, timeout?: number): Promise<Ended> =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: longestRunMs })
+    const child = spawn(command, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"], timeout })
     let output = ""
     child.stdout.on("data", (bytes: Buffer) => {
       output += bytes.toString("utf8")
@@ -119,15 +119,15 @@ const failure = /^FAILED seed (\S+): \S+ \S* ?(.+) at step ([0-9]+)$/m
 const judge = async (mutant: Mutant, first: number | undefined, seeds: string, steps: string, checked: boolean): Promise<Verdict> => {
   const copy = await plant(mutant, checked)
   const others: Array<string> = []
-  /** The seed from one to another that has the property break which must; another may see it first: that is noted, and the next one tried. */
+  /** The seed from one to another that breaks the property that must break. Where others see it first that is noted, and the next one tried. */
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
     for (let seed = from; seed <= last && others.length < mostOthers;) {
       const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps, "--profile", mutant.profile]
       const program = [`--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
-      const { code, isEndless, output } = await execute(process.execPath, program, copy)
+      const { code, isEndless, output } = await execute(process.execPath, program, copy, (last - seed + 1) * longestSeedMs)
       const match = failure.exec(output)
       if (match === null) {
-        if (isEndless) others.push(`a run of ${longestRunMs / 60_000} minutes that was ended`)
+        if (isEndless) others.push("a run that had to be ended")
         else if (code !== 0) others.push(`a crash: ${output.trim().split("\n").at(-1)?.slice(0, 100)}`)
         return undefined
       }
@@ -141,7 +141,9 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
     return undefined
   }
   try {
-    const caught = (first === undefined ? undefined : await caughtIn(first, first)) ?? (await caughtIn(1, Number(seeds)))
+    const caught = (first === undefined ? undefined : await caughtIn(first, first))
+      ?? (await caughtIn(1, Math.min(Number(seeds), (first ?? Infinity) - 1)))
+      ?? (await caughtIn((first ?? Number(seeds)) + 1, Number(seeds)))
     if (caught !== undefined) return caught
     if (others.length === 0) return { mutant, by: undefined, found: `survived ${seeds} seeds` }
     return { mutant, by: undefined, found: `seen by ${others.slice(0, 3).join("; ")}` }

@@ -340,8 +340,8 @@ const isOtherVersions = (cause: Cause.Cause<unknown>): boolean => {
 const exitCode = (cause: Cause.Cause<unknown>): number =>
   isSettingWrong(cause) ? exitConfig : isOtherVersions(cause) ? exitOtherVersion : exitFailed
 
-/** How long the process may take to stop once it was asked to: a second less than the ten that are promised. */
-const stopMs = 9_000
+/** How long the process may take to stop once it was asked to. */
+const stopMs = 9_500
 
 /** How long it waits, when all is done, for operations on files that have not returned. */
 const fileMs = 500

@@ -297,7 +297,7 @@ export interface Edges {
   readonly parametersShare: number
   /** How often an operator's act is to delist a market. Absent from what was kept before it was drawn: never. */
   readonly delistingShare?: number
-  /** How often an operator's act is to announce something of a market, and often to take it back. Absent from what was kept before. */
+  /** How often an operator's act is to announce something of a market, half of which it takes back. Absent from what was kept before. */
   readonly announcingShare?: number
   /** How often an operator's move of an index takes an account to where its equity is just its maintenance margin. */
   readonly brinkShare: number

@@ -244,6 +244,7 @@ export class Faults {
     plans.after(-Math.log(1 - this.#histories.next()) * histories.meanDamagedMs, () => {
       if (!this.active) return
       this.#planDamagedHistories()
+      if (this.host.process === undefined) return
       this.#struck({ do: "histories damaged", atMs: elapsedMs() })
     })
   }

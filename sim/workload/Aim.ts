@@ -19,13 +19,14 @@ const atMaintenance = (now: Parameters, market: NaiveMarket, { markets }: NaiveV
     : Changes.justTighter(now, equityBps)
 }
 
-/** As much initial margin as would be there if his open orders lost nothing; undefined where they do not. */
+/** As much initial margin as would be there if his open orders lost nothing; undefined where they lose nothing anyway. */
 const atInitial = (now: Parameters, market: NaiveMarket, { markets }: NaiveVenue, account: NaiveAccount) => {
   const all = marginOf(markets, account, undefined)
   const elsewhere = marginOf(markets.filter((each) => each !== market), account, undefined)
   const needed = all.initialMargin - elsewhere.initialMargin
   if (all.orderLoss === 0n || needed === 0n) return undefined
-  const askedBps = Math.max(now.initialMarginBps, 10_000 / (account.leverage.get(market.index) ?? now.maxLeverageX))
+  const own = account.leverage.get(market.index)
+  const askedBps = Math.max(now.initialMarginBps, own === undefined ? 0 : 10_000 / Math.min(own, now.maxLeverageX))
   const left = all.marginEquity - elsewhere.initialMargin
   const bps = Math.floor(bpsOf(left, needed) * (askedBps / 10_000))
   return bps <= now.maintenanceMarginTiers[0]!.maintenanceMarginBps || bps > 10_000
@@ -33,7 +34,7 @@ const atInitial = (now: Parameters, market: NaiveMarket, { markets }: NaiveVenue
     : { ...now, initialMarginBps: bps, maxLeverageX: Math.min(now.maxLeverageX, Math.floor(10_000 / bps)) }
 }
 
-/** Aims at anybody who holds a position; undefined where nobody does or can be met so, and now and then. */
+/** Aims at the maintenance or the initial margin of anybody who holds a position; undefined where nobody does or can be met so, and now and then. */
 export const aimed = (
   now: Parameters,
   model: NaiveVenue,

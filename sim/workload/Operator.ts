@@ -356,7 +356,7 @@ const delistingLater = (commands: Commands, marketId: string, desk: Desk, random
 /** How often what an operator announces is a delisting, and how often it thinks better of what it has announced. */
 const leavingShare = 0.3
 const regretShare = 0.5
-/** How much longer than the notice it thinks at most, and how long at most, which is a good part of a run. */
+/** How much longer than the notice it thinks at most, and how long at most: no longer than until a run's end is settled. */
 const regretMs = 200
 const longestRegretMs = 2_000
 
@@ -422,6 +422,9 @@ const haltsBeforeDue = (commands: Commands, desk: Desk, random: SimRandom, haltS
 
 /** How often the venue is halted over a delisting's settlement, which is over within moments. */
 const haltOverDelistingShare = 0.3
+
+/** Whether a command delists a market at once. */
+const isAtOnce = ({ body, intent }: Calls.Draft): boolean => intent === "delist" && body === "{}"
 
 /** Halts the venue just behind the command that delists a market, where operators halt it at all; mostly not. */
 const haltsOver = (commands: Commands, { issue, time }: Desk, random: SimRandom, haltShare: number): void => {
@@ -528,7 +531,7 @@ export const make = (
     if (edges !== undefined && draws.announcing.chance(edges.announcingShare ?? 0)) return announces(commands, desk, draws, edges, next)
     if (delists !== undefined) {
       desk.issue(remembered(delists), next)
-      haltsOver(commands, desk, draws.overs, options.haltShare)
+      if (isAtOnce(delists)) haltsOver(commands, desk, draws.overs, options.haltShare)
     } else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
       desk.issue(random.pick(draft.endpoint === "putMarket" ? sameWays : anyWays)(draft, random), next)

@@ -2,8 +2,8 @@
  * The histories' database of one run, in memory: it outlives the venue's processes as a file does.
  *
  * Fault model: a crash leaves it as of the last transaction that was committed; or, drawn by the seed, it is lost, and the venue
- * makes it anew, or nothing is left of it but bytes that are no database. A graceful stop leaves it whole. Under a process that has
- * it open it may turn out to be damaged, whatever the process does with it next; then it is made anew beside its readers.
+ * makes it anew, or nothing is left of it but bytes that are no database. A graceful stop leaves it whole. Now and
+ * then the table that says how far it goes is lost under a process that has it open: the next batch fails, and it is made anew.
  */
 import type { Connection } from "@effect/sql/SqlConnection"
 import { Effect, Layer } from "effect"
@@ -18,7 +18,7 @@ export interface SimHistories {
   readonly layer: Layer.Layer<HistoriesDatabase>
   /** The process that has it open is no more. */
   readonly crash: () => void
-  /** It is damaged under the process that has it open, if one has. */
+  /** The table that says how far it goes is lost under the process that has it open, if one has. */
   readonly spoil: () => void
   /** What the process that stopped last has left, in good order; undefined where it left nothing. */
   readonly left: () => Uint8Array | undefined
@@ -63,7 +63,6 @@ export const make = (random: SimRandom): SimHistories => {
     }),
     left: () => kept,
     spoil: () => {
-      // Every batch says how far it goes: none can be written any more.
       if (open !== undefined) Effect.runSync(Effect.orDie(open.executeUnprepared("DROP TABLE IF EXISTS place", [], undefined)))
     },
     crash: () => {

@@ -74,6 +74,8 @@ const elsewhere = (): string | undefined => {
   return isAddress ? `${protocol}//localhost${port === "" ? "" : `:${port}`}${pathname}${search}${hash}` : undefined
 }
 
+const isSeen = (): boolean => document.visibilityState === "visible"
+
 export const browser: Outside = {
   elsewhere: elsewhere(),
   send,
@@ -102,9 +104,10 @@ export const browser: Outside = {
   },
   now: () => Date.now(),
   nextKey: randomKey,
+  isSeen,
   every: (intervalMs, run) => {
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") run()
+      if (isSeen()) run()
     }, intervalMs)
     return () => clearInterval(timer)
   },

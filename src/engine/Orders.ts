@@ -567,7 +567,7 @@ export class Orders {
       ^ (next === none ? 0 : words[next << 4]!) ^ (prev === none ? 0 : words[prev << 4]!)
   }
 
-  /** Reads what forgetting an order asks for, likewise. */
+  /** Reads what forgetting an order asks for, ahead of it. The answer means nothing. */
   readForgotten(slot: number): number {
     const { ownLinks } = this
     const older = this.ownOlder(slot)

@@ -91,7 +91,7 @@ export class Positions {
     return slot === none ? 0 : this.words[slot << 5]! ^ this.words[slot << 5 | 16]!
   }
 
-  /** Likewise with the row of its past. */
+  /** Reads a slot's row and that of its past, ahead of use; nothing for -1. The answer means nothing. */
   readBoth(slot: number): number {
     return slot === none ? 0 : this.readRow(slot) ^ this.pastNumbers[slot << 3]!
   }

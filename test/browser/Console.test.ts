@@ -113,7 +113,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     await tab.page.getByText("No open position.").waitFor()
     // Each part of the page is read by a request of its own.
     await tab.page.getByText("No open order.").waitFor()
-    await expect.poll(() => tab.page.locator("dl dd").first().textContent()).toBe("0.00")
+    await expect.poll(() => tab.page.locator("dl dd").first().textContent(), { timeout: 15_000 }).toBe("0.00")
     await expect.poll(focused).toBe("Portfolio")
     expect(await Chromium.obstacles(tab, signedInLandmarks)).toEqual([])
   })

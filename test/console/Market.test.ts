@@ -14,7 +14,7 @@ import { told } from "../../src/console/state/market/Ticket.js"
 import * as Places from "../../src/console/state/Places.js"
 import { Store } from "../../src/console/state/Store.js"
 import type { Answered, Sent } from "../../src/console/state/Outside.js"
-import { accountId, ok, refused, ScriptedOutside, startEpochMs } from "./Outside.js"
+import { accountId, later, ok, refused, ScriptedOutside, startEpochMs } from "./Outside.js"
 
 const terms: Terms = {
   marketId: "BTC-USDC-PERP",
@@ -283,22 +283,49 @@ describe("an open market", () => {
     expect([changes.behind, looks()]).toEqual([["9"], before])
     changes.answer(ok({ events: [{ channel: "account.fills", sequence: 10, data: [] }], throughSequence: 12 }))
     await pass(0)
-    expect([changes.behind, looks()]).toEqual([["12"], before + 1])
-    // Much that changes is looked at once a second.
-    for (const through of [13, 14, 15]) {
-      changes.answer(ok({ events: [{}], throughSequence: through }))
-      await pass(100)
-    }
-    expect([changes.behind, looks()]).toEqual([["15"], before + 1])
-    await pass(1_000)
+    expect(looks()).toBe(before + 1)
+    // Where much changes it is asked, and looked at, once a second.
+    await pass(999)
+    expect(changes.behind).toEqual([])
+    await pass(1)
+    changes.answer(ok({ events: [{}], throughSequence: 15 }))
+    await pass(0)
     expect(looks()).toBe(before + 2)
+    await pass(1_000)
+    expect(changes.behind).toEqual(["15"])
 
-    // What cannot be told is asked for again after a while, from what is so then.
+    // What cannot be told now is asked for again after a while; what is told no more, from what is so then.
+    changes.answer(refused(503, "dependency_unavailable", { retryable: true }))
+    await pass(5_000)
+    expect(changes.behind).toEqual(["15"])
     changes.answer(refused(410, "sequence_not_retained"))
     await pass(4_999)
     expect(changes.behind).toEqual([])
     await pass(1)
     expect(changes.behind).toEqual(["7"])
+
+    // While the page is not seen nothing waits.
+    outside.isOpen = false
+    changes.answer(ok({ events: [], throughSequence: 16 }))
+    await pass(30_000)
+    expect(changes.behind).toEqual([])
+    outside.isOpen = true
+    await pass(1_000)
+    expect(changes.behind).toEqual(["16"])
+
+    // What has changed while the account was being read has it read again.
+    const reading = later()
+    outside.on(`GET ${account}/positions`, reading.answer)
+    changes.answer(ok({ events: [{}], throughSequence: 17 }))
+    await pass(1_000)
+    const during = looks()
+    changes.answer(ok({ events: [{}], throughSequence: 18 }))
+    await pass(2_000)
+    expect(looks()).toBe(during)
+    outside.on(`GET ${account}/positions`, ok({ positions: [] }))
+    reading.come(ok({ positions: [] }))
+    await pass(200)
+    expect(looks()).toBe(during + 1)
 
     // A page that is left hears nothing more, and one that is opened again waits with one request.
     store.trading.leave()

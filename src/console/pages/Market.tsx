@@ -140,7 +140,7 @@ export const MarketPage = ({ store, title }: { readonly store: Store; readonly t
   useEffect(() => {
     trading.open(marketId)
     const ends = [
-      every(accountMs, () => void trading.refresh()),
+      every(accountMs, () => trading.look()),
       every(candlesMs, () => void trading.opened.value?.candles.refresh())
     ]
     return () => {

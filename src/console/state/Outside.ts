@@ -55,6 +55,8 @@ export interface Outside {
   readonly now: () => number
   /** A key under which one request does something once, however often it is sent. */
   readonly nextKey: () => string
+  /** Whether the page is seen now. */
+  readonly isSeen: () => boolean
   /** Does something at intervals while the page is seen; what it gives back ends it. */
   readonly every: (intervalMs: number, run: () => void) => () => void
   /** Does something before the page is painted next; not while it is not seen. */

@@ -36,9 +36,14 @@ export class Portfolio {
     this.readAtEpochMs.value = this.outside.now()
   }
 
+  /** Whether any of it is being read. */
+  get isBusy(): boolean {
+    return [this.balance, this.positions, this.orders].some(({ isBusy }) => isBusy.value)
+  }
+
   /** Reads everything again, unless that is still under way: a venue that is slow to answer is given the time. */
   async refresh(): Promise<void> {
-    if (![this.balance, this.positions, this.orders].some(({ isBusy }) => isBusy.value)) await this.load()
+    if (!this.isBusy) await this.load()
   }
 
   /** What is under way with an order. */

@@ -25,8 +25,10 @@ export interface Opened {
   readonly histories: Histories
 }
 
-/** Between two looks at the account that something gave reason for: an account that trades all the time keeps within its limit. */
+/** Between two looks at the account: what a page reads keeps within the account's limit of requests, whatever happens to it. */
 const leastMs = 1_000
+/** Before it is asked again whether the look before is over. */
+const againMs = 100
 
 export class Trading {
   readonly opened = signal<Opened | undefined>(undefined)
@@ -57,7 +59,7 @@ export class Trading {
     this.closing = new Keyed(outside.nextKey)
     this.cancelingAll = new Keyed(outside.nextKey)
     this.exiting = new Keyed(outside.nextKey)
-    this.watch = new Watch(client, outside, () => this.soon())
+    this.watch = new Watch(client, outside, () => this.look())
   }
 
   /** Opens a market, in the place of the one that was open. */
@@ -93,10 +95,26 @@ export class Trading {
     await Promise.all([this.portfolio.load(), this.triggers.load()])
   }
 
-  /** Reads it again, unless that is still under way. */
-  async refresh(): Promise<void> {
-    const { histories } = this.opened.value ?? {}
-    await Promise.all([this.portfolio.refresh(), this.triggers.isBusy.value ? undefined : this.triggers.load(), histories?.refresh()])
+  /** Reads it again: at once, unless it has just been read, or is being read. */
+  look(): void {
+    this.due ??= this.in(this.lookedAtEpochMs + leastMs - this.outside.now())
+  }
+
+  private in(ms: number): () => void {
+    return this.outside.venue.platform.after(Math.max(0, Math.min(leastMs, ms)), () => {
+      // What is being read now may be of a moment before.
+      this.due = this.isReading ? this.in(againMs) : undefined
+      if (this.due === undefined) void this.refresh()
+    })
+  }
+
+  private get isReading(): boolean {
+    return this.portfolio.isBusy || this.triggers.isBusy.value
+  }
+
+  private async refresh(): Promise<void> {
+    this.lookedAtEpochMs = this.outside.now()
+    await Promise.all([this.load(), this.opened.value?.histories.refresh()])
   }
 
   /** Closes a position at the market, as far as there is somebody to close it with. */
@@ -136,17 +154,6 @@ export class Trading {
   /** A trade at the price of an order of the account may be its own. */
   private heard(trades: ReadonlyArray<Public.Trade>): void {
     const orders = this.portfolio.orders.value.value?.orders ?? []
-    if (trades.some(({ marketId, price }) => orders.some((order) => order.marketId === marketId && order.price === price))) this.soon()
-  }
-
-  /** Looks at the account: at once, unless it has just been looked at. */
-  private soon(): void {
-    if (this.due !== undefined) return
-    const { now, venue: { platform } } = this.outside
-    this.due = platform.after(Math.max(0, Math.min(leastMs, this.lookedAtEpochMs + leastMs - now())), () => {
-      this.due = undefined
-      this.lookedAtEpochMs = now()
-      void this.refresh()
-    })
+    if (trades.some(({ marketId, price }) => orders.some((order) => order.marketId === marketId && order.price === price))) this.look()
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Hears when something has changed of the account: a request waits at the venue until something has, and the next one goes on
- * where it ended. Where that fails it is tried again after a while, and what the page reads at intervals is all it goes by.
+ * where it ended, a second later at the earliest. Where that fails it is tried again after a while, and what the page reads at
+ * intervals is all it goes by. While the page is not seen nothing waits: the account's programs have those places, too.
  */
 import type { Client } from "../Client.js"
 import { hasFailed } from "../Failure.js"
@@ -8,6 +9,8 @@ import type { Outside } from "../Outside.js"
 
 /** How long a request waits at the venue: less than the page waits for any answer. */
 const waitMs = 15_000
+/** Before the next one, where something has changed: an account that trades all the time keeps within its limit of requests. */
+const pauseMs = 1_000
 /** Before it is tried again, after something has failed. */
 const retryMs = 5_000
 
@@ -18,9 +21,13 @@ export class Watch {
   private through: number | undefined
 
   /** `changed`: told each time, and once the watching has begun, for what may have changed before. */
-  constructor(private readonly client: Client, private readonly outside: Pick<Outside, "venue">, private readonly changed: () => void) {}
+  constructor(
+    private readonly client: Client,
+    private readonly outside: Pick<Outside, "isSeen" | "venue">,
+    private readonly changed: () => void
+  ) {}
 
-  /** Watches from now on. A request that still waits for a page that was left is gone on with. */
+  /** Watches from now on; behind a request that still waits for a page that was left, once that is answered. */
   begin(): void {
     this.isWanted = true
     if (!this.isUnderWay) void this.run()
@@ -34,36 +41,41 @@ export class Watch {
 
   private async run(): Promise<void> {
     this.isUnderWay = true
-    while (this.isWanted) {
-      if (!await this.look() && this.isWanted)
-        await new Promise<void>((resolve) => void this.outside.venue.platform.after(retryMs, resolve))
+    try {
+      while (this.isWanted) {
+        const ms = this.outside.isSeen() ? await this.look() : pauseMs
+        if (this.isWanted && ms > 0) await new Promise<void>((resolve) => void this.outside.venue.platform.after(ms, resolve))
+      }
+    } finally {
+      this.isUnderWay = false
     }
-    this.isUnderWay = false
   }
 
-  /** Whether it is to be gone on with at once. */
-  private async look(): Promise<boolean> {
+  /** In how many milliseconds it is gone on with. */
+  private async look(): Promise<number> {
     const { through } = this
     if (through === undefined) return this.start()
     const answer = await this.client.changes(through, waitMs)
     // It was ended meanwhile, or ended and begun again.
-    if (this.through !== through) return true
+    if (this.through !== through) return 0
     if (hasFailed(answer)) {
-      this.through = undefined
-      return false
+      // What may be asked again is: otherwise the venue tells nothing from there on.
+      if (!answer.failure.again) this.through = undefined
+      return retryMs
     }
     const { events, throughSequence } = answer.value
     this.through = throughSequence
-    if (events.length > 0) this.changed()
-    return true
+    if (events.length === 0) return 0
+    this.changed()
+    return pauseMs
   }
 
-  private async start(): Promise<boolean> {
+  private async start(): Promise<number> {
     const balance = await this.client.balance()
-    if (hasFailed(balance)) return false
-    if (!this.isWanted) return true
+    if (hasFailed(balance)) return retryMs
+    if (!this.isWanted) return 0
     this.through = balance.value.journalSequence
     this.changed()
-    return true
+    return 0
   }
 }
