@@ -46,14 +46,13 @@ const lanes = 2
 const mostOthers = 5
 /** How long a run may take for each of its seeds: a mutant may also make a loop endless, which no property sees from inside. */
 const longestSeedMs = 60_000
+/** What a run may take of the memory, in MiB: an endless loop often fills a list. */
+const mostMemoryMib = 4_096
 
 const option = (name: string, fallback: string): string => {
   const at = process.argv.indexOf(name)
   return at < 0 ? fallback : process.argv[at + 1] ?? fallback
 }
-
-/** What a run of seeds may take of the memory, in MiB: an endless loop often fills a list. */
-const mostMemoryMib = 4_096
 
 interface Ended {
   readonly output: string
@@ -141,10 +140,14 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
     return undefined
   }
   try {
-    const caught = (first === undefined ? undefined : await caughtIn(first, first))
-      ?? (await caughtIn(1, Math.min(Number(seeds), (first ?? Infinity) - 1)))
-      ?? (await caughtIn((first ?? Number(seeds)) + 1, Number(seeds)))
-    if (caught !== undefined) return caught
+    const all = Number(seeds)
+    const ranges: ReadonlyArray<readonly [from: number, last: number]> = first === undefined
+      ? [[1, all]]
+      : [[first, first], [1, Math.min(all, first - 1)], [first + 1, all]]
+    for (const [from, last] of ranges) {
+      const caught = await caughtIn(from, last)
+      if (caught !== undefined) return caught
+    }
     if (others.length === 0) return { mutant, by: undefined, found: `survived ${seeds} seeds` }
     return { mutant, by: undefined, found: `seen by ${others.slice(0, 3).join("; ")}` }
   } finally {

@@ -71,10 +71,13 @@ const mostWrongCodes = 10
 
 type Wished<K extends Identity.Wish["kind"]> = Extract<Identity.Wish, { readonly kind: K }>
 
-/** Every request of some kinds, with its call. */
-function* wishes<K extends Identity.Wish["kind"]>({ asked }: State, ...kinds: ReadonlyArray<K>): Generator<readonly [Wished<K>, Call]> {
-  for (const { call, wish } of asked.values()) {
-    if ((kinds as ReadonlyArray<string>).includes(wish.kind)) yield [wish as Wished<K>, call]
+/** Every request of some kinds, with its call, and how often the venue took it up. */
+function* wishes<K extends Identity.Wish["kind"]>(
+  { asked }: State,
+  ...kinds: ReadonlyArray<K>
+): Generator<readonly [Wished<K>, Call, taken: number]> {
+  for (const { call, taken, wish } of asked.values()) {
+    if ((kinds as ReadonlyArray<string>).includes(wish.kind)) yield [wish as Wished<K>, call, taken]
   }
 }
 
@@ -214,7 +217,7 @@ const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command,
     const typed = [...wishes(state, "showAgentConnect", "approveAgentConnect", "denyAgentConnect")]
       .filter(([, call]) => call.accountId === accountIdOf(model, ofAccount))
     // A client sends one again and again, and the network brings it twice.
-    const tries = typed.reduce((sum, [, { id }]) => sum + state.asked.get(id)!.taken, 0)
+    const tries = typed.reduce((sum, [, , taken]) => sum + taken, 0)
     return tries >= mostWrongCodes ? holds : broken(`locks an account for which ${tries} codes were typed`)
   }
   if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount))

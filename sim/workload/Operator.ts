@@ -287,8 +287,14 @@ const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workloa
   return Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, mark + wayUp * step))
 }
 
-/** The time by the venue's clock, which may have been set ahead of the operator's: what it wrote last was then. */
-const venueNow = ({ model, time }: Desk): number => Math.max(Math.floor(time.nowEpochMs()), model.atEpochMs)
+/**
+ * A time about so far from the earliest that may be announced, by the venue's clock: that may have been set ahead of the operator's,
+ * and what the venue wrote last was then.
+ */
+const aroundNotice = ({ model, time }: Desk, besideMs: ReadonlyArray<number>, random: SimRandom): number => {
+  const nowEpochMs = Math.max(Math.floor(time.nowEpochMs()), model.atEpochMs)
+  return Math.max(1, nowEpochMs + model.noticeMs + random.pick(besideMs) + random.below(100))
+}
 
 /** Generators of its own for what it announces, for whom that is aimed at, for what it takes back, and for other types. */
 interface Drawn {
@@ -305,8 +311,7 @@ const announcement = (
   desk: Desk,
   { losing, notices: random }: Drawn
 ): Calls.Draft => {
-  const notice = desk.model.noticeMs + random.pick([-1_000, 0, 100, 100, 1_000]) + random.below(100)
-  const effectiveAtEpochMs = Math.max(1, venueNow(desk) + notice)
+  const effectiveAtEpochMs = aroundNotice(desk, [-1_000, 0, 100, 100, 1_000], random)
   const next = random.chance(0.1) ? parameters : aimed(parameters, desk.model, random, losing) ?? Changes.tighter(parameters, random)
   return commands.announce(next, effectiveAtEpochMs)
 }
@@ -338,9 +343,9 @@ const isLeft = (market: NaiveMarket): boolean => !isDelisted(market)
 
 /** A market delisted at once, or at a time around the earliest that may be announced; or what was announced of it, withdrawn. */
 const delisting = (commands: Commands, desk: Desk, random: SimRandom): Calls.Draft => {
-  const { model } = desk
-  const listed = model.markets.filter(isLeft)
-  const market = random.pick(listed.length === 0 || random.chance(0.2) ? model.markets : listed)
+  const { markets } = desk.model
+  const listed = markets.filter(isLeft)
+  const market = random.pick(listed.length === 0 || random.chance(0.2) ? markets : listed)
   const { marketId } = market.parameters
   if (random.chance(market.delisting === undefined ? 0.1 : 0.4)) return commands.withdrawDelisting(marketId)
   if (random.chance(0.7)) return commands.delist(marketId, undefined)
@@ -348,10 +353,8 @@ const delisting = (commands: Commands, desk: Desk, random: SimRandom): Calls.Dra
 }
 
 /** A delisting at a time around the earliest that may be announced. */
-const delistingLater = (commands: Commands, marketId: string, desk: Desk, random: SimRandom): Calls.Draft => {
-  const notice = desk.model.noticeMs + random.pick([-1_000, 0, 100, 500, 2_000]) + random.below(100)
-  return commands.delist(marketId, Math.max(1, venueNow(desk) + notice))
-}
+const delistingLater = (commands: Commands, marketId: string, desk: Desk, random: SimRandom): Calls.Draft =>
+  commands.delist(marketId, aroundNotice(desk, [-1_000, 0, 100, 500, 2_000], random))
 
 /** How often what an operator announces is a delisting, and how often it thinks better of what it has announced. */
 const leavingShare = 0.3

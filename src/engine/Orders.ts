@@ -549,22 +549,21 @@ export class Orders {
    * answer means nothing.
    */
   readResting(number: number, positions: Positions): number {
-    const { words } = this
     const entry = this.numberTable[hashNumber(number) & this.tableMask]!
     if (entry === 0) return 0
     const slot = entry - 1
-    const next = this.next(slot)
-    const prev = this.prev(slot)
-    return positions.readRow(this.position(slot)) ^ (next === none ? 0 : words[next << 4]!) ^ (prev === none ? 0 : words[prev << 4]!)
+    return positions.readRow(this.position(slot)) ^ this.readRow(this.next(slot)) ^ this.readRow(this.prev(slot))
+  }
+
+  /** Reads a slot's row, ahead of use; nothing for -1. The answer means nothing. */
+  private readRow(slot: number): number {
+    return slot === none ? 0 : this.words[slot << 4]!
   }
 
   /** Reads what a fill of a resting order asks for, ahead of it. The answer means nothing. */
   readMaker(slot: number, positions: Positions): number {
-    const { pastWords, words } = this
-    const next = this.accountNext(slot)
-    const prev = this.accountPrev(slot)
-    return positions.readBoth(this.position(slot)) ^ pastWords[slot << 4]!
-      ^ (next === none ? 0 : words[next << 4]!) ^ (prev === none ? 0 : words[prev << 4]!)
+    return positions.readBoth(this.position(slot)) ^ this.pastWords[slot << 4]!
+      ^ this.readRow(this.accountNext(slot)) ^ this.readRow(this.accountPrev(slot))
   }
 
   /** Reads what forgetting an order asks for, ahead of it. The answer means nothing. */

@@ -305,11 +305,11 @@ describe("an open market", () => {
     expect(changes.behind).toEqual(["7"])
 
     // While the page is not seen nothing waits.
-    outside.isOpen = false
+    outside.isShown = false
     changes.answer(ok({ events: [], throughSequence: 16 }))
     await pass(30_000)
     expect(changes.behind).toEqual([])
-    outside.isOpen = true
+    outside.isShown = true
     await pass(1_000)
     expect(changes.behind).toEqual(["16"])
 

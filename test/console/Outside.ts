@@ -54,8 +54,8 @@ export class ScriptedOutside implements Outside {
   readonly copy = async (): Promise<boolean> => true
   readonly now = (): number => this.nowEpochMs
   readonly nextKey = (): string => `key-${++this.keys}`
-  isOpen = true
-  readonly isSeen = (): boolean => this.isOpen
+  isShown = true
+  readonly isSeen = (): boolean => this.isShown
   readonly every = (): () => void => () => {}
   readonly platform = new VirtualPlatform()
   readonly venue = { url: "http://venue.test", platform: this.platform }

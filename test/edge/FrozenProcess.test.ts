@@ -57,42 +57,38 @@ const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> =>
   ])
 
 // Each waits for ten seconds until a process may be killed: they wait together.
-test.skipIf(!hasLibrary).each(["sync", "write"])(
-  "a %s that never returns leaves a process that answers, is not ready, and ends itself when it is stopped",
-  {
-    concurrent: true,
-    timeout: 120_000
-  },
-  async (call) => {
-    const frozen = path.join(directory, `frozen-${call}`)
-    const settings = { LD_PRELOAD: library, FROZEN: frozen, FROZEN_CALL: call }
-    const venue = await VenueProcess.start(path.join(directory, call), settings, bundled)
-    const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
-    const ask = async (route: string) => {
-      const response = await fetch(at(route), { signal: AbortSignal.timeout(10_000) })
-      return { status: response.status, text: await response.text() }
-    }
-    const [account] = await venue.demoAccounts(1)
-    expect((await ask("/readyz")).status).toBe(200)
-    fs.writeFileSync(frozen, "")
-    const body = JSON.stringify({ accountId: account!.accountId, marketId: "BTC-USDC-PERP" })
-    const headers = { authorization: `Bearer ${account!.apiKey}`, "idempotency-key": "frozen", "content-type": "application/json" }
-    let answered = false
-    const lost = fetch(at("/v1/orders/cancel-all"), { method: "POST", headers, body }).then(() => (answered = true), () => false)
-
-    await until(async () => (await ask("/readyz")).status === 503, 30_000)
-    expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
-    expect((await ask("/healthz")).status).toBe(200)
-    // No exit of its own: it would wait for the call that never returns. The venue kills itself before ten seconds are over; a
-    // busy machine may be late to tell of it, and one that never did would be waited for in vain.
-    expect(await within(60_000, venue.stop())).toBe("SIGKILL")
-    expect(venue.output).toMatch(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/)
-    await lost
-    expect(answered).toBe(false)
-
-    // What was on its way is there or not; the next start says which, and goes on.
-    fs.rmSync(frozen)
-    const again = await VenueProcess.start(path.join(directory, call), {}, bundled)
-    expect(await again.stop()).toBe(0)
+test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves a process that answers, is not ready, and ends itself", {
+  concurrent: true,
+  timeout: 120_000
+}, async (call) => {
+  const frozen = path.join(directory, `frozen-${call}`)
+  const settings = { LD_PRELOAD: library, FROZEN: frozen, FROZEN_CALL: call }
+  const venue = await VenueProcess.start(path.join(directory, call), settings, bundled)
+  const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
+  const ask = async (route: string) => {
+    const response = await fetch(at(route), { signal: AbortSignal.timeout(10_000) })
+    return { status: response.status, text: await response.text() }
   }
-)
+  const [account] = await venue.demoAccounts(1)
+  expect((await ask("/readyz")).status).toBe(200)
+  fs.writeFileSync(frozen, "")
+  const body = JSON.stringify({ accountId: account!.accountId, marketId: "BTC-USDC-PERP" })
+  const headers = { authorization: `Bearer ${account!.apiKey}`, "idempotency-key": "frozen", "content-type": "application/json" }
+  let answered = false
+  const lost = fetch(at("/v1/orders/cancel-all"), { method: "POST", headers, body }).then(() => (answered = true), () => false)
+
+  await until(async () => (await ask("/readyz")).status === 503, 30_000)
+  expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
+  expect((await ask("/healthz")).status).toBe(200)
+  // No exit of its own: it would wait for the call that never returns. The venue kills itself before ten seconds are over; a
+  // busy machine may be late to tell of it, and one that never did would be waited for in vain.
+  expect(await within(60_000, venue.stop())).toBe("SIGKILL")
+  expect(venue.output).toMatch(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/)
+  await lost
+  expect(answered).toBe(false)
+
+  // What was on its way is there or not; the next start says which, and goes on.
+  fs.rmSync(frozen)
+  const again = await VenueProcess.start(path.join(directory, call), {}, bundled)
+  expect(await again.stop()).toBe(0)
+})
