@@ -184,7 +184,8 @@ export class NaiveLiquidations {
     }
     liquidation.momentEpochMs = nextSecond(this.ground.now())
     if (this.#hasBenefitOfDoubt(account)) return
-    this.ground.cancelAll(account)
+    // Where nothing is left to cancel, whoever's orders were still to leave with the next record stays in line for it.
+    if (account.open.length > 0) this.ground.cancelAll(account)
     this.#sendPart(account, liquidation)
     const isLeft = this.#handOver(account)
     if (this.#isHealthy(account)) account.liquidation = undefined
