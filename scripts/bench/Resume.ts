@@ -31,7 +31,7 @@ const timed = (of: (feed: Feed.Feed["Type"], last: number) => Effect.Effect<obje
     const journal = yield* Journal
     const snapshots = yield* SnapshotStore.SnapshotStore
     const last = journal.opened.nextSequence - 1
-    const head: Feed.Head = { durableSequence: () => last, at: () => undefined, reached: () => Effect.never }
+    const head: Feed.Head = { durableSequence: () => last, at: () => undefined, read: () => undefined, reached: () => Effect.never }
     const feed = Feed.make({ journal, snapshots, capacity: EngineCommands.capacityFor(shape), head, pause: Effect.yieldNow() })
     const startedAt = performance.now()
     const ranOn = yield* of(feed, last)

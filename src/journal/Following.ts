@@ -11,13 +11,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk, type DiskError } from "./Disk.js"
-import { Corrupt, type Journal, type NewerFormat } from "./Journal.js"
+import { Corrupt, type Journal, type NewerFormat, type Unreadable } from "./Journal.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import * as SegmentJournal from "./SegmentJournal.js"
 
 /** Why the journal cannot be read on. */
-type Unread = Corrupt | NewerFormat | DiskError
+type Unread = Unreadable | DiskError
 
 export interface Following {
   /** Reads up to what is called durable by then. Nothing can be appended to it. */
@@ -25,7 +25,9 @@ export interface Following {
   /** 0 before the first look. */
   readonly durableSequence: () => number
   /** Looks for what was written since the last time. Two looks are as far apart as a sync may well take. */
-  readonly look: Effect.Effect<void, Corrupt | NewerFormat | DiskError>
+  readonly look: Effect.Effect<void, Unread>
+  /** The block that holds a sequence, where it is durable and the last look has read it; whoever is further back reads the journal. */
+  readonly blockAt: (sequence: number) => Block.Block | undefined
 }
 
 /** Where the reading has got to. */
@@ -38,6 +40,12 @@ interface Place {
 /** The latest places that are kept, one a look at least: further back, reading begins at a segment's start. */
 const waypointsKept = 4_096
 
+/** The least that a look reads: blocks of a few hundred orders. */
+const leastPieceBytes = 1 << 15
+
+/** Every look reads all there is by then, or one piece of it whose blocks are kept until the next. */
+type Manner = "all" | "a piece at a time"
+
 class Follower {
   /** All up to here is durable. */
   durable = 0
@@ -45,8 +53,14 @@ class Follower {
   private place: Place
   /** Where something stood at the last look that was no block, or not whole. */
   private unfinished: Place | undefined
+  /** The blocks of the last piece, where it is read one at a time. */
+  private held: ReadonlyArray<Block.Block> = []
+  /** Those before it are behind whoever reads. */
+  private heldAt = 0
+  /** As much as is likely to be there: most looks find little. */
+  private pieceBytes = leastPieceBytes
 
-  constructor(end: Scan.End) {
+  constructor(end: Scan.End, private readonly manner: Manner) {
     this.waypoints = end.waypoints
     this.place = end
   }
@@ -58,10 +72,17 @@ class Follower {
 
   readonly look: Effect.Effect<void, Unread, Disk> = Effect.gen(this, function*() {
     const stood = this.place.chain.nextSequence - 1
-    let more = true
-    while (more) more = (yield* this.readPiece) || (yield* this.nextSegment)
+    if (this.manner === "all") { while ((yield* this.readPiece) || (yield* this.nextSegment)); }
+    else if (!(yield* this.readPiece) && (yield* this.nextSegment)) yield* this.readPiece
     this.durable = Math.max(this.durable, stood)
   })
+
+  /** The block of the last piece that holds a sequence. Readers go on and never back. */
+  blockAt(sequence: number): Block.Block | undefined {
+    while (this.heldAt < this.held.length && this.held[this.heldAt]!.lastSequence < sequence) this.heldAt++
+    const block = this.held[this.heldAt]
+    return block !== undefined && block.firstSequence <= sequence ? block : undefined
+  }
 
   /** Reads the blocks that are there by now, a piece of them; false at their end. */
   private readonly readPiece: Effect.Effect<boolean, Unread, Disk> = Effect.scoped(Effect.gen(this, function*() {
@@ -69,10 +90,11 @@ class Follower {
     if (offset >= segment.segmentBytes) return false
     const disk = yield* Disk
     const file = yield* disk.open(Segment.pathOf(segment.firstSequence), "read")
-    const piece = yield* Scan.readPiece(file, segment, offset, chain)
+    const piece = yield* Scan.readPiece(file, segment, offset, chain, this.manner === "all" ? Scan.pieceBytes : this.pieceBytes)
     if (piece.malformed !== undefined) return yield* piece.malformed
     const last = piece.blocks.at(-1)
     if (last !== undefined) {
+      if (this.manner === "a piece at a time") yield* this.hold(piece)
       this.durable = Math.max(this.durable, last.header.syncedSequence)
       this.waypoints = [...this.waypoints, { segment: segment.firstSequence, offset, chain }].slice(-waypointsKept)
       this.place = { segment, offset: piece.nextOffset, chain: piece.chain }
@@ -87,6 +109,16 @@ class Follower {
     const { nextSequence: sequence } = chain
     return yield* new Corrupt({ segment: Segment.pathOf(segment.firstSequence), offset: tail.offset, sequence, reason: tail.reason })
   }))
+
+  /** Keeps the blocks of a piece in place of those of the last one. */
+  private hold(piece: Scan.Piece): Effect.Effect<void, Unread> {
+    const { offset, segment } = this.place
+    this.pieceBytes = Math.min(Scan.pieceBytes, Math.max(leastPieceBytes, 2 * (piece.nextOffset - offset)))
+    return Effect.map(Effect.forEach(piece.blocks, (found) => SegmentJournal.decode(piece, found, segment, offset)), (blocks) => {
+      this.held = blocks
+      this.heldAt = 0
+    })
+  }
 
   /** Goes over to the next segment, if there is one. */
   private readonly nextSegment: Effect.Effect<boolean, Unread, Disk> = Effect.scoped(Effect.gen(this, function*() {
@@ -107,26 +139,31 @@ class Follower {
   }))
 }
 
-const openBy = (durableOf: (follower: Follower) => number) =>
+const openBy = (manner: Manner, durableOf: (follower: Follower) => number) =>
   Effect.gen(function*() {
     const disk = yield* Disk
     const end = yield* Scan.readAllBeside(yield* Scan.segments)
-    const follower = new Follower(end)
+    const follower = new Follower(end, manner)
     const oneAtATime = yield* Effect.makeSemaphore(1)
     const durableSequence = (): number => durableOf(follower)
     return {
       journal: SegmentJournal.readOnly(disk, end, () => follower.waypoints, durableSequence),
       durableSequence,
-      look: oneAtATime.withPermits(1)(Effect.provideService(follower.look, Disk, disk))
+      look: oneAtATime.withPermits(1)(Effect.provideService(follower.look, Disk, disk)),
+      blockAt: (sequence: number): Block.Block | undefined => {
+        const block = follower.blockAt(sequence)
+        return block !== undefined && block.lastSequence <= durableSequence() ? block : undefined
+      }
     }
   })
 
 /** Reads and checks all there is, to follow it from there. */
-export const open: Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> = openBy(({ durable }) => durable)
+export const open: Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> = openBy("all", ({ durable }) => durable)
 
 /**
  * The same for one whom the writer tells what is durable: nothing is guessed from outside, and no more is given than what it
- * has told.
+ * has told. It keeps up with the writer, so that its looks are many and find little: each reads a piece, whose blocks are
+ * there for whoever reads on and need not be read a second time.
  */
 export const openTold = (toldSequence: () => number): Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> =>
-  openBy(({ readSequence }) => Math.min(readSequence, toldSequence()))
+  openBy("a piece at a time", ({ readSequence }) => Math.min(readSequence, toldSequence()))

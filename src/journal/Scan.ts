@@ -11,7 +11,7 @@ import { Corrupt, NewerFormat } from "./Journal.js"
 import * as Segment from "./Segment.js"
 
 /** How much of a segment is read at a time, in bytes. */
-const pieceBytes = 1 << 20
+export const pieceBytes = 1 << 20
 
 /** Sectors of a block always hold more non-zero bytes than this; fewer are damage in zeros. */
 const fewestBlockBytes = 32
@@ -89,16 +89,17 @@ export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Se
     return header
   })
 
-/** Reads the blocks from `offset` on, about `pieceBytes` at a time. */
+/** Reads the blocks from `offset` on, about so many bytes of them. */
 export const readPiece = (
   file: File,
   segment: Segment.Header,
   offset: number,
-  chain: Chain
+  chain: Chain,
+  most: number = pieceBytes
 ): Effect.Effect<Piece, DiskError> =>
   Effect.gen(function*() {
     const rest = segment.segmentBytes - offset
-    let bytes = yield* read(file, offset, Math.min(pieceBytes, rest))
+    let bytes = yield* read(file, offset, Math.min(most, rest))
     const first = Block.readHeader(bytes, 0)
     if (first !== undefined && first.blockBytes > bytes.length && first.blockBytes <= rest) {
       bytes = yield* read(file, offset, first.blockBytes)

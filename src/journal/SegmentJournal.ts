@@ -705,7 +705,8 @@ const readReplay = <A>(at: ReplayAt, fromSequence: number, until: number, give: 
 const link: Give<Link> = (_, { digest, header }) =>
   Effect.succeed({ firstSequence: header.firstSequence, lastSequence: header.lastSequence, digest, codec: header.codec })
 
-const decode: Give<Block.Block> = (piece, found, segment, offset) =>
+/** A block of a piece, with its records. */
+export const decode: Give<Block.Block> = (piece, found, segment, offset) =>
   Effect.suspend((): Effect.Effect<Block.Block, Unreadable> => {
     if (found.header.codec < Block.codecVersion) {
       return new OlderFormat({ sequence: found.header.firstSequence, codec: found.header.codec })

@@ -90,6 +90,8 @@ export interface Head {
   readonly durableSequence: () => number
   /** The durable block that holds a sequence, if it is in memory. */
   readonly at: (sequence: number) => Committed | undefined
+  /** The durable block that holds a sequence, without what it came to, if it has been read already. */
+  readonly read: (sequence: number) => Block.Block | undefined
   /** Waits until a sequence is durable. */
   readonly reached: (sequence: number) => Effect.Effect<void, ReadError>
 }
@@ -129,6 +131,8 @@ class Cursor {
     const { head } = this.source
     const held = head.at(this.nextSequence)
     if (held !== undefined) return Effect.as(this.leaveSegments, this.move(held))
+    const read = head.read(this.nextSequence)
+    if (read !== undefined) return Effect.as(this.leaveSegments, this.move({ block: read, events: undefined, told: undefined }))
     if (this.nextSequence <= head.durableSequence()) return this.fromSegments
     return Effect.zipRight(head.reached(this.nextSequence), this.next)
   })
@@ -198,21 +202,18 @@ class Segments {
 
 /** Runs a block again, compares what it decides, and lets other work in. */
 const rerun = (
-  source: Source,
+  { pause }: Source,
   engine: Engine,
   block: Block.Block,
   each?: EachRecord
 ): Effect.Effect<Standing, Diverged | CapacityTooSmall> =>
-  Effect.gen(function*() {
-    const outcomes = yield* withinRoom(() => runBlock(engine, block, each))
+  Effect.flatMap(withinRoom(() => runBlock(engine, block, each)), (outcomes) => {
     const diverged = divergence(engine, block)
-    if (diverged !== undefined) return yield* diverged
+    if (diverged !== undefined) return diverged
     const { events } = engine.state
-    const own = events.words.slice(0, events.length)
-    const told = events.told.copied()
+    const standing: Standing = { block, events: events.words.slice(0, events.length), told: events.told.copied(), engine, outcomes }
     events.clear()
-    yield* source.pause
-    return { block, events: own, told, engine, outcomes }
+    return Effect.as(pause, standing)
   })
 
 /** One reader: where it is, and the engine it runs while it reads what memory does not have. */
@@ -253,7 +254,7 @@ class Reader {
   }
 }
 
-interface Reading<A> {
+export interface Reading<A> {
   readonly next: Effect.Effect<A, ReadError>
   readonly close: Effect.Effect<void>
 }
@@ -264,26 +265,26 @@ const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.Stream<A,
     Effect.map(Effect.acquireRelease(open, ({ close }) => close), ({ next }) => Stream.repeatEffect(next))
   )
 
-const standing = (source: Source, sequence: number, each?: EachRecord): Stream.Stream<Standing, ReadError> =>
-  stream(Effect.gen(function*() {
+/** Reads blocks one by one with an engine of its own: what `standingFrom` gives, for one who asks for each. */
+export const standing = (source: Source, sequence: number, each?: EachRecord): Effect.Effect<Reading<Standing>, ReadError> =>
+  Effect.gen(function*() {
     const { capacity, head, journal, snapshots } = source
     const engine = yield* engineBefore(journal, snapshots, capacity, Math.min(sequence, head.durableSequence() + 1))
     const cursor = new Cursor(source, engine.sequence + 1)
     const fromThere: EachRecord | undefined = each === undefined ? undefined : (at, from) => {
       if (at.sequence >= sequence) each(at, from)
     }
-    const next: Effect.Effect<Standing, ReadError> = Effect.gen(function*() {
-      const { block } = yield* cursor.next
-      const committed = yield* rerun(source, engine, block, fromThere)
-      return block.lastSequence < sequence ? yield* next : committed
-    })
+    const next: Effect.Effect<Standing, ReadError> = Effect.flatMap(
+      Effect.flatMap(cursor.next, ({ block }) => rerun(source, engine, block, fromThere)),
+      (committed) => committed.block.lastSequence < sequence ? next : Effect.succeed(committed)
+    )
     return { next, close: cursor.leaveSegments }
-  }))
+  })
 
 /** The feed of a source. */
 export const make = (source: Source): Feed["Type"] => ({
   from: (sequence) => stream(Effect.sync(() => new Reader(source, sequence))),
-  standingFrom: (sequence, each) => standing(source, sequence, each)
+  standingFrom: (sequence, each) => stream(standing(source, sequence, each))
 })
 
 /**
@@ -300,6 +301,6 @@ export const beside = (
   const later = Effect.zipRight(Effect.sleep(lookEvery), look)
   const reached = (sequence: number): Effect.Effect<void, ReadError> =>
     Effect.suspend(() => durableSequence() >= sequence ? Effect.void : Effect.zipRight(later, reached(sequence)))
-  const head: Head = { durableSequence, at: () => undefined, reached }
+  const head: Head = { durableSequence, at: () => undefined, read: () => undefined, reached }
   return Effect.as(later, make({ journal, snapshots, capacity, head, pause: Effect.void }))
 }

@@ -8,7 +8,6 @@
  * only one of the two has come to there is never one.
  */
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import type { Disk, DiskError } from "../journal/Disk.js"
 import * as Following from "../journal/Following.js"
 import type { Unreadable } from "../journal/Journal.js"
@@ -35,7 +34,7 @@ export const endedBy = (error: FollowError): Ended =>
     : { reason: error.message }
 
 /** Where what the writer has told to be durable ends, as far as it has been read. */
-const headOf = ({ durableSequence, look }: Following.Following, told: Told): Feed.Head => {
+const headOf = ({ blockAt, durableSequence, look }: Following.Following, told: Told): Feed.Head => {
   const later = Effect.sleep(lookEvery)
   const reached = (sequence: number): Effect.Effect<void, Feed.ReadError> =>
     Effect.suspend(() => {
@@ -45,7 +44,7 @@ const headOf = ({ durableSequence, look }: Following.Following, told: Told): Fee
       return Effect.zipRight(look,
         Effect.suspend(() => durableSequence() >= sequence ? Effect.void : Effect.zipRight(later, reached(sequence))))
     })
-  return { durableSequence, at: () => undefined, reached }
+  return { durableSequence, at: () => undefined, read: blockAt, reached }
 }
 
 /** Waits until the writer has said that it has come to the same state. */
@@ -63,7 +62,7 @@ export const follow = (
     const snapshots = yield* SnapshotStore
     const following = yield* Following.openTold(() => told.durable)
     const head = headOf(following, told)
-    const feed = Feed.make({ journal: following.journal, snapshots, capacity, head, pause })
+    const source: Feed.Source = { journal: following.journal, snapshots, capacity, head, pause }
     let savedSequence = fromSequence
     const save = ({ block: { digest }, engine }: Feed.Standing): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -76,13 +75,20 @@ export const follow = (
         })
       })
     const isDue = (sequence: number): boolean => snapshotEveryRecords > 0 && sequence - savedSequence >= snapshotEveryRecords
-    yield* Stream.runForEach(feed.standingFrom(fromSequence + 1), (standing) =>
-      Effect.suspend(() => {
-        const { sequence, state } = standing.engine
-        told.standing = sequence
-        if (told.asked !== sequence) return Effect.void
-        say({ _tag: "Sampled", sequence, digest: stateSample(state) })
-        return isDue(sequence) ? Effect.zipRight(agreedAt(told, sequence), save(standing)) : Effect.void
-      }))
-    return yield* Effect.never
+    const came = (standing: Feed.Standing): Effect.Effect<void> => {
+      const { sequence, state } = standing.engine
+      told.standing = sequence
+      if (told.asked !== sequence) return Effect.void
+      say({ _tag: "Sampled", sequence, digest: stateSample(state) })
+      return isDue(sequence) ? Effect.zipRight(agreedAt(told, sequence), save(standing)) : Effect.void
+    }
+    return yield* Effect.acquireUseRelease(
+      Feed.standing(source, fromSequence + 1),
+      // Not a stream of blocks: what one costs for each would be several times what the block does.
+      ({ next }) => {
+        const goOn: Effect.Effect<never, Feed.ReadError> = Effect.flatMap(Effect.flatMap(next, came), () => goOn)
+        return goOn
+      },
+      ({ close }) => close
+    )
   })

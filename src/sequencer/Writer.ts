@@ -114,6 +114,7 @@ const keepStep = (
 const headOf = (recent: Recent.Recent): Feed.Head => ({
   durableSequence: () => recent.durableSequence,
   at: (sequence) => recent.at(sequence),
+  read: () => undefined,
   reached: (sequence) =>
     Effect.async<void>((resume) => {
       let callOff = (): void => {}

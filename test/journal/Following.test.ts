@@ -1,0 +1,48 @@
+/** A follower whom the writer tells what is durable: its looks find little, so each reads little, and nothing twice. */
+import { Effect } from "effect"
+import { expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import type * as Block from "../../src/journal/Block.js"
+import * as Following from "../../src/journal/Following.js"
+import { Journal } from "../../src/journal/Journal.js"
+import { append, Chain, digestsOf, generator, journalOver } from "./Harness.js"
+
+test("what a look has read is given block by block, over segments, once it is told to be durable and not before", () =>
+  Effect.runPromise(
+    Effect.gen(function*() {
+      const disk = SimDisk.make({ random: generator(7) })
+      yield* Effect.gen(function*() {
+        const chain = new Chain((yield* Journal).opened)
+        yield* append(chain.next(2))
+        let toldSequence = 2
+        const following = yield* Effect.provide(Following.openTold(() => toldSequence), disk.mount())
+        const written: Array<Block.Encoded> = []
+        const given: Array<Block.Block> = []
+        // Segments of eight kilobytes, and blocks of one to three: now and then a look goes over to the next segment.
+        for (let round = 0; round < 30; round++) {
+          for (let count = 0; count <= round % 3; count++) {
+            const block = chain.next(1 + round % 5, 40 + 20 * round)
+            written.push(block)
+            yield* append(block)
+          }
+          const first = (given.at(-1)?.lastSequence ?? 2) + 1
+          expect(following.blockAt(first)).toBe(undefined)
+          yield* following.look
+          expect(following.blockAt(first)).toBe(undefined)
+          expect(following.durableSequence()).toBe(toldSequence)
+          toldSequence = chain.nextSequence - 1
+          for (let next = first; next <= toldSequence; next = given.at(-1)!.lastSequence + 1) {
+            const block = following.blockAt(next)
+            if (block === undefined) yield* following.look
+            else given.push(block)
+          }
+        }
+        expect(digestsOf(given)).toStrictEqual(digestsOf(written))
+        expect(given.map(({ records }) => records.length)).toStrictEqual(
+          written.map(({ firstSequence, lastSequence }) => lastSequence - firstSequence + 1)
+        )
+        // Who is further back than the last look reads the journal.
+        expect(following.blockAt(3)).toBe(undefined)
+      }).pipe(Effect.provide(journalOver(disk.mount())))
+    })
+  ))
