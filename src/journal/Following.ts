@@ -72,8 +72,10 @@ class Follower {
 
   readonly look: Effect.Effect<void, Unread, Disk> = Effect.gen(this, function*() {
     const stood = this.place.chain.nextSequence - 1
-    if (this.manner === "all") { while ((yield* this.readPiece) || (yield* this.nextSegment)); }
-    else if (!(yield* this.readPiece) && (yield* this.nextSegment)) yield* this.readPiece
+    if (this.manner === "all") {
+      let more = true
+      while (more) more = (yield* this.readPiece) || (yield* this.nextSegment)
+    } else if (!(yield* this.readPiece) && (yield* this.nextSegment)) yield* this.readPiece
     this.durable = Math.max(this.durable, stood)
   })
 
