@@ -22,7 +22,8 @@ COPY --from=build /build/package.json ./package.json
 COPY --from=build /build/fixtures/markets.json ./fixtures/markets.json
 COPY --from=build /build/dist/console ./dist/console
 COPY --from=build /build/dist/docs ./dist/docs
-COPY --from=build /build/dist/src ./dist/src
+COPY --from=build /build/dist/tools ./dist/tools
+COPY --from=build /build/dist/venue ./dist/venue
 # A volume takes its owner from the directory that it is laid over.
 RUN install --directory --owner=node --group=node --mode=0700 /var/lib/perpetuum
 ENV NODE_ENV=production \
@@ -38,4 +39,4 @@ STOPSIGNAL SIGTERM
 # Whether the process answers. Where it serves TLS itself, give `docker run` another --health-cmd.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5m --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--max-semi-space-size=64", "--max-inlined-bytecode-size-cumulative=3000", "dist/src/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=64", "--max-inlined-bytecode-size-cumulative=3000", "dist/venue/main.js"]

@@ -14,13 +14,12 @@ import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
 import * as Newer from "./journal/Newer.js"
 import { unpack } from "../scripts/fixtures/Version.js"
-import { bundled } from "../scripts/load/VenueProcess.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
 const start = (env: Readonly<Record<string, string>>) => {
-  const { status, stderr } = spawnSync(process.execPath, [bundled.file], {
+  const { status, stderr } = spawnSync(process.execPath, ["dist/venue/main.js"], {
     env: { PATH: process.env["PATH"] ?? "", DATA_DIR: directory, PORT: "0", ...env },
     encoding: "utf8",
     timeout: 100_000

@@ -25,10 +25,7 @@ interface Program {
 }
 
 /** As it is served. */
-const served: Program = { folder: ".", file: "dist/src/main.js" }
-
-/** The same modules in a few files: half of what a start takes of a processor is finding a thousand. For who starts it again and again. */
-export const bundled = { file: "dist/venue/main.js" }
+const served: Program = { folder: ".", file: "dist/venue/main.js" }
 
 export class VenueProcess {
   /** What the process wrote, for messages when it ends by itself. */

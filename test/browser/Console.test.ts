@@ -11,7 +11,7 @@ import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { apiKeyOf, readKeys, type StoredKey } from "../../src/client/ccxt/KeyFile.js"
 import * as Page from "../../src/edge/system/docs/Page.js"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
 import { freePort } from "./FreePort.js"
@@ -29,7 +29,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     if (Chromium.executable === undefined) return
     const port = await freePort()
     origin = `http://localhost:${port}`
-    const starting = VenueProcess.start(dataDir, { PORT: String(port) }, bundled)
+    const starting = VenueProcess.start(dataDir, { PORT: String(port) })
     browser = await Chromium.launch(Chromium.executable)
     tab = await Tab.open(browser)
     venue = await starting

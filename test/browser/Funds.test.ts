@@ -7,7 +7,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
 import { freePort } from "./FreePort.js"
@@ -30,7 +30,7 @@ describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in 
     if (Chromium.executable === undefined) return
     const port = await freePort()
     origin = `http://localhost:${port}`
-    const starting = VenueProcess.start(dataDir, { PORT: String(port) }, bundled)
+    const starting = VenueProcess.start(dataDir, { PORT: String(port) })
     browser = await Chromium.launch(Chromium.executable)
     await open()
     venue = await starting

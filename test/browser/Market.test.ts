@@ -9,7 +9,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Browser, WebSocketRoute } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Run from "../../scripts/tape/Run.js"
 import { type Client, connect, LocalBook } from "../../src/client/venue/node.js"
 import { depth } from "../../src/console/state/market/Ladder.js"
@@ -49,7 +49,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     if (Chromium.executable === undefined) return
     const port = await freePort()
     origin = `http://localhost:${port}`
-    const starting = VenueProcess.start(dataDir, { PORT: String(port) }, bundled)
+    const starting = VenueProcess.start(dataDir, { PORT: String(port) })
     browser = await Chromium.launch(Chromium.executable)
     tab = await Tab.open(browser)
     tab.page.setDefaultTimeout(15_000)

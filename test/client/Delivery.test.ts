@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, beforeAll } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { NothingDone, OutcomeUnknown, Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { LossyProxy } from "./LossyProxy.js"
 import { type Answer, answered, ScriptedVenue } from "./ScriptedVenue.js"
@@ -35,7 +35,7 @@ describe("a lost answer", () => {
   let lossy: Perpetuum
 
   beforeAll(async () => {
-    venue = await VenueProcess.start(dataDir, {}, bundled)
+    venue = await VenueProcess.start(dataDir)
     proxy = await LossyProxy.start(venue.port)
     const [one] = await venue.demoAccounts(1)
     const settings = { apiKey: one!.apiKey, enableRateLimit: false, options: { retryDelayMs: 1, maxAttempts: 3 } }

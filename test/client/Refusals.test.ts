@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, beforeAll } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { errorOf } from "../../src/client/ccxt/Refusals.js"
 import * as Refusal from "../../src/domain/Refusal.js"
@@ -89,7 +89,7 @@ describe("refusals by a running venue", () => {
   let near: number
 
   beforeAll(async () => {
-    venue = await VenueProcess.start(dataDir, {}, bundled)
+    venue = await VenueProcess.start(dataDir)
     const [one] = await venue.demoAccounts(1)
     settings = { baseURL: `http://127.0.0.1:${venue.port}/`, enableRateLimit: false, options: { retryDelayMs: 1 } }
     exchange = new Perpetuum({ ...settings, apiKey: one!.apiKey })

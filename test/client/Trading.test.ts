@@ -6,7 +6,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { afterAll, beforeAll } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { served } from "../../src/client/ccxt/Description.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { run } from "../cli/Tool.js"
@@ -35,7 +35,7 @@ describe("ccxt class", () => {
     })
 
   beforeAll(async () => {
-    venue = await VenueProcess.start(dataDir, {}, bundled)
+    venue = await VenueProcess.start(dataDir)
     const [one, two] = await venue.demoAccounts(2)
     const settings = { hostname: `127.0.0.1:${venue.port}` }
     maker = watched(new Perpetuum({ ...settings, apiKey: one!.apiKey }))

@@ -43,7 +43,7 @@ const intoNextSegment = async (port: number, operatorToken: string, directory: s
 test("1,100 idle connections under a limit of 1,024 files leave a venue that answers, counts, warns, and goes on to its next segment",
   async () => {
     const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-descriptors-"))
-    const child = spawn("bash", ["-c", `ulimit -n 1024; exec "${process.execPath}" dist/src/main.js`], {
+    const child = spawn("bash", ["-c", `ulimit -n 1024; exec "${process.execPath}" dist/venue/main.js`], {
       env: {
         PATH: process.env["PATH"] ?? "",
         DATA_DIR: directory,

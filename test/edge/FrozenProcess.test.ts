@@ -9,7 +9,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import { afterAll, expect, test } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-frozen-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
@@ -63,7 +63,7 @@ test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves
 }, async (call) => {
   const frozen = path.join(directory, `frozen-${call}`)
   const settings = { LD_PRELOAD: library, FROZEN: frozen, FROZEN_CALL: call }
-  const venue = await VenueProcess.start(path.join(directory, call), settings, bundled)
+  const venue = await VenueProcess.start(path.join(directory, call), settings)
   const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
   const ask = async (route: string) => {
     const response = await fetch(at(route), { signal: AbortSignal.timeout(10_000) })
@@ -89,6 +89,6 @@ test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves
 
   // What was on its way is there or not; the next start says which, and goes on.
   fs.rmSync(frozen)
-  const again = await VenueProcess.start(path.join(directory, call), {}, bundled)
+  const again = await VenueProcess.start(path.join(directory, call))
   expect(await again.stop()).toBe(0)
 })

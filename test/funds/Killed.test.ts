@@ -6,13 +6,13 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { betweenQuestions, origin, ProcessOwner } from "./Process.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-funds-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-const start = () => VenueProcess.start(directory, { PUBLIC_ORIGIN: origin }, bundled)
+const start = () => VenueProcess.start(directory, { PUBLIC_ORIGIN: origin })
 
 /** Everything that was said of it, by the venue and in its log. */
 const told: Array<string> = []

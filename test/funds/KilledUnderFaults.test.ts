@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { bundled, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import type { Fault } from "../../src/ledger/development/Faults.js"
 import { run } from "../cli/Tool.js"
 import { betweenQuestions, origin, ProcessOwner } from "./Process.js"
@@ -75,7 +75,7 @@ const until = async ({ depositId, owner }: Depositing, step: string | undefined)
 
 test("first deposits outlive kills before, within and behind each step, whatever the ledger does wrong", async () => {
   const ledger = await startLedger()
-  const start = () => VenueProcess.start(path.join(directory, "venue"), { PUBLIC_ORIGIN: origin, LEDGER_URL: ledger }, bundled)
+  const start = () => VenueProcess.start(path.join(directory, "venue"), { PUBLIC_ORIGIN: origin, LEDGER_URL: ledger })
   let venue = await start()
   const depositing: Array<Depositing> = []
   const restart = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, it } from "vitest"
-import { bundled, type DemoAccount, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { type DemoAccount, VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Capture from "../../scripts/tape/Capture.js"
 import * as Flow from "../../scripts/tape/Flow.js"
 import * as Market from "../../scripts/tape/Market.js"
@@ -87,7 +87,7 @@ describe("a made-up tape", () => {
 
   it("can be played again on the same venue, and leaves nothing open", async () => {
     const tape = keep(Synthetic.captures(2, 40))
-    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings, bundled)
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
     try {
       const first = await Run.run(options(venue, [tape.perpetual, tape.spot]))
       addsUp(first)
@@ -107,7 +107,7 @@ describe("a made-up tape", () => {
   it("goes on over a venue that is killed and started again, and nothing is done twice", async () => {
     const tape = keep(Synthetic.captures(3, 80))
     const dataDir = path.join(tape.folder, "data")
-    let venue = await VenueProcess.start(dataDir, settings, bundled)
+    let venue = await VenueProcess.start(dataDir, settings)
     const { port } = venue
     const undisturbed = path.join(tape.folder, "undisturbed")
     let restarted: Promise<void> | undefined
@@ -116,7 +116,7 @@ describe("a made-up tape", () => {
       observe: ({ counts }) => {
         if (counts.bookSteps < 30 || restarted !== undefined) return
         restarted = venue.kill().then(async () => {
-          venue = await VenueProcess.start(dataDir, { ...settings, PORT: String(port) }, bundled)
+          venue = await VenueProcess.start(dataDir, { ...settings, PORT: String(port) })
         })
       }
     })
@@ -126,7 +126,7 @@ describe("a made-up tape", () => {
     addsUp(killed)
     await verify(dataDir)
 
-    const other = await VenueProcess.start(undisturbed, settings, bundled)
+    const other = await VenueProcess.start(undisturbed, settings)
     const whole = await Run.run(options(other, [tape.perpetual, tape.spot]))
     expect(await other.stop()).toBe(0)
     expect(killed.orders).toEqual(whole.orders)
@@ -136,7 +136,7 @@ describe("a made-up tape", () => {
 
   it("without a recorded index takes the perpetual's own middle, and stops at its limit", async () => {
     const tape = keep(Synthetic.captures(4, 70))
-    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings, bundled)
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
     const report = await Run.run({ ...options(venue, [tape.perpetual]), limitSeconds: 2, speed: 10 })
     expect(await venue.stop()).toBe(0)
     addsUp(report)
@@ -150,7 +150,7 @@ describe("a made-up tape", () => {
 
   it("says where another account's order stands in the way, and does not call that a fault", async () => {
     const tape = keep(Synthetic.captures(5, 60))
-    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings, bundled)
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
     const [other] = await venue.demoAccounts(1)
     let placed: Promise<number> | undefined
     const report = await Run.run({
@@ -174,7 +174,7 @@ describe("a made-up tape", () => {
 describe("a tape with leverage", () => {
   it("liquidates takers as its market falls, and every sum is exact", async () => {
     const tape = keep(Synthetic.captures(7, 160, -8))
-    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings, bundled)
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
     // Slow enough that the mark, which is made once a second, sees the fall.
     const report = await Run.run({
       ...options(venue, [tape.perpetual, tape.spot]),
@@ -260,7 +260,7 @@ const recorded = ["usdm_btcusdt_20240808.gz", "spot_btcusdt_20240808.gz"].map((n
 describe("the recorded market beside this working copy", () => {
   it.skipIf(!recorded.every((file) => fs.existsSync(file)))("plays its first seconds and adds up", async () => {
     const { folder } = keep({ folder: Synthetic.newFolder() })
-    const venue = await VenueProcess.start(path.join(folder, "data"), settings, bundled)
+    const venue = await VenueProcess.start(path.join(folder, "data"), settings)
     const report = await Run.run({ ...options(venue, recorded), limitSeconds: 6 })
     expect(await venue.stop()).toBe(0)
     addsUp(report)

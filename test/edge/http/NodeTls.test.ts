@@ -138,7 +138,7 @@ describe("files", () => {
     ["a key alone", { TLS_KEY: keyFile }, "TLS_CERT"],
     ["another certificate's key", { TLS_CERT: certFile, TLS_KEY: otherKeyFile }, "TLS_KEY"]
   ])("that are wrong end the start with 78 and the variable's name: %s", (_, settings, name) => {
-    const { status, stderr } = spawnSync(process.execPath, ["dist/src/main.js"], {
+    const { status, stderr } = spawnSync(process.execPath, ["dist/venue/main.js"], {
       env: { PATH: process.env["PATH"] ?? "", DATA_DIR: path.join(directory, "none"), PORT: "0", ...settings },
       encoding: "utf8",
       timeout: 30_000
@@ -148,7 +148,7 @@ describe("files", () => {
 })
 
 test("the venue as a process serves TLS with the files that are set, and stops in good order", async () => {
-  const child = spawn(process.execPath, ["dist/src/main.js"], {
+  const child = spawn(process.execPath, ["dist/venue/main.js"], {
     env: { PATH: process.env["PATH"] ?? "", DATA_DIR: path.join(directory, "data"), PORT: "0", TLS_CERT: certFile, TLS_KEY: keyFile },
     stdio: ["ignore", "pipe", "pipe"]
   })

@@ -8,7 +8,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { StreamConnection } from "../../../scripts/load/StreamConnection.js"
-import { bundled, VenueProcess } from "../../../scripts/load/VenueProcess.js"
+import { VenueProcess } from "../../../scripts/load/VenueProcess.js"
 import * as Bundle from "../../../src/cli/bundle/Bundle.js"
 import * as Tool from "../../cli/Tool.js"
 import { Authenticator } from "../../identity/Authenticator.js"
@@ -135,7 +135,7 @@ const leftBehind = (folder: string): Buffer =>
   )
 
 test("sessions, approvals and revocations outlive a kill, and no credential is left anywhere", async () => {
-  let venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin }, bundled)
+  let venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin })
   let ask = asker(venue)
   const authenticator = new Authenticator()
   const begun = await must(ask("POST", `${auth}/registration/options`, "", { displayName: "laptop" }))
@@ -152,7 +152,7 @@ test("sessions, approvals and revocations outlive a kill, and no credential is l
   let { output } = venue
   await venue.kill()
 
-  venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin }, bundled)
+  venue = await VenueProcess.start(directory, { PUBLIC_ORIGIN: origin })
   ask = asker(venue)
   expect((await ask("GET", "/v1/auth/sessions/current", accessToken)).body).toMatchObject({ accountId })
   expect((await ask("GET", "/v1/api-keys/current", apiKey)).body).toMatchObject({ apiKeyRejection: "revoked" })

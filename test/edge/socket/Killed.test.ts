@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { WebSocket } from "ws"
 import { body as bodyOf } from "../../../scripts/load/Orders.js"
-import { bundled, type DemoAccount, VenueProcess } from "../../../scripts/load/VenueProcess.js"
+import { type DemoAccount, VenueProcess } from "../../../scripts/load/VenueProcess.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-disconnected-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
@@ -38,7 +38,7 @@ test("an order over a connection that is to cancel it is open when the process i
     })
     return response.json()
   }
-  const venue = await VenueProcess.start(directory, {}, bundled)
+  const venue = await VenueProcess.start(directory)
   const [account] = await venue.demoAccounts(1)
   const { ticket } = await asked(venue, account!, "/v1/realtime/ticket", { scopes: ["read", "trade"] })
   const stays = await asked(venue, account!, "/v1/orders", resting(account!, 0))
@@ -49,7 +49,7 @@ test("an order over a connection that is to cancel it is open when the process i
   expect([stays, lost]).toMatchObject([{ status: "open" }, { status: "open" }])
   await venue.kill()
 
-  const again = await VenueProcess.start(directory, {}, bundled)
+  const again = await VenueProcess.start(directory)
   expect(await asked(again, account!, `/v1/orders/${lost.orderId}`)).toMatchObject({ status: "canceled", cancelReason: "disconnected" })
   expect(await asked(again, account!, `/v1/orders/${stays.orderId}`)).toMatchObject({ status: "open" })
   await again.kill()
