@@ -17,12 +17,14 @@ import * as MoneyTables from "./MoneyTables.js"
 import type { OrderChange, OrderRow } from "./Orders.js"
 import * as OrderTables from "./OrderTables.js"
 import type { ScoreRow } from "./Scores.js"
+import * as SecurityTables from "./SecurityTables.js"
 import { inOne, put, run } from "./Sql.js"
+import * as TransferTables from "./TransferTables.js"
 
 type Block = Committed["block"]
 
 /** The version of the tables below: a database of another one is set aside. */
-const schemaVersion = 3
+const schemaVersion = 4
 
 /** Where in the journal the rows come from. */
 export interface Place {
@@ -83,6 +85,8 @@ const statements: ReadonlyArray<string> = [
   ...OrderTables.statements,
   ...FillTables.statements,
   ...MoneyTables.statements,
+  ...TransferTables.statements,
+  ...SecurityTables.statements,
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
@@ -142,6 +146,9 @@ export interface Batch {
   readonly fills: ReadonlyArray<FillRow>
   /** Changes of balances, and payments of funding. */
   readonly money: MoneyTables.MoneyRows
+  /** Transfers that are over, oldest told first, and events of accounts' security. */
+  readonly transfers: Iterable<TransferTables.TransferRow>
+  readonly notes: Iterable<SecurityTables.NoteRow>
   /** Episodes and fills that the venue has ever had. */
   readonly born: number
   readonly fillCount: number
@@ -196,6 +203,8 @@ export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Eff
       yield* OrderTables.write(sql, batch.orders)
       yield* FillTables.write(sql, batch.fills)
       yield* MoneyTables.write(sql, batch.money)
+      yield* TransferTables.write(sql, batch.transfers)
+      yield* SecurityTables.write(sql, batch.notes)
       const { atEpochMs, digest, sequence } = place
       yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?, born = ?, fills = ?", [
         sequence,
