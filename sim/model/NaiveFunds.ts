@@ -290,9 +290,7 @@ export class NaiveFunds {
     const touched: Array<number> = []
     for (let left = this.bounds.expiredAtOnce; left > 0 && this.nextDueEpochMs <= this.around.now(); left--) {
       const transfer = this.find(this.#waiting[0]!)!
-      this.#noting(() =>
-        this.#fail(transfer, "expired", { step: atHand(transfer)!.name, stage: "approval", guard: "not_approved" })
-      )
+      this.#noting(() => this.#fail(transfer, "expired", { step: atHand(transfer)!.name, stage: "approval", guard: "not_approved" }))
       touched.push(transfer.account)
     }
     for (const transfer of this.transfers) {

@@ -146,8 +146,8 @@ const securityVerdict = ({ answer: { json }, call: { account, method, target }, 
   if (wish?.kind !== "listSecurityEvents") return holds
   const before = ordinalOf("events", wish.cursor)
   const changed = model.history.notes.filter((note) => note.account === account).map(({ sequence }) => sequence)
-  return atSome(from, model.sequence, changed, (sequence) =>
-    difference(`at record ${sequence} it`, json, ShownIdentity.notes(model, account, sequence, before, wish.limit)))
+  return atSome(from, model.sequence, changed,
+    (sequence) => difference(`at record ${sequence} it`, json, ShownIdentity.notes(model, account, sequence, before, wish.limit)))
 }
 
 const verdictOf = (state: State, { answer: { json }, call, model }: Answered): Verdict => {

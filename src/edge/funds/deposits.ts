@@ -114,7 +114,8 @@ export const cancelDeposit = Route.effect({
   handler: (services) => ({ path: { accountId, depositId }, trader }) =>
     withAccount(services.state, trader, accountId, () =>
       Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), (found) =>
-        Effect.map(Confirming.giveUp(services, trader, found), (transfer) => deposit(services, transfer))))
+        Effect.map(Confirming.giveUp(services, trader, found), (transfer) =>
+          deposit(services, transfer))))
 })
 
 const named = { depositId: Fields.Name }

@@ -107,7 +107,8 @@ export const cancelLedgerPartyChange = Route.effect({
   handler: (services) => ({ path: { accountId }, trader }) =>
     withAccount(services.state, trader, accountId, (account) =>
       withChange(services, account, (change) =>
-        Effect.map(Confirming.giveUp(services, trader, change), (given) => partyChange(services, given))))
+        Effect.map(Confirming.giveUp(services, trader, change), (given) =>
+          partyChange(services, given))))
 })
 
 const ConfirmBody = Schema.Union(

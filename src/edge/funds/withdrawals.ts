@@ -123,7 +123,8 @@ export const cancelWithdrawal = Route.effect({
   handler: (services) => ({ path: { accountId, withdrawalId }, trader }) =>
     withAccount(services.state, trader, accountId, () =>
       Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(withdrawalId), (found) =>
-        Effect.map(Confirming.giveUp(services, trader, found), (transfer) => withdrawal(services, transfer))))
+        Effect.map(Confirming.giveUp(services, trader, found), (transfer) =>
+          withdrawal(services, transfer))))
 })
 
 const named = { withdrawalId: Fields.Name }

@@ -58,7 +58,6 @@ export const listSecurityEvents = Route.effect({
       withCursor("events", urlParams.cursor, (before) => {
         const limit = pageLimit(urlParams.limit)
         return Effect.flatten(securityEventsBefore(services, { account, before, limit: limit + 1 }, (rows) =>
-          json({ version: "external-security-events/v1", accountId, ...page("events", limit, rows, event) })
-        ))
+          json({ version: "external-security-events/v1", accountId, ...page("events", limit, rows, event) })))
       }))
 })
