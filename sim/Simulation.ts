@@ -152,7 +152,8 @@ class Run {
       countedAtOnce,
       boundsOf(world.options).identity,
       marketsInOne,
-      settledAtOnce
+      settledAtOnce,
+      world.options.funds?.kept
     )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
@@ -443,7 +444,9 @@ class Run {
     this.follower.drain()
     this.streams.compare()
     this.streams.end()
-    this.witness.see({ _tag: "Searched", ...Search.search(this.world.disk, this.witness.logged, this.clients.wallet.secrets) })
+    const { disk, histories } = this.world
+    const found = Search.search(disk, histories.left(), this.witness.logged, this.clients.wallet.secrets)
+    this.witness.see({ _tag: "Searched", ...found })
     this.witness.see(this.finished())
     if (this.host.reads !== undefined) this.follower.inspect(true)
   }

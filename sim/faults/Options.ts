@@ -233,6 +233,8 @@ export interface Funds {
   readonly meanPauseMs: number
   /** How many days, at most, the venue's clock goes ahead while the run lasts, so that passkeys come to be old enough. */
   readonly days: number
+  /** Transfers that are over and kept, the latest of each account, and of all. Absent from what was kept before: a venue's own. */
+  readonly kept?: { readonly endedOfAccount: number; readonly endedInAll: number }
   readonly bank: SimBank.Behaviour
 }
 
@@ -694,6 +696,14 @@ const faultWeights = (random: SimRandom): SimBank.Behaviour["weights"] => {
   }
 }
 
+/** How few transfers that are over a venue keeps, so that their histories go on where its memory ends; as many as a real one. */
+const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
+  { endedOfAccount: 1, endedInAll: 100 },
+  { endedOfAccount: 3, endedInAll: 4 },
+  { endedOfAccount: 1_000, endedInAll: 2 },
+  { endedOfAccount: 1_000, endedInAll: 1_000_000 }
+]
+
 const funds = (random: SimRandom): Funds | undefined =>
   random.chance(fundsShare)
     ? {
@@ -701,6 +711,7 @@ const funds = (random: SimRandom): Funds | undefined =>
       calls: random.pick([90, 120, 160]),
       meanPauseMs: random.pick([10, 30, 100]),
       days: random.pick([0, 0, 1, 2]),
+      kept: random.split("kept").pick(endedKept),
       bank: {
         faultRate: random.pick([0, 0.05, 0.1, 0.15, 0.3]),
         weights: faultWeights(random),

@@ -5,6 +5,7 @@
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { StepName, TransferKind, TransferStatus } from "../../src/operations/funds/Transfers.js"
 import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
+import { NaiveHistory, type NaiveOutcome } from "./NaiveHistory.js"
 
 const dayMs = 24 * 60 * 60 * 1000
 const least = 1_000_000n
@@ -18,9 +19,18 @@ export interface Bounds {
   readonly withdrawalsOfAccount: number
   readonly submissions: number
   readonly expiredAtOnce: number
+  /** Transfers that are over and kept, the latest of each account, and of all. */
+  readonly endedOfAccount: number
+  readonly endedInAll: number
 }
 
-const venueBounds: Bounds = { withdrawalsOfAccount: 8, submissions: 64, expiredAtOnce: 64 }
+export const venueBounds: Bounds = {
+  withdrawalsOfAccount: 8,
+  submissions: 64,
+  expiredAtOnce: 64,
+  endedOfAccount: 1_000,
+  endedInAll: 1_000_000
+}
 
 /** An execution of a step's transaction, and what is known of it. */
 export interface NaiveSubmission {
@@ -68,6 +78,9 @@ export interface NaiveTransfer {
   /** Credited, spent or given back. */
   isSettled: boolean
   waitsSince: number
+  readonly requestedAtEpochMs: number
+  /** The engine does not know it any more. */
+  isForgotten: boolean
 }
 
 /** What of a passkey is asked for an approval. */
@@ -161,7 +174,32 @@ export const statusOf = (transfer: NaiveTransfer): TransferStatus => {
   return submissions.some(({ isLost, state }) => !isLost && state === "taken") ? "submitted" : "submitted_unknown"
 }
 
+/** What the ledger has last said, or what became of the transfer instead. */
+const outcomeOf = (transfer: NaiveTransfer): NaiveOutcome | undefined => {
+  const { end, failure, steps } = transfer
+  if (failure !== undefined) {
+    const refusedBy = failure.stage === "submission" || failure.stage === "completion" ? `${failure.stage}_refused` : "not_executed"
+    return { step: failure.step, outcome: refusedBy, guard: failure.guard === "" ? null : failure.guard }
+  }
+  const status = statusOf(transfer)
+  if (status === "submitted") return { step: atHand(transfer)!.name, outcome: "sequenced_accepted", guard: null }
+  if (status === "submitted_unknown") return { step: atHand(transfer)!.name, outcome: "submission_unknown", guard: null }
+  const first = steps.findIndex(({ accepted }) => accepted === undefined)
+  const done = (end === undefined ? steps.slice(0, first) : steps).filter(({ accepted }) => accepted !== undefined).at(-1)
+  return done === undefined ? undefined : { step: done.name, outcome: "completion_accepted", guard: null }
+}
+
+/** Whether anything may still become of it, or money is held for it or owed. */
+const isNeeded = (transfer: NaiveTransfer): boolean => {
+  const { end, isSettled, kind } = transfer
+  return atHand(transfer) !== undefined || (!isSettled && (kind === "withdrawal" || (kind === "deposit" && end === "ledger_confirmed")))
+}
+
+const textOf = (transfer: NaiveTransfer): string =>
+  JSON.stringify(transfer, (_, value: unknown) => typeof value === "bigint" ? String(value) : value)
+
 export class NaiveFunds {
+  /** All that there ever were. */
   readonly transfers: Array<NaiveTransfer> = []
   /** By account. */
   readonly parties = new Map<number, { readonly partyId: string; isConfirmed: boolean }>()
@@ -172,11 +210,61 @@ export class NaiveFunds {
   contradictions = 0
   /** Numbers of transfers whose owners have yet to approve them, as they began to wait. */
   #waiting: Array<number> = []
+  /** Those that are over and known, as they came to be. */
+  #over: Array<NaiveTransfer> = []
 
-  constructor(readonly around: Surroundings, readonly bounds: Bounds = venueBounds) {}
+  constructor(readonly around: Surroundings, readonly bounds: Bounds = venueBounds, readonly history = new NaiveHistory()) {}
 
+  /** One that is known. */
   find(number: number): NaiveTransfer | undefined {
-    return this.transfers.find((transfer) => transfer.number === number)
+    return this.#known.find((transfer) => transfer.number === number)
+  }
+
+  get #known(): ReadonlyArray<NaiveTransfer> {
+    return this.transfers.filter(({ isForgotten }) => !isForgotten)
+  }
+
+  /** Does something, and takes in what it has changed of transfers: they are told so, and those that are over go in their order. */
+  #noting<A>(act: () => A): A {
+    const before = new Map(this.#known.map((transfer) => [transfer, textOf(transfer)]))
+    const came = act()
+    for (const transfer of this.#known) {
+      if (before.get(transfer) === textOf(transfer)) continue
+      this.#tell(transfer)
+      const wasOver = this.#over.includes(transfer)
+      if (wasOver && isNeeded(transfer)) this.#over = this.#over.filter((each) => each !== transfer)
+      if (!wasOver && !isNeeded(transfer)) this.#end(transfer)
+    }
+    return came
+  }
+
+  #tell(transfer: NaiveTransfer): void {
+    const { account, failure, kind, number, partyId, requestedAtEpochMs, steps } = transfer
+    this.history.transfers.push({
+      sequence: this.around.sequence(),
+      account,
+      kind,
+      number,
+      status: statusOf(transfer),
+      partyId,
+      failedAt: failure?.stage,
+      outcome: outcomeOf(transfer),
+      steps: steps.map(({ name }) => name),
+      requestedAtEpochMs,
+      updatedAtEpochMs: this.around.now()
+    })
+  }
+
+  #end(transfer: NaiveTransfer): void {
+    this.#over.push(transfer)
+    const own = this.#over.filter(({ account }) => account === transfer.account)
+    if (own.length > this.bounds.endedOfAccount) this.#forget(own[0]!)
+    if (this.#over.length > this.bounds.endedInAll) this.#forget(this.#over[0]!)
+  }
+
+  #forget(transfer: NaiveTransfer): void {
+    transfer.isForgotten = true
+    this.#over = this.#over.filter((each) => each !== transfer)
   }
 
   /** Of an account and not over. */
@@ -202,16 +290,18 @@ export class NaiveFunds {
     const touched: Array<number> = []
     for (let left = this.bounds.expiredAtOnce; left > 0 && this.nextDueEpochMs <= this.around.now(); left--) {
       const transfer = this.find(this.#waiting[0]!)!
-      this.#fail(transfer, "expired", { step: atHand(transfer)!.name, stage: "approval", guard: "not_approved" })
+      this.#noting(() => this.#fail(transfer, "expired", { step: atHand(transfer)!.name, stage: "approval", guard: "not_approved" }))
       touched.push(transfer.account)
     }
-    for (const transfer of this.transfers) if (transfer.end !== undefined && !transfer.isSettled) this.#payIn(transfer)
+    for (const transfer of this.transfers) {
+      if (transfer.end !== undefined && !transfer.isSettled && isNeeded(transfer)) this.#noting(() => this.#payIn(transfer))
+    }
     return touched
   }
 
   decide(command: FundsCommand): Came {
-    const came = this.#decide(command)
-    for (const transfer of this.transfers) {
+    const came = this.#noting(() => this.#decide(command))
+    for (const transfer of this.#known) {
       const waits = isUnapproved(transfer)
       if (waits !== this.#waiting.includes(transfer.number)) this.#wait(transfer, waits)
     }
@@ -282,7 +372,9 @@ export class NaiveFunds {
       end: undefined,
       failure: undefined,
       isSettled: false,
-      waitsSince: this.around.now()
+      waitsSince: this.around.now(),
+      requestedAtEpochMs: this.around.now(),
+      isForgotten: false
     }
     this.transfers.push(transfer)
     return transfer
@@ -463,7 +555,7 @@ export class NaiveFunds {
 
   /** The latest step that a command was prepared for. */
   #stepOf(commandId: string): { readonly transfer: NaiveTransfer; readonly step: NaiveStep } | undefined {
-    for (const transfer of this.transfers.toReversed()) {
+    for (const transfer of this.#known.toReversed()) {
       const step = transfer.steps.find(({ binding }) => binding?.commandId === commandId)
       if (step !== undefined) return { transfer, step }
     }

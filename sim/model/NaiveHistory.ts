@@ -2,6 +2,7 @@
  * What has been, as the model saw it happen: every price and every change of a position, kept as they came, and nothing summed up.
  * Candles and episodes as of any record are made anew from all of it (`ShownHistories.ts`).
  */
+import type { StepName, TransferKind, TransferStatus } from "../../src/operations/funds/Transfers.js"
 import type { NaiveFill } from "./NaiveState.js"
 
 /** A trade, or a sample of the index that was taken: then of size 0. */
@@ -48,6 +49,39 @@ export interface NaiveFundingPaid {
   readonly paid: bigint
 }
 
+export interface NaiveNote {
+  /** Counts the notes of its account, from 0. */
+  readonly ordinal: number
+  readonly kind: string
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly credentialId: string
+  readonly remoteAddress: string
+  readonly detail: string
+}
+
+/** What the ledger has last said of a transfer; a guard is null where nothing was refused. */
+export interface NaiveOutcome {
+  readonly step: StepName
+  readonly outcome: string
+  readonly guard: string | null
+}
+
+/** A transfer as it was from a record on. */
+export interface NaiveTransferTold {
+  readonly sequence: number
+  readonly account: number
+  readonly kind: TransferKind
+  readonly number: number
+  readonly status: TransferStatus
+  readonly partyId: string
+  readonly failedAt: string | undefined
+  readonly outcome: NaiveOutcome | undefined
+  readonly steps: ReadonlyArray<StepName>
+  readonly requestedAtEpochMs: number
+  readonly updatedAtEpochMs: number
+}
+
 export class NaiveHistory {
   readonly prices: Array<NaivePrice> = []
   readonly changes: Array<NaiveHeldChange | NaiveFundingPaid> = []
@@ -55,6 +89,10 @@ export class NaiveHistory {
   readonly flags: Array<{ readonly account: number; readonly sequence: number; readonly flags: number }> = []
   /** Records from which on a market's prices are in other atoms than before. */
   readonly rescaled: Array<{ readonly market: number; readonly sequence: number }> = []
+  /** Every state that any transfer was ever in. */
+  readonly transfers: Array<NaiveTransferTold> = []
+  /** All that was ever noted of accounts' security. */
+  readonly notes: Array<NaiveNote & { readonly account: number }> = []
 
   traded({ atEpochMs, market, price, sequence, size }: NaiveFill): void {
     this.prices.push({ series: "trade", market, sequence, atEpochMs, price, size })

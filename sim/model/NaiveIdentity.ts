@@ -4,6 +4,7 @@
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
+import { NaiveHistory, type NaiveNote } from "./NaiveHistory.js"
 import { NaiveTickets } from "./NaiveTickets.js"
 
 const hourMs = 60 * 60 * 1000
@@ -70,17 +71,6 @@ export interface NaiveGrant {
   readonly keyLifetimeSeconds: number
   readonly approvedAtEpochMs: number
   readonly expiresAtEpochMs: number
-}
-
-export interface NaiveNote {
-  /** Counts the notes of its account, from 0. */
-  readonly ordinal: number
-  readonly kind: string
-  readonly sequence: number
-  readonly atEpochMs: number
-  readonly credentialId: string
-  readonly remoteAddress: string
-  readonly detail: string
 }
 
 /** How much there may be of each account's. */
@@ -170,7 +160,7 @@ export class NaiveIdentity {
   readonly bounds: Bounds
 
   /** What of its bounds is not given is a venue's own. */
-  constructor(readonly around: Surroundings, given: Partial<Bounds> = {}) {
+  constructor(readonly around: Surroundings, given: Partial<Bounds> = {}, readonly history = new NaiveHistory()) {
     this.bounds = { ...venueBounds, ...given }
   }
 
@@ -292,7 +282,9 @@ export class NaiveIdentity {
     const ordinal = this.#noted.get(account) ?? 0
     this.#noted.set(account, ordinal + 1)
     const notes = [...this.notes.get(account) ?? []]
-    notes.push({ ordinal, kind, sequence: this.around.sequence(), atEpochMs: this.around.now(), credentialId, remoteAddress, detail })
+    const made = { ordinal, kind, sequence: this.around.sequence(), atEpochMs: this.around.now(), credentialId, remoteAddress, detail }
+    notes.push(made)
+    this.history.notes.push({ ...made, account })
     const alike = frequent.includes(kind) ? notes.filter((each) => each.kind === kind) : []
     const kept = alike.length > keptOfFrequent ? notes.filter((each) => each !== alike[0]) : notes
     this.notes.set(account, kept.slice(-this.bounds.events))

@@ -273,7 +273,7 @@ export class NaiveVenue {
    * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
    * most accounts that came to a market for one record to count whom an announcement would touch. `marketsInOne`: for so many markets
    * that it came to an account counts once where a record does so much. `settledAtOnce`: positions whose funding one record settles
-   * beside what it is for.
+   * beside what it is for. `fundsBounds`: how much is kept of transfers.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -287,7 +287,8 @@ export class NaiveVenue {
     readonly countedAtOnce = 256,
     identityBounds: Partial<Identities.Bounds> = Identities.venueBounds,
     readonly marketsInOne = 8,
-    readonly settledAtOnce = 256
+    readonly settledAtOnce = 256,
+    fundsBounds: Partial<Funds.Bounds> = {}
   ) {
     this.published = new NaivePublished(kept)
     this.identity = new Identities.NaiveIdentity({
@@ -298,8 +299,8 @@ export class NaiveVenue {
         account.waitsForCredit = true
         return account.index
       }
-    }, identityBounds)
-    this.funds = new Funds.NaiveFunds(this.#aroundFunds())
+    }, identityBounds, this.history)
+    this.funds = new Funds.NaiveFunds(this.#aroundFunds(), { ...Funds.venueBounds, ...fundsBounds }, this.history)
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
       markets: this.markets,

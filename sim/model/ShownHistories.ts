@@ -1,5 +1,6 @@
 /** What readers are to be shown of what has been, as of a record: made anew from all that happened until then. */
-import type { NaiveHeldChange, NaiveFundingPaid, NaivePrice } from "./NaiveHistory.js"
+import type { TransferKind } from "../../src/operations/funds/Transfers.js"
+import type { NaiveHeldChange, NaiveFundingPaid, NaivePrice, NaiveTransferTold } from "./NaiveHistory.js"
 import type { NaiveMarket } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
@@ -332,4 +333,94 @@ export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, s
       fillCount: fills
     }))
   }
+}
+
+// ---- transfers
+
+const idNames = { deposit: "depositId", withdrawal: "withdrawalId", party_change: "partyChangeId" } as const
+const idPrefixes = { deposit: "dep", withdrawal: "wdr", party_change: "pch" } as const
+const listNames = { deposit: "deposits", withdrawal: "withdrawals", party_change: "changes" } as const
+
+/** Of what is told of a transfer that which changes while it goes on; the rest is what was asked for. */
+const transferShown = (told: NaiveTransferTold): Members => {
+  const { failedAt, kind, number, outcome, partyId, requestedAtEpochMs, status, steps, updatedAtEpochMs } = told
+  const isPlanned = kind !== "party_change" || partyId !== ""
+  return {
+    [idNames[kind]]: idOf(idPrefixes[kind], number),
+    status,
+    [kind === "withdrawal" ? "destinationPartyId" : "partyId"]: partyId === "" ? undefined : partyId,
+    withdrawalFailure: kind === "withdrawal" ? failedAt : undefined,
+    ledgerOutcome: outcome,
+    plannedLedgerCommands: isPlanned ? steps.filter((step) => step !== "treasury_offer_withdrawal") : [],
+    createdAtEpochMs: requestedAtEpochMs,
+    updatedAtEpochMs
+  }
+}
+
+/** The same members of what is told; planned commands by their steps. */
+const shownOf = (told: unknown, expected: Members): unknown => {
+  if (typeof told !== "object" || told === null) return told
+  const members = told as Members
+  const steps = members["plannedLedgerCommands"] as ReadonlyArray<Members> | undefined
+  const names = Object.keys(expected).filter((name) => members[name] !== undefined || expected[name] === undefined)
+  return { ...Object.fromEntries(names.map((name) => [name, members[name]])), plannedLedgerCommands: steps?.map(({ step }) => step) }
+}
+
+/** What is told and what is to be, of the same members. */
+interface Compared {
+  readonly shown: unknown
+  readonly expected: unknown
+}
+
+/** An account's transfers of a kind as of a record, newest first. */
+const transfersOf = (
+  { history: { transfers } }: NaiveVenue,
+  account: number,
+  kind: TransferKind,
+  sequence: number
+): ReadonlyArray<NaiveTransferTold> => {
+  const latest = new Map<number, NaiveTransferTold>()
+  for (const told of transfers) {
+    if (told.account === account && told.kind === kind && told.sequence <= sequence) latest.set(told.number, told)
+  }
+  return [...latest.values()].sort((one, other) => other.number - one.number)
+}
+
+/** A page of a list of transfers, but for what was asked for with each. */
+export const transferList = (
+  model: NaiveVenue,
+  account: number,
+  kind: "deposit" | "withdrawal",
+  sequence: number,
+  json: Members,
+  { before, limit }: { readonly before: number; readonly limit: number }
+): Compared => {
+  const all = transfersOf(model, account, kind, sequence).filter(({ number }) => number < before)
+  const page = all.slice(0, limit).map(transferShown)
+  const name = listNames[kind]
+  const told = json[name] as ReadonlyArray<unknown>
+  const cursor = JSON.stringify({ kind: name, before: all[limit - 1]?.number })
+  return {
+    shown: { ...json, [name]: told.map((each, at) => shownOf(each, page[at] ?? {})) },
+    expected: {
+      version: `external-${kind}-list/v1`,
+      accountId: idOf("acc", model.accounts[account]!.born),
+      [name]: page,
+      nextCursor: all.length > limit ? Buffer.from(cursor).toString("base64url") : null
+    }
+  }
+}
+
+/** One transfer, by its id; the latest change of party by none. */
+export const transfer = (
+  model: NaiveVenue,
+  account: number,
+  kind: TransferKind,
+  sequence: number,
+  json: unknown,
+  id: string | undefined
+): Compared => {
+  const found = transfersOf(model, account, kind, sequence).find(({ number }) => id === undefined || idOf(idPrefixes[kind], number) === id)
+  const expected = found === undefined ? null : transferShown(found)
+  return { shown: expected === null ? json : shownOf(json, expected), expected }
 }

@@ -1,6 +1,7 @@
 /** What owners are told of who may act, as the model has it: written from the contract, sharing nothing with the venue's edge. */
 import { accountId } from "../../src/domain/Ids.js"
-import type { NaiveKey, NaiveNote, NaivePasskey } from "./NaiveIdentity.js"
+import type { NaiveNote } from "./NaiveHistory.js"
+import type { NaiveKey, NaivePasskey } from "./NaiveIdentity.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 
 const idOf = ({ accounts }: NaiveVenue, account: number): string => accountId(accounts[account]!.born)
@@ -53,9 +54,11 @@ const note = (shown: NaiveNote) => ({
   detail: orNull(shown.detail)
 })
 
-/** A page of an account's security events behind an ordinal; its cursor goes on behind its last. */
-export const notes = (model: NaiveVenue, account: number, before: number, limit: number) => {
-  const older = model.identity.keptNotes(account).filter(({ ordinal }) => ordinal < before)
+/** A page of all of an account's security events until a record, behind an ordinal; its cursor goes on behind its last. */
+export const notes = (model: NaiveVenue, account: number, until: number, before: number, limit: number) => {
+  const older = model.history.notes
+    .filter(({ account: of, ordinal, sequence }) => of === account && sequence <= until && ordinal < before)
+    .reverse()
   const shown = older.slice(0, limit)
   const cursor = JSON.stringify({ kind: "events", before: shown.at(-1)?.ordinal })
   return {

@@ -26,7 +26,7 @@ const transferVerdict = (reads: Glance["ledger"], transfer: NaiveTransfer): Verd
         confirmation?.updateId
       ])
     },
-    {
+    transfer.isForgotten ? undefined : {
       status: statusOf(transfer),
       account: transfer.account,
       amountAtoms: Number(transfer.amount),

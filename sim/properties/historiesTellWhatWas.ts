@@ -1,11 +1,16 @@
 /**
  * Safety (I9 as readers see it). What is told of what has been, candles and episodes of positions, is what happened until the record
  * that the answer names, reckoned anew from all of it; what names none is so as of some record. No answer is of a record that is not
- * durable, and each says truly how far behind it is: at which record's time, and fresh, lagging or stale by its own lag.
+ * durable, and each says truly how far behind it is: at which record's time, and fresh, lagging or stale by its own lag. Transfers
+ * and what concerned an account's security are told from the first to the last, however much of them the venue keeps at hand, as they
+ * were at a record between question and answer.
  */
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/ShownHistories.js"
+import * as ShownIdentity from "../model/ShownIdentity.js"
+import * as Funds from "../reading/Funds.js"
+import * as Identity from "../reading/Identity.js"
 import * as Queries from "../reading/Queries.js"
 import { difference, without } from "./Difference.js"
 import type { Observation } from "./Observation.js"
@@ -19,6 +24,9 @@ interface State {
   readonly boards: Map<string, string>
   /** Times of records, by sequence. */
   readonly times: Map<number, number>
+  /** The last record seen durable, and what that was when an attempt of a call was sent. */
+  sequence: number
+  readonly asked: Map<string, number>
 }
 
 /** What an answer says of its own age. */
@@ -92,7 +100,57 @@ const boardVerdict = ({ boards, times }: State, model: NaiveVenue, { query }: Qu
   })
 }
 
-const verdictOf = (state: State, { answer: { json }, call, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
+type Answered = Observation & { readonly _tag: "Answered" }
+
+/** Where a page of what is counted begins. */
+const ordinalOf = (kind: string, cursor: string | null | undefined): number => {
+  if (cursor === null || cursor === undefined) return Number.POSITIVE_INFINITY
+  const [, named, before] = /^\{"kind":"([a-z]+)","before":([0-9]+)\}$/.exec(Buffer.from(cursor, "base64url").toString()) ?? []
+  return named === kind ? Number(before) : Number.NaN
+}
+
+/** What holds at one of the records between question and answer, the latest first: of those between only such as changed it. */
+const atSome = (from: number, to: number, changed: ReadonlyArray<number>, verdictAt: (sequence: number) => Verdict): Verdict => {
+  const between = changed.filter((sequence) => sequence > from && sequence < to).reverse()
+  let said: Verdict
+  for (const sequence of new Set([to, ...between, from])) {
+    const verdict = verdictAt(sequence)
+    if (verdict === undefined) return holds
+    said ??= verdict
+  }
+  return said
+}
+
+/** What is told of transfers, where a read is of them. */
+const transferVerdict = ({ answer: { json }, call: { account, method, target }, model }: Answered, from: number): Verdict => {
+  const wish = Funds.read(method, target, "")?.wish
+  if (wish?.kind !== "list" && wish?.kind !== "look") return holds
+  const query = new URLSearchParams(target.split("?")[1] ?? "")
+  const page = { before: wish.kind === "list" ? ordinalOf(`${wish.of}s`, query.get("cursor")) : 0, limit: Number(query.get("limit") ?? 50) }
+  const changed = model.history.transfers.filter((told) => told.account === account).map(({ sequence }) => sequence)
+  return atSome(from, model.sequence, changed, (sequence) => {
+    if (wish.kind === "list") {
+      const { expected, shown } = Shown.transferList(model, account, wish.of, sequence, json as Json, page)
+      return difference(`at record ${sequence} it`, shown, expected)
+    }
+    const { id, kind } = wish.of
+    const told = kind === "party_change" ? (json as Json)["change"] : json
+    const { expected, shown } = Shown.transfer(model, account, kind, sequence, told, id)
+    return difference(`at record ${sequence} it`, shown, expected)
+  })
+}
+
+/** What is told of an account's security, where a read is of it. */
+const securityVerdict = ({ answer: { json }, call: { account, method, target }, model }: Answered, from: number): Verdict => {
+  const wish = Identity.read(method, target, "")?.wish
+  if (wish?.kind !== "listSecurityEvents") return holds
+  const before = ordinalOf("events", wish.cursor)
+  const changed = model.history.notes.filter((note) => note.account === account).map(({ sequence }) => sequence)
+  return atSome(from, model.sequence, changed,
+    (sequence) => difference(`at record ${sequence} it`, json, ShownIdentity.notes(model, account, sequence, before, wish.limit)))
+}
+
+const verdictOf = (state: State, { answer: { json }, call, model }: Answered): Verdict => {
   const reading = Queries.read(call.target)
   if (reading._tag !== "query") return holds
   const { query } = reading
@@ -120,11 +178,26 @@ export const historiesTellWhatWas: Property<State> = {
   name: "histories-tell-what-was",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ boards: new Map(), times: new Map() }),
+  initial: () => ({ boards: new Map(), times: new Map(), sequence: 0, asked: new Map() }),
   observe: (state, seen) => {
-    if (seen._tag === "Committed") state.times.set(seen.record.sequence, seen.record.atEpochMs)
-    if (seen._tag !== "Answered" || seen.call.method !== "GET" || seen.answer.status !== 200) return holds
-    const verdict = verdictOf(state, seen)
-    return verdict === undefined ? holds : broken(`${seen.call.target} ${verdict}`)
+    switch (seen._tag) {
+      case "Committed":
+        state.sequence = seen.record.sequence
+        state.times.set(seen.record.sequence, seen.record.atEpochMs)
+        return holds
+      case "Asked":
+        if (seen.call.method === "GET") state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
+        return holds
+      case "Answered": {
+        const { answer, attempt, call } = seen
+        const from = state.asked.get(`${call.id}/${attempt}`) ?? 0
+        if (call.method !== "GET" || answer.status !== 200) return holds
+        const isOfAccount = call.account >= 0 && isObject(answer.json)
+        const verdict = verdictOf(state, seen) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
+        return verdict === undefined ? holds : broken(`${call.target} ${verdict}`)
+      }
+      default:
+        return holds
+    }
   }
 }

@@ -101,11 +101,6 @@ const atSome = (clock: Answered["clock"], keys: ReadonlyArray<NaiveKey>, verdict
   return said
 }
 
-const cursorNumber = (cursor: string | undefined): number => {
-  if (cursor === undefined) return Number.POSITIVE_INFINITY
-  return Number(/"before":([0-9]+)/.exec(Buffer.from(cursor, "base64url").toString())?.[1] ?? Number.NaN)
-}
-
 /** A key's id, as its text `pk_<environment>_<id>_<secret>` has it. */
 const keyIdIn = (token: string): string => `key_${token.split("_")[2] ?? ""}`
 
@@ -126,8 +121,6 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
         (now) =>
           difference(what, ShownIdentity.withoutUses(json), { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
     }
-    case "listSecurityEvents":
-      return difference(what, json, ShownIdentity.notes(model, account, cursorNumber(wish.cursor), wish.limit))
     case "getCurrentSession": {
       const session = identity.everSessions.find(({ tokenSha256 }) => tokenSha256 === Identity.sha256(call.token, "hex"))
       const { accountId } = call

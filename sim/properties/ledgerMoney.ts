@@ -7,6 +7,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { StepName } from "../../src/operations/funds/Transfers.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -139,19 +140,20 @@ const committed = (state: State, record: Record): Verdict => {
 }
 
 /** What the engine says of all of it. */
-const inspected = ({ transfers }: State, { ledger }: Glance): Verdict => {
+const inspected = ({ transfers }: State, { ledger }: Glance, { funds }: NaiveVenue): Verdict => {
   const { depositedAtoms, withdrawnAtoms } = ledger.funds
   let deposited = 0n
   let withdrawn = 0n
   for (const [number, money] of transfers) {
     const view = ledger.transfer(number)
-    if (view === undefined) continue
-    const isOver = view.end === "rejected" || view.end === "expired"
+    // Of one that is forgotten only its money is left.
+    const end = view === undefined ? funds.transfers.find((each) => each.number === number)?.end : view.end
+    const isOver = end === "rejected" || end === "expired"
     const open = [...money.steps].find(([step, all]) =>
       step !== "treasury_offer_withdrawal" && !money.done.has(step) && all.some(({ isVoid, open: each }) => !isVoid && each.size > 0)
     )
-    if (isOver && open !== undefined) return broken(`${view.id} is ${view.end}, and the ledger may yet do its ${open[0]}`)
-    if (view.end === "ledger_confirmed" && !isDone(money)) return broken(`${view.id} is confirmed, and the ledger has not done it`)
+    if (isOver && open !== undefined) return broken(`transfer ${number} is ${end}, and the ledger may yet do its ${open[0]}`)
+    if (end === "ledger_confirmed" && !isDone(money)) return broken(`transfer ${number} is confirmed, and the ledger has not done it`)
     if (money.kind === "deposit" && isDone(money)) deposited += money.amount
     if (money.kind === "withdrawal" && isDone(money) && !isOver) withdrawn += money.amount
   }
@@ -168,7 +170,7 @@ export const ledgerMoney: Property<State> = {
   kind: "safety",
   initial: () => ({ transfers: new Map(), commands: new Map() }),
   observe: (state, seen: Observation) => {
-    if (seen._tag === "Inspected") return state.transfers.size === 0 ? holds : inspected(state, seen.reads)
+    if (seen._tag === "Inspected") return state.transfers.size === 0 ? holds : inspected(state, seen.reads, seen.model)
     if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
     const verdict = committed(state, seen.record)
     return verdict === undefined ? holds : broken(`record ${seen.record.sequence} ${verdict}`)

@@ -60,6 +60,7 @@ export const capacityOf = (options: Options): Capacity => {
     triggeredAtOnce = AutoCloses.venueBounds
   } = boundsOf(options)
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept, ...rowsOf(options) }
+  const kept = options.funds?.kept
   const liquidated = { ...venueBounds, ...liquidatedAtOnce }
   return {
     orders,
@@ -75,6 +76,7 @@ export const capacityOf = (options: Options): Capacity => {
     settledAtOnce,
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
+    ...(kept === undefined ? {} : { funds: kept }),
     ...fills
   }
 }

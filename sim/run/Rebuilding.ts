@@ -20,7 +20,9 @@ const tables = [
   ["fill", "1"],
   ["own_fill", "1, 2"],
   ["balance_change", "1, 2, 3"],
-  ["funding_payment", "1, 2, 3"]
+  ["funding_payment", "1, 2, 3"],
+  ["transfer", "1, 2, 3"],
+  ["security_event", "1, 2"]
 ] as const
 
 /** Everything in a database, a line for each row. */

@@ -6,9 +6,16 @@ export interface Found {
   readonly found: ReadonlyArray<{ readonly secret: string; readonly where: string }>
 }
 
-export const search = (disk: SimDisk.SimDisk, logged: ReadonlyArray<string>, secrets: ReadonlySet<string>): Found => {
+/** `histories`: their database, as the process that stopped last has left it. */
+export const search = (
+  disk: SimDisk.SimDisk,
+  histories: Uint8Array | undefined,
+  logged: ReadonlyArray<string>,
+  secrets: ReadonlySet<string>
+): Found => {
   const kept: ReadonlyArray<readonly [where: string, bytes: Buffer]> = [
     ...disk.files().map((path) => [path, Buffer.from(disk.bytes(path))] as const),
+    ["the histories", Buffer.from(histories ?? [])],
     ["the log", Buffer.from(logged.join("\n"))]
   ]
   const found: Array<{ secret: string; where: string }> = []

@@ -80,6 +80,8 @@ class Depositor {
   /** The call that told the party. */
   party: number | undefined
   readonly #open: Array<Open> = []
+  /** All that was ever asked for. */
+  readonly #ever: Array<Open> = []
   /** Requests that were answered, and completions that were sent. */
   readonly #asked: Array<Draft> = []
   readonly #answered: Array<Draft> = []
@@ -213,6 +215,7 @@ class Depositor {
       if (answer !== undefined) this.#asked.push(draft)
       if (answer?.status === 200) {
         this.#open.push({ kind, call, draft, amountAtoms })
+        this.#ever.push({ kind, call, draft, amountAtoms })
         if (kind === "withdrawal") this.#moneyAtoms -= amountAtoms
       }
       this.#after(answer)
@@ -281,8 +284,10 @@ class Depositor {
   }
 
   #giveUp(): void {
-    if (this.#open.length === 0) return this.#look()
-    const open = this.random.pick(this.#open)
+    // Now and then what is over long since.
+    const all = this.random.chance(0.2) ? this.#ever : this.#open
+    if (all.length === 0) return this.#look()
+    const open = this.random.pick(all)
     this.#say(Calls.cancel(this.#who, open), (answer) => {
       this.#forget(open, answer)
       this.#next()
@@ -307,12 +312,21 @@ class Depositor {
     }
     const ways = [
       Calls.getParty(who),
-      Calls.list(who, "deposit"),
-      Calls.list(who, "withdrawal"),
       Owners.readOwn(who, "getBalance", "balance"),
-      ...open === undefined ? [] : [Calls.look(who, open)]
+      ...open === undefined ? [] : [Calls.look(who, open)],
+      ...this.#ever.length === 0 ? [] : [Calls.look(who, this.random.pick(this.#ever))]
     ]
+    if (this.random.chance(0.5)) return this.#page(this.random.pick(["deposit", "withdrawal"]), this.random.pick([1, 2, 3, 100]))
     this.#say(this.random.pick(ways), this.#next)
+  }
+
+  /** A list page by page, to its end unless something is in the way. */
+  #page(kind: "deposit" | "withdrawal", limit: number, behind?: number): void {
+    if (this.session === undefined) return this.#next()
+    this.#say(Calls.list(this.#who, kind, limit, behind), (answer, call) => {
+      if (typeof member(answer, "nextCursor") === "string") this.#page(kind, limit, call)
+      else this.#next()
+    })
   }
 
   /** What was said before, once more. */

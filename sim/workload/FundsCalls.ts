@@ -87,8 +87,11 @@ export const look = (who: Bearer, asked: Asked): Draft =>
     `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
 
 export const getParty = (who: Bearer): Draft => call(who, "getLedgerParty", "GET", pathOf(who, { kind: "change" }))
-export const list = (who: Bearer, kind: "deposit" | "withdrawal"): Draft =>
-  call(who, kind === "deposit" ? "listDeposits" : "listWithdrawals", "GET", `${pathOf(who, { kind })}?limit=3`)
+/** A page of a list; behind the one that a call was told, if one is given. */
+export const list = (who: Bearer, kind: "deposit" | "withdrawal", limit: number, behind?: number): Draft => {
+  const cursor = behind === undefined ? "" : `&cursor=${of(behind, "nextCursor")}`
+  return call(who, kind === "deposit" ? "listDeposits" : "listWithdrawals", "GET", `${pathOf(who, { kind })}?limit=${limit}${cursor}`)
+}
 /** The passkeys that the signer has pinned are to follow the account's. */
 export const beginPins = (who: Bearer): Draft =>
   call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, { action: "initiate" })

@@ -8,7 +8,7 @@
 import { assert } from "../domain/Assert.js"
 import { Told } from "./Told.js"
 
-export { decode as decodeTold, type ToldChange, type ToldPayment } from "./Told.js"
+export { decode as decodeTold, type ToldChange, type ToldNote, type ToldPayment, type ToldTransfer } from "./Told.js"
 
 /** Event codes, past tense, with the names of their fields in order. */
 export const EventFields = {

@@ -42,6 +42,11 @@ export type PasskeyView = Passkey
 export type TicketFamilyView = TicketFamily
 export { expiresAt as ticketExpiresAt, standingOf as ticketStandingOf } from "./identity/Tickets.js"
 export type SecurityEventView = SecurityEvent
+/** Events of an account's security that there have ever been, and the record of the oldest event that may be kept of anybody. */
+export interface SecurityStanding {
+  readonly count: number
+  readonly oldestSequence: number
+}
 export type PartyView = Party
 /** Kinds of events that concern the security of an account. */
 export const securityKinds = kinds.slice(1) as ReadonlyArray<KindName>
@@ -368,6 +373,12 @@ export interface TransferView extends Transfer {
   readonly ledgerOutcome: LedgerOutcome | undefined
 }
 
+/** Which of an account's transfers may be forgotten, see `Reads`. */
+export interface ForgottenTransfers {
+  readonly knownFrom: number
+  readonly bySequence: number
+}
+
 /** The step that a command of the ledger is of. */
 export interface StepOfCommandView {
   readonly transfer: number
@@ -544,12 +555,22 @@ export interface Reads {
   readonly findGrant: (deviceSha256: string) => GrantView | undefined
   /** Kept events of an account's security, newest first, at most `limit`, older than an ordinal (`Infinity`: from the newest). */
   readonly securityEvents: (account: number, before: number, limit: number) => ReadonlyArray<SecurityEventView>
+  /**
+   * How many events of its security an account has ever had, numbered from 0, and the record of the oldest event that may be kept: of an
+   * account of which none is, all are of that record or of earlier ones.
+   */
+  readonly securityStanding: (account: number) => SecurityStanding
   /** A transfer by its number; undefined where there is none, or none that is kept. */
   readonly transfer: (number: number) => TransferView | undefined
   /** The last record that changed any of an account's deposits; a later one of the account where that is not known so exactly. */
   readonly depositsSequence: (account: number) => number
   /** Kept transfers of an account and a kind, newest first, at most `limit`, older than a number (`Infinity`: from the newest). */
   readonly transfersOf: (account: number, kind: TransferKind, before: number, limit: number) => ReadonlyArray<TransferView>
+  /**
+   * From which number on all transfers of an account are kept, 0 where all ever were; and by which record one of any account was last
+   * forgotten at the latest.
+   */
+  readonly forgottenTransfers: (account: number) => ForgottenTransfers
   /** Transfers of all accounts that are not over, deposits whose offer is to be withdrawn among them, oldest first. */
   readonly openTransfers: () => ReadonlyArray<TransferView>
   /** Those of an account that have not ended, oldest first. */

@@ -1,19 +1,32 @@
 /**
- * What accounts are told beside events, as a run of numbers: every change of a balance with its cause, and every payment of funding.
- * It is of no digest, since the state has it too; but the state keeps the latest alone, and whoever keeps more of it than that takes
- * it from here. Each row begins with the code of its cause, 0 of a payment.
+ * What accounts are told beside events, as a run of numbers: every change of a balance with its cause, every payment of funding, every
+ * event of their security, and every transfer that is over. It is of no digest, since the state has it too; but the state keeps the
+ * latest alone, and whoever keeps more of it than that takes it from here. Each row begins with a code: a change's cause, 0 of a
+ * payment, and below that of what is told as text.
  */
 import { assert } from "../domain/Assert.js"
 import type { BalanceChange } from "./BalanceLog.js"
 import type { FundingPayment } from "./FundingPayments.js"
+import type { EndedTransfer } from "./funds/Transfer.js"
+import type { SecurityEvent } from "./identity/SecurityLog.js"
 
 /** A change of a balance, but for what its record says of it. */
 export type ToldChange = Omit<BalanceChange, "atEpochMs" | "place">
 /** A payment of funding, likewise. */
 export type ToldPayment = Omit<FundingPayment, "atEpochMs">
+/** An event of an account's security, with its own time. */
+export type ToldNote = SecurityEvent
+/** A transfer as it stands once it is over; told again where the ledger still says something of it. */
+export type ToldTransfer = EndedTransfer
 
 const changeWords = 6
 const paymentWords = 10
+/** Of a row of text: its code, and how many bytes of UTF-8 follow in whole words. */
+const textHeadWords = 2
+const wordBytes = 8
+
+/** Codes of rows that are told as JSON. */
+const textCodes = { note: -1, transfer: -2 } as const
 
 export class Told {
   words = new Float64Array(1024)
@@ -48,6 +61,25 @@ export class Told {
     words[at + 9] = paidAtoms
   }
 
+  note(note: ToldNote): void {
+    this.text(textCodes.note, JSON.stringify(note))
+  }
+
+  transfer(transfer: ToldTransfer): void {
+    this.text(textCodes.transfer, JSON.stringify(transfer))
+  }
+
+  private text(code: number, text: string): void {
+    const bytes = Buffer.from(text, "utf8")
+    const at = this.begin(textHeadWords + Math.ceil(bytes.length / wordBytes))
+    const { words } = this
+    words[at] = code
+    words[at + 1] = bytes.length
+    const into = new Uint8Array(words.buffer, (at + textHeadWords) * wordBytes, (this.length - at - textHeadWords) * wordBytes)
+    into.fill(0)
+    into.set(bytes)
+  }
+
   /** A copy of all of it. */
   copied(): Float64Array {
     return this.words.slice(0, this.length)
@@ -57,7 +89,7 @@ export class Told {
     const at = this.length
     const end = at + count
     if (end > this.words.length) {
-      const grown = new Float64Array(this.words.length * 2)
+      const grown = new Float64Array(Math.max(this.words.length * 2, end))
       grown.set(this.words)
       this.words = grown
     }
@@ -66,17 +98,40 @@ export class Told {
   }
 }
 
-/** The rows in a run of words, in their order. */
-export const decode = (
-  words: Float64Array
-): { readonly changes: ReadonlyArray<ToldChange>; readonly payments: ReadonlyArray<ToldPayment> } => {
+/** The rows in a run of words, each kind in its order. */
+export interface Rows {
+  readonly changes: ReadonlyArray<ToldChange>
+  readonly payments: ReadonlyArray<ToldPayment>
+  readonly notes: ReadonlyArray<ToldNote>
+  readonly transfers: ReadonlyArray<ToldTransfer>
+}
+
+/** The text of a row, of so many words. */
+const textAt = (words: Float64Array, at: number): { readonly text: string; readonly length: number } => {
+  const bytes = words[at + 1]!
+  const from = words.byteOffset + (at + textHeadWords) * wordBytes
+  const length = textHeadWords + Math.ceil(bytes / wordBytes)
+  assert(at + length <= words.length, "rows are whole")
+  return { text: Buffer.from(words.buffer, from, bytes).toString("utf8"), length }
+}
+
+export const decode = (words: Float64Array): Rows => {
   const changes: Array<ToldChange> = []
   const payments: Array<ToldPayment> = []
+  const notes: Array<ToldNote> = []
+  const transfers: Array<ToldTransfer> = []
   for (let at = 0; at < words.length;) {
-    const cause = words[at]!
-    assert(at + (cause === 0 ? paymentWords : changeWords) <= words.length, "rows are whole")
+    const code = words[at]!
+    if (code < 0) {
+      const { length, text } = textAt(words, at)
+      if (code === textCodes.note) notes.push(JSON.parse(text) as ToldNote)
+      else transfers.push(JSON.parse(text) as ToldTransfer)
+      at += length
+      continue
+    }
+    assert(at + (code === 0 ? paymentWords : changeWords) <= words.length, "rows are whole")
     const [sequence, account, market] = [words[at + 1]!, words[at + 2]!, words[at + 3]!]
-    if (cause === 0) {
+    if (code === 0) {
       payments.push({
         sequence,
         account,
@@ -90,9 +145,9 @@ export const decode = (
       })
       at += paymentWords
     } else {
-      changes.push({ sequence, account, cause, market, amountAtoms: words[at + 4]!, balanceAtoms: words[at + 5]! })
+      changes.push({ sequence, account, cause: code, market, amountAtoms: words[at + 4]!, balanceAtoms: words[at + 5]! })
       at += changeWords
     }
   }
-  return { changes, payments }
+  return { changes, payments, notes, transfers }
 }

@@ -35,9 +35,13 @@ import type { MoneyAsked } from "./MoneyTables.js"
 import type { OrderRow } from "./Orders.js"
 import * as OrderTables from "./OrderTables.js"
 import type { OrdersAsked, OrdersPart } from "./OrderTables.js"
+import * as SecurityTables from "./SecurityTables.js"
+import type { NoteRow, NotesAsked } from "./SecurityTables.js"
 import * as Tables from "./Tables.js"
 import type { EpisodesAsked } from "./Tables.js"
 import { type Timeframe, timeframes } from "./Timeframes.js"
+import * as TransferTables from "./TransferTables.js"
+import type { TransferRow, TransfersAsked } from "./TransferTables.js"
 
 /** There is nothing to read from now: it is being opened, or made anew. */
 class Unavailable extends Schema.TaggedError<Unavailable>()("HistoriesUnavailable", {}) {}
@@ -115,6 +119,9 @@ export class Histories extends Context.Tag("venue/readmodel/Histories")<Historie
   /** Changes of an account's balance, and its payments of funding, newest first; likewise what is behind the engine's memory. */
   readonly changesBefore: (asked: MoneyAsked) => Effect.Effect<Read<ReadonlyArray<ChangeRow>>, Unavailable>
   readonly paymentsBefore: (asked: Omit<MoneyAsked, "market">) => Effect.Effect<Read<ReadonlyArray<PaymentRow>>, Unavailable>
+  /** Transfers of an account that are over, and what concerned its security, newest first; likewise. */
+  readonly transfersBefore: (asked: TransfersAsked) => Effect.Effect<Read<ReadonlyArray<TransferRow>>, Unavailable>
+  readonly notesBefore: (asked: NotesAsked) => Effect.Effect<Read<ReadonlyArray<NoteRow>>, Unavailable>
 }>() {}
 
 const unavailable = (): Effect.Effect<never, Unavailable> => Effect.fail(new Unavailable())
@@ -133,7 +140,9 @@ export const none: Histories["Type"] = {
   fillsBefore: unavailable,
   fillsSince: unavailable,
   changesBefore: unavailable,
-  paymentsBefore: unavailable
+  paymentsBefore: unavailable,
+  transfersBefore: unavailable,
+  notesBefore: unavailable
 }
 
 /** How it goes about it. */
@@ -266,6 +275,11 @@ class Follower {
 
   readonly paymentsBefore: Histories["Type"]["paymentsBefore"] = (asked) =>
     this.read("any", (sql) => MoneyTables.paymentsBefore(sql, asked))
+
+  readonly transfersBefore: Histories["Type"]["transfersBefore"] = (asked) =>
+    this.read("any", (sql) => TransferTables.transfersBefore(sql, asked))
+
+  readonly notesBefore: Histories["Type"]["notesBefore"] = (asked) => this.read("any", (sql) => SecurityTables.notesBefore(sql, asked))
 
   /** Makes a board of every window, and goes on doing so. */
   get rollUps(): Effect.Effect<never> {

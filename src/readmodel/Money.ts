@@ -2,7 +2,7 @@
  * What accounts are told of their money, as it comes with committed blocks: every change of a balance, and every payment of funding,
  * each in its place among those of its account. Nothing of it changes once its record is decided.
  */
-import { decodeTold, type ToldChange, type ToldPayment } from "../engine/EventLog.js"
+import type { decodeTold, ToldChange, ToldPayment } from "../engine/EventLog.js"
 import type { Committed } from "../sequencer/Feed.js"
 
 /** Where a row stands among those of its account: its record, and how many of the account's own that record has behind it. */
@@ -39,8 +39,7 @@ export class Money {
   private payments: Array<PaymentRow> = []
 
   /** Takes in what a block has told. */
-  add({ block: { firstSequence, records }, told }: Committed): void {
-    const { changes, payments } = decodeTold(told)
+  add({ firstSequence, records }: Committed["block"], { changes, payments }: ReturnType<typeof decodeTold>): void {
     const timed = <Row extends { readonly sequence: number }>(row: Row): Row & { readonly atEpochMs: number } => ({
       ...row,
       atEpochMs: records[row.sequence - firstSequence]!.atEpochMs

@@ -6,7 +6,7 @@ import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import { notionalFactor } from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
-import { Event } from "../engine/EventLog.js"
+import { decodeTold, Event } from "../engine/EventLog.js"
 import type { Committed } from "../sequencer/Feed.js"
 import { Candles, type CandleRow } from "./Candles.js"
 import { Causes } from "./Causes.js"
@@ -15,7 +15,9 @@ import { Fills } from "./Fills.js"
 import { Money } from "./Money.js"
 import { Orders } from "./Orders.js"
 import { type ScoreRow, Scores } from "./Scores.js"
+import type { NoteRow } from "./SecurityTables.js"
 import type { Batch, Scale } from "./Tables.js"
+import type { TransferRow } from "./TransferTables.js"
 
 /** A flag beside those that operators set: the account is the venue's own. */
 export const venuesOwn = 1 << 20
@@ -45,6 +47,8 @@ export class Projection {
   private readonly orders = new Orders()
   private readonly fills: Fills
   private readonly money = new Money()
+  private notes: Array<NoteRow> = []
+  private transfers: Array<TransferRow> = []
   private flags = new Map<number, number>()
   private readonly causes = new Causes()
   private readonly scales: Map<number, Scale>
@@ -60,8 +64,11 @@ export class Projection {
 
   /** Takes a block in. */
   apply(committed: Committed): void {
-    const { block: { records }, events: words } = committed
-    this.money.add(committed)
+    const { block, block: { records }, events: words } = committed
+    const told = decodeTold(committed.told)
+    this.money.add(block, told)
+    for (const note of told.notes) this.notes.push(note)
+    for (const transfer of told.transfers) this.transfers.push(transfer)
     let at = 0
     for (const record of records) {
       const { atEpochMs, command } = record
@@ -98,8 +105,9 @@ export class Projection {
 
   /** Rows that wait to be stored, whatever else has changed: the most of them that a batch is made for is the caller's. */
   get waiting(): number {
-    const { candles, episodes, fills, money, orders, scores } = this
-    return candles.waiting + episodes.waiting + scores.waiting + orders.waiting + fills.waiting + money.waiting
+    const { candles, episodes, fills, money, notes, orders, scores, transfers } = this
+    const ofAccounts = money.waiting + notes.length + transfers.length
+    return candles.waiting + episodes.waiting + scores.waiting + orders.waiting + fills.waiting + ofAccounts
   }
 
   /** All that has changed since this was last asked. */
@@ -108,7 +116,9 @@ export class Projection {
     this.rescaled = new Map()
     const flags = [...this.flags]
     this.flags = new Map()
-    const { candles, episodes, fills, money, orders, scores } = this
+    const { candles, episodes, fills, money, notes, orders, scores, transfers } = this
+    this.notes = []
+    this.transfers = []
     return {
       rescaled,
       candles: candles.take(),
@@ -119,7 +129,9 @@ export class Projection {
       orders: orders.take(),
       fills: fills.take(),
       fillCount: fills.count,
-      money: money.take()
+      money: money.take(),
+      notes,
+      transfers
     }
   }
 

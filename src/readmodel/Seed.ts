@@ -1,7 +1,8 @@
 /**
  * Where histories begin of a journal whose earlier records another version has decided, which this one cannot run again: at the step
- * by which it took over. Positions that were open then are begun with as they stood, and so are the orders, the fills and what was
- * told of money that were remembered; what had ended and was forgotten before is not known any more.
+ * by which it took over. Positions that were open then are begun with as they stood, and so are the orders, the fills, the transfers,
+ * the events of accounts' security and what was told of money that were remembered; what had ended and was forgotten before is not
+ * known any more.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -107,6 +108,8 @@ const seedOf = ({ block, engine }: Standing): Seed => {
       fills: fillsOf(engine),
       fillCount: engine.state.fills.total,
       money: moneyOf(engine, accounts),
+      transfers: engine.state.funds.transfers.allEnded(),
+      notes: engine.state.identity.security.all().filter(({ account }) => account >= 0),
       flags: accounts.map((account) => [account, flagsOf(account)] as const).filter(([, flags]) => flags !== 0)
     },
     place: placeBehind(block)

@@ -17,12 +17,14 @@ import * as MoneyTables from "./MoneyTables.js"
 import type { OrderChange, OrderRow } from "./Orders.js"
 import * as OrderTables from "./OrderTables.js"
 import type { ScoreRow } from "./Scores.js"
+import * as SecurityTables from "./SecurityTables.js"
 import { inOne, put, run } from "./Sql.js"
+import * as TransferTables from "./TransferTables.js"
 
 type Block = Committed["block"]
 
 /** The version of the tables below: a database of another one is set aside. */
-const schemaVersion = 3
+const schemaVersion = 4
 
 /** Where in the journal the rows come from. */
 export interface Place {
@@ -54,6 +56,15 @@ const openRank = Number.MAX_SAFE_INTEGER
 
 const liquidation = closeReasons.indexOf("liquidation")
 
+/** What tells episodes that have ended by what became of them: those that are open have no reason. */
+const ended = { closed: `close_reason <> ${liquidation}`, liquidated: `close_reason = ${liquidation}` } as const
+
+/** Indexes of an account's episodes in all markets and in each, of those of a status or of all: a page is one run of rows in one of them. */
+const indexes = (name: string, where: string): ReadonlyArray<string> => [
+  `CREATE INDEX episode${name}_of_account ON episode (account, close_rank, opened_at, born)${where}`,
+  `CREATE INDEX episode${name}_of_market ON episode (account, market, close_rank, opened_at, born)${where}`
+]
+
 const statements: ReadonlyArray<string> = [
   `CREATE TABLE place (
     id INTEGER PRIMARY KEY CHECK (id = 1), environment TEXT NOT NULL,
@@ -75,14 +86,16 @@ const statements: ReadonlyArray<string> = [
     entry_quantity TEXT NOT NULL, entry_notional TEXT NOT NULL, exit_quantity TEXT NOT NULL, exit_notional TEXT NOT NULL,
     realized_pnl INTEGER NOT NULL, fees_paid INTEGER NOT NULL, funding_paid INTEGER NOT NULL, last_sequence INTEGER NOT NULL
   ) STRICT`,
-  "CREATE INDEX episode_of_account ON episode (account, close_rank, opened_at, born)",
-  "CREATE INDEX episode_of_market ON episode (account, market, close_rank, opened_at, born)",
-  `CREATE INDEX episode_liquidated ON episode (account, close_rank, opened_at, born) WHERE close_reason = ${liquidation}`,
+  ...indexes("", ""),
+  ...indexes("_closed", ` WHERE ${ended.closed}`),
+  ...indexes("_liquidated", ` WHERE ${ended.liquidated}`),
   `CREATE INDEX episode_open ON episode (born) WHERE close_rank = ${openRank}`,
   ...BoardTables.statements,
   ...OrderTables.statements,
   ...FillTables.statements,
   ...MoneyTables.statements,
+  ...TransferTables.statements,
+  ...SecurityTables.statements,
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
@@ -142,6 +155,9 @@ export interface Batch {
   readonly fills: ReadonlyArray<FillRow>
   /** Changes of balances, and payments of funding. */
   readonly money: MoneyTables.MoneyRows
+  /** Transfers that are over, oldest told first, and events of accounts' security. */
+  readonly transfers: Iterable<TransferTables.TransferRow>
+  readonly notes: Iterable<SecurityTables.NoteRow>
   /** Episodes and fills that the venue has ever had. */
   readonly born: number
   readonly fillCount: number
@@ -183,6 +199,12 @@ const episodeColumns = (episode: Episode): ReadonlyArray<string | number | null>
   episode.lastSequence
 ]
 
+/** Writes candles, and episodes, each in the place of what it was; within the transaction of their batch. */
+export const putCandles = (sql: SqlClient.SqlClient, candles: Iterable<CandleRow>): Effect.Effect<void, SqlError> =>
+  put(sql, "candle", 9, candles, candleColumns)
+export const putEpisodes = (sql: SqlClient.SqlClient, episodes: Iterable<Episode>): Effect.Effect<void, SqlError> =>
+  put(sql, "episode", 19, episodes, episodeColumns)
+
 /** Writes a batch, and how far it goes. */
 export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Effect.Effect<void, SqlError> =>
   inOne(
@@ -190,12 +212,14 @@ export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Eff
     Effect.gen(function*() {
       for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
       yield* put(sql, "scale", 3, batch.rescaled, ({ market, priceScale, quantityScale }) => [market, priceScale, quantityScale])
-      yield* put(sql, "candle", 9, batch.candles, candleColumns)
-      yield* put(sql, "episode", 19, batch.episodes, episodeColumns)
+      yield* putCandles(sql, batch.candles)
+      yield* putEpisodes(sql, batch.episodes)
       yield* BoardTables.write(sql, batch.scores, batch.flags)
       yield* OrderTables.write(sql, batch.orders)
       yield* FillTables.write(sql, batch.fills)
       yield* MoneyTables.write(sql, batch.money)
+      yield* TransferTables.write(sql, batch.transfers)
+      yield* SecurityTables.write(sql, batch.notes)
       const { atEpochMs, digest, sequence } = place
       yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?, born = ?, fills = ?", [
         sequence,
@@ -345,8 +369,8 @@ export interface EpisodesAsked {
 
 const ofStatus: Readonly<Record<EpisodeStatus, string>> = {
   open: `AND close_rank = ${openRank}`,
-  closed: `AND close_rank < ${openRank} AND close_reason <> ${liquidation}`,
-  liquidated: `AND close_reason = ${liquidation}`
+  closed: `AND ${ended.closed}`,
+  liquidated: `AND ${ended.liquidated}`
 }
 
 /** Episodes: the open ones first, newest opened first; then newest ended first, of one record newest opened first. */
@@ -355,10 +379,12 @@ export const episodes = (
   { account, after, limit, market, status }: EpisodesAsked
 ): Effect.Effect<ReadonlyArray<Episode>, SqlError> => {
   const place = after === undefined ? [] : [after.closeSequence ?? openRank, after.openedAtEpochMs, after.born]
+  // Named, since which one is shorter to go through is not for the planner to guess.
+  const index = `episode${status === undefined || status === "open" ? "" : `_${status}`}_of_${market === undefined ? "account" : "market"}`
   return Effect.map(
     run<StoredEpisode>(
       sql,
-      `SELECT * FROM episode WHERE account = ? ${market === undefined ? "" : "AND market = ?"}
+      `SELECT * FROM episode INDEXED BY ${index} WHERE account = ? ${market === undefined ? "" : "AND market = ?"}
         ${status === undefined ? "" : ofStatus[status]} ${after === undefined ? "" : "AND (close_rank, opened_at, born) < (?, ?, ?)"}
         ORDER BY close_rank DESC, opened_at DESC, born DESC LIMIT ?`,
       [account, ...(market === undefined ? [] : [market]), ...place, limit]

@@ -246,12 +246,20 @@ export class FakeEngine implements Reads {
     return []
   }
 
+  securityStanding(): { readonly count: number; readonly oldestSequence: number } {
+    return { count: 0, oldestSequence: 0 }
+  }
+
   transfer(): undefined {
     return undefined
   }
 
   transfersOf(): ReadonlyArray<never> {
     return []
+  }
+
+  forgottenTransfers(): { readonly knownFrom: number; readonly bySequence: number } {
+    return { knownFrom: 0, bySequence: 0 }
   }
 
   openTransfers(): ReadonlyArray<never> {

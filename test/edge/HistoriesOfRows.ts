@@ -8,7 +8,9 @@ import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import { inOne } from "../../src/readmodel/Sql.js"
 import * as MoneyTables from "../../src/readmodel/MoneyTables.js"
 import * as OrderTables from "../../src/readmodel/OrderTables.js"
+import * as SecurityTables from "../../src/readmodel/SecurityTables.js"
 import * as Tables from "../../src/readmodel/Tables.js"
+import * as TransferTables from "../../src/readmodel/TransferTables.js"
 
 type Standing = Histories.Standing
 
@@ -33,7 +35,9 @@ export const withRows = <A>(run: (sql: SqlClient.SqlClient, at: (standing: Parti
         fillsBefore: (asked) => read(FillTables.fillsBefore(sql, asked)),
         fillsSince: (asked) => read(FillTables.fillsSince(sql, asked)),
         changesBefore: (asked) => read(MoneyTables.changesBefore(sql, asked)),
-        paymentsBefore: (asked) => read(MoneyTables.paymentsBefore(sql, asked))
+        paymentsBefore: (asked) => read(MoneyTables.paymentsBefore(sql, asked)),
+        transfersBefore: (asked) => read(TransferTables.transfersBefore(sql, asked)),
+        notesBefore: (asked) => read(SecurityTables.notesBefore(sql, asked))
       }
     })
   })))

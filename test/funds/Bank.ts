@@ -13,6 +13,7 @@ import type { Script } from "../../src/ledger/development/Faults.js"
 import { setting } from "../../src/ledger/development/Setting.js"
 import * as Signer from "../../src/signer/Signer.js"
 import * as SimLedger from "../../sim/world/SimLedger.js"
+import type { Options } from "../../src/Venue.js"
 import { VenueOver } from "../edge/VenueOver.js"
 import { Authenticator } from "../identity/Authenticator.js"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
@@ -46,7 +47,7 @@ export class Bank {
   private readonly random = chance("venue")
   venue: VenueOver
 
-  private constructor(nowMs = 1_767_225_600_000) {
+  private constructor(private readonly more: Partial<Options> = {}, nowMs = 1_767_225_600_000) {
     this.venue = this.over(nowMs)
   }
 
@@ -62,18 +63,19 @@ export class Bank {
       // Seldom enough that a quarter of an hour passes in no time.
       funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
       // What is prepared is larger than the blocks of other tests; a disk in memory writes all of a segment that it is to keep free.
-      journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 }
+      journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 },
+      ...this.more
     }
     return new VenueOver(this.disk.layer, options, nowMs, undefined, { money, random: this.random })
   }
 
-  /** A venue that has been told to start, and no more. */
-  static begin(): Bank {
-    return new Bank()
+  /** A venue that has been told to start, and no more; `more`: what else it is set to. */
+  static begin(more: Partial<Options> = {}): Bank {
+    return new Bank(more)
   }
 
-  static async open(): Promise<Bank> {
-    const bank = Bank.begin()
+  static async open(more: Partial<Options> = {}): Promise<Bank> {
+    const bank = Bank.begin(more)
     await bank.started()
     return bank
   }

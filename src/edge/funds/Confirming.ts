@@ -15,7 +15,8 @@ import * as Fields from "../http/Fields.js"
 import * as Submission from "../http/Submission.js"
 import { owned } from "../identity/Sent.js"
 import * as Factor from "./Factor.js"
-import { SigningStep } from "./TransferRecord.js"
+import { findTransfer, type Found, shownOf } from "./TransferHistory.js"
+import { type Shown, SigningStep } from "./TransferRecord.js"
 import { failureOf } from "./Troubles.js"
 
 type SigningStep = typeof SigningStep.Type
@@ -38,24 +39,38 @@ export const initiation = {
 
 /** Where the transfer is, and the approval that is due, if one is. */
 export interface Confirmed {
-  readonly transfer: TransferView
+  readonly transfer: Shown
   readonly due: { readonly signingStep: SigningStep; readonly challenge: Factor.Challenge } | undefined
 }
 
 const conflict = Errors.refused(Refusal.stepConflict)
 
+const notFound = Errors.refused(Refusal.transferNotFound)
+
 /** A transfer of the account by its number; unknown and foreign ones are answered alike. */
 export const withTransfer = <A>(
-  { state }: Services,
+  services: Services,
   { account }: SessionView,
   kind: TransferView["kind"],
   number: number | undefined,
-  then: (transfer: TransferView) => Effect.Effect<A, Errors.Failure>
+  then: (found: Found) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
-  Effect.suspend(() => {
-    const transfer = number === undefined ? undefined : state.transfer(number)
-    return transfer?.account === account && transfer.kind === kind ? then(transfer) : fail(Errors.refused(Refusal.transferNotFound))
-  })
+  Effect.flatMap(
+    number === undefined ? Effect.succeed(undefined) : findTransfer(services, account, kind, number),
+    (found) => found === undefined ? fail(notFound) : then(found)
+  )
+
+/** A transfer as it is by now, which may be over and forgotten since it was looked at. */
+const standing = (services: Services, { account, kind, number }: Shown): Effect.Effect<Found, Errors.Failure> =>
+  Effect.flatMap(findTransfer(services, account, kind, number), (found) => found === undefined ? fail(notFound) : Effect.succeed(found))
+
+/** Gives a transfer up; where it stands then. */
+export const giveUp = (services: Services, trader: SessionView, found: Found): Effect.Effect<Shown, Errors.Failure> => {
+  if ("over" in found) return fail(conflict)
+  const { kept: transfer } = found
+  const command = owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: transfer.number })
+  return Effect.zipRight(Submission.submitted(services, command), Effect.map(standing(services, transfer), shownOf))
+}
 
 /** The step that waits for its owner, with the transaction that was prepared for it. */
 const awaited = ({ awaits, stepAtHand: step }: TransferView) => {
@@ -88,16 +103,14 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
   })
 
 /** Goes on with a transfer, and asks for the approval that is due. */
-export const initiate = (
-  services: Services,
-  { number }: TransferView,
-  signingStep?: SigningStep
-): Effect.Effect<Confirmed, Errors.Failure> =>
+export const initiate = (services: Services, found: Found, signingStep?: SigningStep): Effect.Effect<Confirmed, Errors.Failure> =>
   Effect.gen(function*() {
-    const { funds, state } = services
-    const before = state.transfer(number)!
-    const asked = before.stepAtHand === undefined ? undefined : yield* Effect.either(funds.ask(number))
-    const transfer = state.transfer(number)!
+    const mayGoOn = "kept" in found && found.kept.stepAtHand !== undefined
+    const asked = mayGoOn ? yield* Effect.either(services.funds.ask(found.kept.number)) : undefined
+    const now = mayGoOn ? yield* standing(services, found.kept) : found
+    // Of one that is over and forgotten no step is to be gone on with.
+    if ("over" in now) return signingStep === undefined ? { transfer: now.over, due: undefined } : yield* fail(conflict)
+    const { kept: transfer } = now
     if (isVenues(transfer)) {
       return yield* fail(asked?._tag === "Left" ? failureOf(asked.left, transfer) : Errors.ledgerUnavailable)
     }
@@ -120,13 +133,14 @@ const isTaken = ({ id, kind, steps }: TransferView, { firstFactor, signingStep }
 export const complete = (
   services: Services,
   trader: SessionView,
-  { number }: TransferView,
+  found: Found,
   body: Completion,
   remoteAddress: string
 ): Effect.Effect<Confirmed, Errors.Failure> =>
   Effect.gen(function*() {
     const { funds, now, state } = services
-    const transfer = state.transfer(number)!
+    if ("over" in found) return yield* fail(conflict)
+    const { kept: transfer, kept: { number } } = found
     const stands = { transfer, due: undefined }
     if (isTaken(transfer, body)) return stands
     const taken = funds.steps.take(body.challengeIdentifier, now())
@@ -160,5 +174,5 @@ export const complete = (
     yield* Submission.submitted(services, approval)
     // It is approved for good: whatever is in the way of its execution now, the venue goes on with it by itself.
     yield* Effect.either(funds.ask(number))
-    return { transfer: state.transfer(number)!, due: undefined }
+    return { transfer: shownOf(yield* standing(services, transfer)), due: undefined }
   })

@@ -101,13 +101,13 @@ export interface Shown extends
     | "id"
     | "partyId"
     | "amountAtoms"
-    | "failure"
     | "status"
     | "ledgerOutcome"
     | "requestedAtEpochMs"
     | "updatedAtEpochMs"
   > {
   readonly steps: ReadonlyArray<Pick<StepView, "name">>
+  readonly failure: Pick<NonNullable<TransferView["failure"]>, "stage"> | null
 }
 
 /** What is told of every kind alike. */

@@ -14,11 +14,12 @@ import * as Fields from "../http/Fields.js"
 import { page, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { keyed, owned } from "../identity/Sent.js"
+import { keyed } from "../identity/Sent.js"
 import * as Confirming from "./Confirming.js"
 import * as Factor from "./Factor.js"
 import { amountBody, amountOf } from "./Requesting.js"
 import * as Samples from "./Samples.js"
+import { shownOf, transfersBefore } from "./TransferHistory.js"
 import { Deposit, deposit, SigningStep, statuses } from "./TransferRecord.js"
 import { created } from "./Created.js"
 
@@ -56,7 +57,7 @@ const DepositList = Schema.Struct({
   accountId: Fields.Text,
   deposits: Schema.Array(Deposit),
   nextCursor: Fields.NextCursor
-}).annotations({ identifier: "DepositList", description: "Newest first; of those that are over the latest 1,000 are kept." })
+}).annotations({ identifier: "DepositList", description: "Newest first, back to the account's first." })
 
 export const listDeposits = Route.effect({
   tag: "funds",
@@ -73,15 +74,14 @@ export const listDeposits = Route.effect({
     withAccount(services.state, trader, accountId, (account) =>
       withCursor("deposits", urlParams.cursor, (before) => {
         const limit = pageLimit(urlParams.limit)
-        const rows = services.state.transfersOf(account, "deposit", before, limit + 1).map((transfer) => ({
-          ordinal: transfer.number,
-          transfer
+        return Effect.flatten(transfersBefore(services, { account, kind: "deposit", before, limit: limit + 1 }, (found) => {
+          const rows = found.map(shownOf).map((transfer) => ({ ordinal: transfer.number, transfer }))
+          return json({
+            version: "external-deposit-list/v1",
+            accountId,
+            ...page("deposits", limit, rows, ({ transfer }) => deposit(services, transfer))
+          })
         }))
-        return json({
-          version: "external-deposit-list/v1",
-          accountId,
-          ...page("deposits", limit, rows, ({ transfer }) => deposit(services, transfer))
-        })
       }))
 })
 
@@ -97,8 +97,8 @@ export const getDeposit = Route.effect({
   example: { target: `${target}/${Samples.depositId}` },
   handler: (services) => ({ path: { accountId, depositId }, trader }) =>
     withAccount(services.state, trader, accountId, () =>
-      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), (transfer) =>
-        Effect.succeed(deposit(services, transfer))))
+      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), (found) =>
+        Effect.succeed(deposit(services, shownOf(found)))))
 })
 
 export const cancelDeposit = Route.effect({
@@ -113,12 +113,9 @@ export const cancelDeposit = Route.effect({
   example: { target: `${target}/${Samples.depositId}` },
   handler: (services) => ({ path: { accountId, depositId }, trader }) =>
     withAccount(services.state, trader, accountId, () =>
-      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), ({ number }) =>
-        Effect.map(
-          Submission.submitted(services, owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: number })),
-          () =>
-            deposit(services, services.state.transfer(number)!)
-        )))
+      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), (found) =>
+        Effect.map(Confirming.giveUp(services, trader, found), (transfer) =>
+          deposit(services, transfer))))
 })
 
 const named = { depositId: Fields.Name }
@@ -156,11 +153,11 @@ export const confirmDeposit = Route.effect({
   example: { target: `${target}/confirm`, body: { action: "initiate", depositId: Samples.depositId } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
     withContractAccount(services.state, trader, accountId, () =>
-      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(payload.depositId), (transfer) =>
+      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(payload.depositId), (found) =>
         Effect.map(
           payload.action === "initiate"
-            ? Confirming.initiate(services, transfer, payload.signingStep)
-            : Confirming.complete(services, trader, transfer, payload, remoteAddress),
+            ? Confirming.initiate(services, found, payload.signingStep)
+            : Confirming.complete(services, trader, found, payload, remoteAddress),
           (came) =>
             confirmed(services, came)
         )))

@@ -4,7 +4,6 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
-import type { TransferView } from "../../engine/Reads.js"
 import { Operation } from "../../operations/Operations.js"
 import { withAccount } from "../accounts/Own.js"
 import type { Services } from "../http/Call.js"
@@ -15,10 +14,11 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { keyed, owned } from "../identity/Sent.js"
+import { keyed } from "../identity/Sent.js"
 import * as Confirming from "./Confirming.js"
 import { created } from "./Created.js"
 import * as Factor from "./Factor.js"
+import { type Found, shownOf, transfersBefore } from "./TransferHistory.js"
 import { PartyChange, partyChange, SigningStep, statuses } from "./TransferRecord.js"
 
 const path = "/v1/accounts/:accountId/ledger-party"
@@ -32,8 +32,13 @@ const LedgerParty = Schema.Struct({
   change: Schema.NullOr(PartyChange).annotations({ description: "The latest change that was asked for." })
 }).annotations({ identifier: "LedgerParty" })
 
-const latest = ({ state }: Services, account: number): TransferView | undefined =>
-  state.transfersOf(account, "party_change", Number.POSITIVE_INFINITY, 1)[0]
+/** The account's change of party that is not over, or the latest; undefined where it never asked for one. */
+const withLatest = <A>(
+  services: Services,
+  account: number,
+  then: (change: Found | undefined) => Effect.Effect<A, Errors.Failure>
+): Effect.Effect<A, Errors.Failure> =>
+  Effect.flatten(transfersBefore(services, { account, kind: "party_change", before: Infinity, limit: 1 }, ([change]) => then(change)))
 
 export const getLedgerParty = Route.effect({
   tag: "funds",
@@ -47,16 +52,15 @@ export const getLedgerParty = Route.effect({
   example: { target },
   handler: (services) => ({ path: { accountId }, trader }) =>
     withAccount(services.state, trader, accountId, (account) =>
-      Effect.sync(() => {
+      withLatest(services, account, (change) => {
         const party = services.state.party(account)
-        const change = latest(services, account)
-        return {
+        return Effect.succeed({
           version: "external-ledger-party/v1" as const,
           accountId,
           partyId: party?.partyId ?? null,
           confirmed: (party?.confirmedAtEpochMs ?? 0) !== 0,
-          change: change === undefined ? null : partyChange(services, change)
-        }
+          change: change === undefined ? null : partyChange(services, shownOf(change))
+        })
       }))
 })
 
@@ -82,16 +86,13 @@ export const changeLedgerParty = Route.effect({
       ))
 })
 
-/** The account's change of party that is not over, or the latest. */
+/** The same where there has to be one. */
 const withChange = <A>(
   services: Services,
   account: number,
-  then: (change: TransferView) => Effect.Effect<A, Errors.Failure>
+  then: (change: Found) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
-  Effect.suspend(() => {
-    const change = latest(services, account)
-    return change === undefined ? fail(Errors.refused(Refusal.transferNotFound)) : then(change)
-  })
+  withLatest(services, account, (change) => change === undefined ? fail(Errors.refused(Refusal.transferNotFound)) : then(change))
 
 export const cancelLedgerPartyChange = Route.effect({
   tag: "funds",
@@ -105,11 +106,9 @@ export const cancelLedgerPartyChange = Route.effect({
   example: { target },
   handler: (services) => ({ path: { accountId }, trader }) =>
     withAccount(services.state, trader, accountId, (account) =>
-      withChange(services, account, ({ number }) =>
-        Effect.map(
-          Submission.submitted(services, owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: number })),
-          () => partyChange(services, services.state.transfer(number)!)
-        )))
+      withChange(services, account, (change) =>
+        Effect.map(Confirming.giveUp(services, trader, change), (given) =>
+          partyChange(services, given))))
 })
 
 const ConfirmBody = Schema.Union(

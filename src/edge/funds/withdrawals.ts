@@ -15,12 +15,13 @@ import * as Fields from "../http/Fields.js"
 import { page, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { keyed, owned } from "../identity/Sent.js"
+import { keyed } from "../identity/Sent.js"
 import * as Confirming from "./Confirming.js"
 import { created } from "./Created.js"
 import * as Factor from "./Factor.js"
 import { amountBody, amountOf } from "./Requesting.js"
 import * as Samples from "./Samples.js"
+import { shownOf, transfersBefore } from "./TransferHistory.js"
 import { SigningStep, statuses, Withdrawal, withdrawal } from "./TransferRecord.js"
 
 const path = "/v1/accounts/:accountId/withdrawals"
@@ -65,7 +66,7 @@ const WithdrawalList = Schema.Struct({
   accountId: Fields.Text,
   withdrawals: Schema.Array(Withdrawal),
   nextCursor: Fields.NextCursor
-}).annotations({ identifier: "WithdrawalList", description: "Newest first; of those that are over the latest 1,000 are kept." })
+}).annotations({ identifier: "WithdrawalList", description: "Newest first, back to the account's first." })
 
 export const listWithdrawals = Route.effect({
   tag: "funds",
@@ -82,15 +83,14 @@ export const listWithdrawals = Route.effect({
     withAccount(services.state, trader, accountId, (account) =>
       withCursor("withdrawals", urlParams.cursor, (before) => {
         const limit = pageLimit(urlParams.limit)
-        const rows = services.state.transfersOf(account, "withdrawal", before, limit + 1).map((transfer) => ({
-          ordinal: transfer.number,
-          transfer
+        return Effect.flatten(transfersBefore(services, { account, kind: "withdrawal", before, limit: limit + 1 }, (found) => {
+          const rows = found.map(shownOf).map((transfer) => ({ ordinal: transfer.number, transfer }))
+          return json({
+            version: "external-withdrawal-list/v1",
+            accountId,
+            ...page("withdrawals", limit, rows, ({ transfer }) => withdrawal(services, transfer))
+          })
         }))
-        return json({
-          version: "external-withdrawal-list/v1",
-          accountId,
-          ...page("withdrawals", limit, rows, ({ transfer }) => withdrawal(services, transfer))
-        })
       }))
 })
 
@@ -106,8 +106,8 @@ export const getWithdrawal = Route.effect({
   example: { target: `${target}/${Samples.withdrawalId}` },
   handler: (services) => ({ path: { accountId, withdrawalId }, trader }) =>
     withAccount(services.state, trader, accountId, () =>
-      Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(withdrawalId), (transfer) =>
-        Effect.succeed(withdrawal(services, transfer))))
+      Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(withdrawalId), (found) =>
+        Effect.succeed(withdrawal(services, shownOf(found)))))
 })
 
 export const cancelWithdrawal = Route.effect({
@@ -122,12 +122,9 @@ export const cancelWithdrawal = Route.effect({
   example: { target: `${target}/${Samples.withdrawalId}` },
   handler: (services) => ({ path: { accountId, withdrawalId }, trader }) =>
     withAccount(services.state, trader, accountId, () =>
-      Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(withdrawalId), ({ number }) =>
-        Effect.map(
-          Submission.submitted(services, owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: number })),
-          () =>
-            withdrawal(services, services.state.transfer(number)!)
-        )))
+      Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(withdrawalId), (found) =>
+        Effect.map(Confirming.giveUp(services, trader, found), (transfer) =>
+          withdrawal(services, transfer))))
 })
 
 const named = { withdrawalId: Fields.Name }
@@ -162,11 +159,11 @@ export const confirmWithdrawal = Route.effect({
   example: { target: `${target}/confirm`, body: { action: "initiate", withdrawalId: Samples.withdrawalId } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
     withAccount(services.state, trader, accountId, () =>
-      Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(payload.withdrawalId), (transfer) =>
+      Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(payload.withdrawalId), (found) =>
         Effect.map(
           payload.action === "initiate"
-            ? Confirming.initiate(services, transfer, payload.signingStep)
-            : Confirming.complete(services, trader, transfer, payload, remoteAddress),
+            ? Confirming.initiate(services, found, payload.signingStep)
+            : Confirming.complete(services, trader, found, payload, remoteAddress),
           (came) =>
             confirmed(services, came)
         )))

@@ -1,6 +1,7 @@
 /** What concerns the security of an account: `GET /v1/accounts/{accountId}/security-events`, newest first. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { securityKinds, type SecurityEventView } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
@@ -10,6 +11,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import { page, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
+import { securityEventsBefore } from "./SecurityHistory.js"
 
 const Optional = Schema.NullOr(Fields.Text)
 
@@ -27,7 +29,7 @@ const SecurityEvents = Schema.Struct({
   accountId: Fields.Text,
   events: Schema.Array(SecurityEvent),
   nextCursor: Fields.NextCursor
-}).annotations({ identifier: "SecurityEvents", description: "Newest first; the latest 256 are kept." })
+}).annotations({ identifier: "SecurityEvents", description: "Newest first, back to the account's first." })
 
 const orNull = (text: string): string | null => text === "" ? null : text
 
@@ -51,11 +53,11 @@ export const listSecurityEvents = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Sign-ins, passkeys, keys and agents of the account, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/security-events?limit=50` },
-  handler: ({ state }) => ({ path: { accountId }, trader, urlParams }) =>
-    withAccount(state, trader, accountId, (account) =>
+  handler: (services) => ({ path: { accountId }, trader, urlParams }) =>
+    withAccount(services.state, trader, accountId, (account) =>
       withCursor("events", urlParams.cursor, (before) => {
         const limit = pageLimit(urlParams.limit)
-        const rows = state.securityEvents(account, before, limit + 1)
-        return json({ version: "external-security-events/v1", accountId, ...page("events", limit, rows, event) })
+        return Effect.flatten(securityEventsBefore(services, { account, before, limit: limit + 1 }, (rows) =>
+          json({ version: "external-security-events/v1", accountId, ...page("events", limit, rows, event) })))
       }))
 })

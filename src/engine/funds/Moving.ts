@@ -8,7 +8,7 @@ import type { State } from "../State.js"
 import { type Alarm, alarms, type Stop } from "./Funds.js"
 import * as Money from "./Money.js"
 import { newStep, over, type Step } from "./Steps.js"
-import { type Failure, statusOf, type Transfer } from "./Transfer.js"
+import { endedOf, type Failure, isNeeded, statusOf, type Transfer } from "./Transfer.js"
 
 /** What becomes of a step; the codes in events are places in this list: add at the end. */
 export const stepChanges = ["prepared", "approved", "begun", "noted", "refused", "confirmed", "voided"] as const
@@ -32,6 +32,7 @@ export const refusedBy = (refusal: Refusal): Refused => refused(refusal as Exclu
 const put = (state: State, transfer: Transfer): Transfer => {
   const changed = { ...transfer, updatedAtEpochMs: state.atEpochMs, lastSequence: state.sequence }
   state.funds.put(changed)
+  if (!isNeeded(changed)) state.events.told.transfer(endedOf(changed))
   return changed
 }
 

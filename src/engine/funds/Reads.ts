@@ -2,7 +2,7 @@
 import { none } from "../../domain/None.js"
 import type { TransferKind } from "../../operations/funds/Transfers.js"
 import { AccountReads } from "../accounts/Reads.js"
-import type { FundsView, PartyView, StepOfCommandView, TransferView } from "../Reads.js"
+import type { ForgottenTransfers, FundsView, PartyView, StepOfCommandView, TransferView } from "../Reads.js"
 import { minDepositAtoms, minWithdrawalAtoms } from "./Bounds.js"
 import { type Alarm, alarms } from "./Funds.js"
 import { awaitedBy, idOf, ledgerOutcomeOf, statusOf, stepAtHand, type Transfer } from "./Transfer.js"
@@ -30,6 +30,11 @@ export class FundsReads extends AccountReads {
     const { accounts, funds: { transfers } } = this.state
     if (transfers.mayHaveForgottenOf(account)) return accounts.lastSequence(account)
     return transfers.of(account, "deposit", Infinity, Infinity).reduce((last, { lastSequence }) => Math.max(last, lastSequence), 0)
+  }
+
+  forgottenTransfers(account: number): ForgottenTransfers {
+    const { transfers } = this.state.funds
+    return { knownFrom: transfers.knownFrom(account), bySequence: transfers.forgotBySequence }
   }
 
   openTransfers(): ReadonlyArray<TransferView> {

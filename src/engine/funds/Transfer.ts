@@ -79,6 +79,9 @@ export const isOpen = (transfer: Transfer): boolean => stepAtHand(transfer) !== 
 export const isUnsettled = ({ end, isSettled, kind }: Transfer): boolean =>
   !isSettled && (kind === "withdrawal" || (kind === "deposit" && end === "ledger_confirmed"))
 
+/** Whether nothing of it may be forgotten. */
+export const isNeeded = (transfer: Transfer): boolean => isOpen(transfer) || isUnsettled(transfer)
+
 export const statusOf = (transfer: Transfer): TransferStatus => {
   if (transfer.end !== null) return transfer.end
   const step = transfer.steps[currentOf(transfer)]!
@@ -124,6 +127,38 @@ export const ledgerOutcomeOf = (transfer: Transfer): LedgerOutcome | undefined =
   const done = (end === null ? steps.slice(0, currentOf(transfer)) : steps).findLast(({ confirmation }) => confirmation !== null)
   return done === undefined ? undefined : { step: done.name, outcome: "completion_accepted", guard: "" }
 }
+
+/** A transfer that is over, by what is told of it: nothing that was prepared, hashed or signed, and nothing of who approved it. */
+export interface EndedTransfer {
+  readonly number: number
+  readonly kind: TransferKind
+  readonly account: number
+  readonly amountAtoms: number
+  readonly partyId: string
+  readonly steps: ReadonlyArray<StepName>
+  readonly status: TransferStatus
+  /** How far it had come when it failed; null where it did not. */
+  readonly failedAt: FailureStage | null
+  readonly ledgerOutcome: LedgerOutcome | null
+  readonly requestedAtEpochMs: number
+  readonly updatedAtEpochMs: number
+  readonly lastSequence: number
+}
+
+export const endedOf = (transfer: Transfer): EndedTransfer => ({
+  number: transfer.number,
+  kind: transfer.kind,
+  account: transfer.account,
+  amountAtoms: transfer.amountAtoms,
+  partyId: transfer.partyId,
+  steps: transfer.steps.map(({ name }) => name),
+  status: statusOf(transfer),
+  failedAt: transfer.failure?.stage ?? null,
+  ledgerOutcome: ledgerOutcomeOf(transfer) ?? null,
+  requestedAtEpochMs: transfer.requestedAtEpochMs,
+  updatedAtEpochMs: transfer.updatedAtEpochMs,
+  lastSequence: transfer.lastSequence
+})
 
 /**
  * What a transfer waits for. Of whoever drives the ledger: `party`, that the signer makes one; `submission`, that what was approved is

@@ -4,9 +4,10 @@
  * kept.
  */
 import { assert } from "../../domain/Assert.js"
+import * as Ids from "../../domain/Ids.js"
 import type { TransferKind } from "../../operations/funds/Transfers.js"
 import type { FundsBounds } from "./Bounds.js"
-import { isOpen, isUnapproved, isUnsettled, isVenues, type Transfer } from "./Transfer.js"
+import { type EndedTransfer, endedOf, isNeeded, isUnapproved, isVenues, type Transfer } from "./Transfer.js"
 
 /** A step by its place. */
 export interface StepOf {
@@ -23,9 +24,6 @@ export interface TransfersDump {
 
 const ascending = (one: number, other: number): number => one - other
 
-/** Whether nothing of it may be forgotten. */
-const isNeeded = (transfer: Transfer): boolean => isOpen(transfer) || isUnsettled(transfer)
-
 const preparedLengthOf = ({ steps }: Transfer): number =>
   steps.reduce((sum, { preparation }) => sum + (preparation?.preparedTransaction.length ?? 0), 0)
 
@@ -40,6 +38,11 @@ export class Transfers {
   private readonly ended = new Set<number>()
   private readonly endedByAccount = new Map<number, Set<number>>()
   private readonly unapproved = new Set<number>()
+  /**
+   * By which record one was last forgotten, or by an earlier one: 0 where none was. Made anew of a snapshot, of which it is told that
+   * it was no later than the last change of what is kept.
+   */
+  forgotBySequence = 0
   /** Characters of prepared transactions that are kept. */
   preparedLength = 0
 
@@ -89,7 +92,23 @@ export class Transfers {
   /** Whether one of an account may have been there that is not known any more. */
   mayHaveForgottenOf(account: number): boolean {
     const { endedInAll, endedOfAccount } = this.bounds
-    return this.ended.size >= endedInAll || (this.endedByAccount.get(account)?.size ?? 0) >= endedOfAccount
+    // One that was over and is needed again has left room behind it, and may have taken it from another.
+    const own = this.byAccount.get(account)?.length ?? 0
+    return this.count >= endedInAll || own - this.openOf(account).length >= endedOfAccount
+  }
+
+  /** Numbers from here on are of no transfer of the account that is forgotten; 0 where none is. */
+  knownFrom(account: number): number {
+    if (!this.mayHaveForgottenOf(account)) return 0
+    const own = this.endedByAccount.get(account)
+    // What was forgotten had ended before what is kept, and was asked for before that.
+    const oldest = own === undefined ? this.ended : own
+    return oldest.size === 0 ? Infinity : Ids.ordinal(this.byNumber.get(first(oldest))!.lastSequence + 1, 0)
+  }
+
+  /** What is told of all that may be forgotten, by number. */
+  allEnded(): ReadonlyArray<EndedTransfer> {
+    return this.inOrder(this.ended).map(endedOf)
   }
 
   /** All that are not over, by number. */
@@ -146,7 +165,9 @@ export class Transfers {
       return []
     }
     this.end(transfer)
-    return this.forget(transfer.account)
+    const forgotten = this.forget(transfer.account)
+    if (forgotten.length > 0) this.forgotBySequence = transfer.lastSequence
+    return forgotten
   }
 
   private hold(transfer: Transfer): void {
@@ -213,6 +234,8 @@ export class Transfers {
     for (const transfer of transfers) this.keep(transfer)
     for (const number of ended) this.end(this.byNumber.get(number)!)
     for (const number of unapproved) this.unapproved.add(number)
+    // The one by whose end another was forgotten is kept, since nothing was forgotten after it.
+    for (const { lastSequence } of transfers) this.forgotBySequence = Math.max(this.forgotBySequence, lastSequence)
   }
 }
 

@@ -12,6 +12,8 @@ export const note = (
   detail: string = ""
 ): void => {
   const { atEpochMs, sequence } = state
-  state.identity.security.add({ account, kind, sequence, atEpochMs, credentialId, remoteAddress, detail })
+  const noted = state.identity.security.add({ account, kind, sequence, atEpochMs, credentialId, remoteAddress, detail })
+  // What is nobody's is told to nobody.
+  if (account >= 0) state.events.told.note(noted)
   state.events.event2(Event.SecurityNoted, account, kindCode(kind))
 }

@@ -1,7 +1,7 @@
 /** What is read of who may act. */
 import { Principal } from "../../operations/Header.js"
 import { MarketReads } from "../markets/Reads.js"
-import type { GrantView, PasskeyView, SecurityEventView, SessionView, TicketFamilyView } from "../Reads.js"
+import type { GrantView, PasskeyView, SecurityEventView, SecurityStanding, SessionView, TicketFamilyView } from "../Reads.js"
 import type { Session } from "./Sessions.js"
 
 const sessionView = (session: Session): SessionView => ({ principal: Principal.session, credential: session.number, ...session })
@@ -46,5 +46,10 @@ export class IdentityReads extends MarketReads {
 
   securityEvents(account: number, before: number, limit: number): ReadonlyArray<SecurityEventView> {
     return this.state.identity.security.of(account, before, limit)
+  }
+
+  securityStanding(account: number): SecurityStanding {
+    const { security } = this.state.identity
+    return { count: security.countOf(account), oldestSequence: security.oldestSequence }
   }
 }

@@ -85,9 +85,25 @@ export class SecurityLog {
 
   constructor(private readonly ofAccount: number, private readonly inAll = keptInAll) {}
 
-  add(event: Omit<SecurityEvent, "ordinal">): void {
+  /** Keeps an event, and tells it with its ordinal. */
+  add(event: Omit<SecurityEvent, "ordinal">): SecurityEvent {
     const own = this.own(event.account)
-    this.keep(own, { ...event, ordinal: own.next })
+    const added = { ...event, ordinal: own.next }
+    this.keep(own, added)
+    return added
+  }
+
+  /** How many events an account has ever had: the ordinal of its next. */
+  countOf(account: number): number {
+    return this.byAccount.get(account)?.next ?? 0
+  }
+
+  /**
+   * The record of the oldest event that may be kept of anybody, 0 where there is none: what an account had before its own oldest
+   * event that is kept, or before this one where nothing of it is, is of an earlier record or of the same.
+   */
+  get oldestSequence(): number {
+    return this.order[this.head]?.sequence ?? 0
   }
 
   private own(account: number): Own {
@@ -138,7 +154,7 @@ export class SecurityLog {
   }
 
   /** All that is kept, oldest first. */
-  private all(): Array<SecurityEvent> {
+  all(): Array<SecurityEvent> {
     return this.order.slice(this.head).filter((event) => this.isKept(event))
   }
 

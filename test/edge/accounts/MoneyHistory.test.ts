@@ -6,6 +6,7 @@ import { anyMarket } from "../../../src/domain/None.js"
 import { changesBefore, paymentsBefore } from "../../../src/edge/accounts/MoneyHistory.js"
 import type * as Errors from "../../../src/edge/http/Errors.js"
 import { Engine } from "../../../src/engine/Engine.js"
+import { decodeTold } from "../../../src/engine/EventLog.js"
 import type { BalancePlace } from "../../../src/engine/Reads.js"
 import { Money } from "../../../src/readmodel/Money.js"
 import * as MoneyTables from "../../../src/readmodel/MoneyTables.js"
@@ -54,11 +55,15 @@ const made = (records: ReadonlyArray<typeof record extends fc.Arbitrary<infer A>
         told.payment(of)
       } else state.noteBalance(account, 4, market, paidAtoms, 7)
     }
-    const block = { firstSequence: sequence, lastSequence: sequence, records: [{ sequence, atEpochMs: timeOf(sequence) }] }
-    const committed = { block, events: new Float64Array(0), told: told.copied() } as unknown as Committed
+    const block = {
+      firstSequence: sequence,
+      lastSequence: sequence,
+      records: [{ sequence, atEpochMs: timeOf(sequence) }]
+    } as unknown as Committed["block"]
+    const decoded = decodeTold(told.copied())
     state.events.clear()
-    all.add(committed)
-    if (sequence <= known) first.add(committed)
+    all.add(block, decoded)
+    if (sequence <= known) first.add(block, decoded)
   }
   return { engine, all: all.take(), first: first.take() }
 }

@@ -1,0 +1,112 @@
+/**
+ * Deposits, withdrawals and changes of party wherever they are: in the engine while it keeps them, in the histories behind that.
+ *
+ * The engine never forgets one of which anything may still come, and of those that are over the ones that ended first. The histories
+ * have each of these as it was told last. So of one that the engine does not know they have all there is, once they have come to the
+ * record by which one was last forgotten; until then nothing that is not found is said to be absent.
+ */
+import * as Effect from "effect/Effect"
+import * as Ids from "../../domain/Ids.js"
+import type { Reads, TransferView } from "../../engine/Reads.js"
+import type { Read } from "../../readmodel/Histories.js"
+import type { TransferRow } from "../../readmodel/TransferTables.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import { fail } from "../http/Executor.js"
+import type { Shown } from "./TransferRecord.js"
+
+type Reading = Pick<Services, "histories" | "state">
+type Kind = TransferView["kind"]
+
+/** A transfer that the engine keeps, or one that is over and that the histories alone have. */
+export type Found = { readonly kept: TransferView } | { readonly over: Shown }
+
+export const shownOf = (found: Found): Shown => "kept" in found ? found.kept : found.over
+
+const ids: Readonly<Record<Kind, (number: number) => string>> = {
+  deposit: Ids.depositId,
+  withdrawal: Ids.withdrawalId,
+  party_change: Ids.partyChangeId
+}
+
+const shown = (row: TransferRow): Shown => ({
+  number: row.number,
+  kind: row.kind,
+  account: row.account,
+  id: ids[row.kind](row.number),
+  partyId: row.partyId,
+  amountAtoms: row.amountAtoms,
+  failure: row.failedAt === null ? null : { stage: row.failedAt },
+  status: row.status,
+  ledgerOutcome: row.ledgerOutcome ?? undefined,
+  requestedAtEpochMs: row.requestedAtEpochMs,
+  updatedAtEpochMs: row.updatedAtEpochMs,
+  steps: row.steps.map((name) => ({ name }))
+})
+
+const unavailable = () => Errors.historiesUnavailable
+
+/** Which of an account's transfers of a kind: older than a number (`Infinity`: from the newest). */
+interface Asked {
+  readonly account: number
+  readonly kind: Kind
+  readonly before: number
+  readonly limit: number
+}
+
+/** The engine's page, if none that it has forgotten can stand between its rows or behind them. */
+const keptPage = (state: Reads, { account, before, kind, limit }: Asked): ReadonlyArray<TransferView> | undefined => {
+  const { knownFrom } = state.forgottenTransfers(account)
+  const kept = state.transfersOf(account, kind, before, limit)
+  const isWhole = kept.length === limit && kept.at(-1)!.number >= knownFrom
+  return knownFrom === 0 || isWhole ? kept : undefined
+}
+
+/** The page of what either has by now; undefined where the histories may lack something of it. */
+const joined = (state: Reads, { account, before, kind, limit }: Asked, { found, standing }: Read<ReadonlyArray<TransferRow>>) => {
+  if (standing.sequence < state.forgottenTransfers(account).bySequence) return undefined
+  const kept: ReadonlyArray<Found> = state.transfersOf(account, kind, before, limit).map((view) => ({ kept: view }))
+  const forgotten: ReadonlyArray<Found> = found
+    .filter(({ number }) => state.transfer(number) === undefined)
+    .map((row) => ({ over: shown(row) }))
+  return [...kept, ...forgotten].sort((one, other) => shownOf(other).number - shownOf(one).number).slice(0, limit)
+}
+
+/** The first `limit` of an account's transfers of a kind, newest first, and what is made of them where they were read. */
+export const transfersBefore = <A>(
+  { histories, state }: Reading,
+  asked: Asked,
+  then: (found: ReadonlyArray<Found>) => A
+): Effect.Effect<A, Errors.Failure> =>
+  Effect.suspend(() => {
+    const kept = keptPage(state, asked)
+    if (kept !== undefined) return Effect.succeed(then(kept.map((view) => ({ kept: view }))))
+    return histories.transfersBefore(asked).pipe(
+      Effect.mapError(unavailable),
+      Effect.flatMap((read) => {
+        const rows = joined(state, asked, read)
+        return rows === undefined ? fail(Errors.historiesUnavailable) : Effect.succeed(then(rows))
+      })
+    )
+  })
+
+/** An account's transfer of a kind by its number; undefined where it never had one. */
+export const findTransfer = (
+  { histories, state }: Reading,
+  account: number,
+  kind: Kind,
+  number: number
+): Effect.Effect<Found | undefined, Errors.Failure> =>
+  Effect.suspend((): Effect.Effect<Found | undefined, Errors.Failure> => {
+    const view = state.transfer(number)
+    if (view?.account === account && view.kind === kind) return Effect.succeed({ kept: view })
+    const { bySequence, knownFrom } = state.forgottenTransfers(account)
+    if (number >= knownFrom) return Effect.succeed(undefined)
+    return histories.transfersBefore({ account, kind, before: number + 1, limit: 1 }).pipe(
+      Effect.mapError(unavailable),
+      Effect.flatMap(({ found: [row], standing }) => {
+        if (row?.number === number) return Effect.succeed({ over: shown(row) })
+        return standing.sequence < bySequence ? fail(Errors.historiesUnavailable) : Effect.succeed(undefined)
+      })
+    )
+  })
