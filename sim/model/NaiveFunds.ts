@@ -229,7 +229,8 @@ export class NaiveFunds {
     const before = new Map(this.#known.map((transfer) => [transfer, textOf(transfer)]))
     const came = act()
     for (const transfer of this.#known) {
-      if (before.get(transfer) === textOf(transfer)) continue
+      // One that ended just now may have pushed an older one out, which comes behind it here.
+      if (transfer.isForgotten || before.get(transfer) === textOf(transfer)) continue
       this.#tell(transfer)
       const wasOver = this.#over.includes(transfer)
       if (wasOver && isNeeded(transfer)) this.#over = this.#over.filter((each) => each !== transfer)
