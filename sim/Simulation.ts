@@ -24,7 +24,7 @@ import * as Search from "./run/Search.js"
 import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
-import type { Desk } from "./workload/Desk.js"
+import type { Desk, OperatorsDesk } from "./workload/Desk.js"
 import * as Agents from "./workload/Agents.js"
 import * as Favorites from "./workload/Favorites.js"
 import type { KeyHolder } from "./workload/OwnerCalls.js"
@@ -201,7 +201,13 @@ class Run {
 
   private phases(): void {
     const { clients, faults, host, model, world } = this
-    const desk: Desk = { time: world.plans, model, issue: clients.issue, isOpen: () => clients.open }
+    const desk: OperatorsDesk = {
+      time: world.plans,
+      venueEpochMs: () => host.process?.clock.unsafeCurrentTimeMillis() ?? Math.floor(world.plans.nowEpochMs()),
+      model,
+      issue: clients.issue,
+      isOpen: () => clients.open
+    }
     const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, world.markets,
       world.options.edges)
     faults.beginOpening()

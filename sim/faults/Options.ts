@@ -83,6 +83,8 @@ export interface Options {
       /** How often an operator's move of an index goes on where the last one went, and how far, bps. */
       readonly trendShare: number
       readonly trendBps: number
+      /** Which traps an operator lays for them. Absent from what was kept before: none. */
+      readonly traps?: Traps
     }
   }
   /** Owners who sign in with passkeys, and their agents. Absent from what was kept before there were any. */
@@ -143,6 +145,17 @@ export interface Options {
   readonly bounds?: Bounds
   /** How many requests the venue lets in. Absent from what was kept before there were limits: as many as come. */
   readonly limits?: Limits
+}
+
+/** Prices that are timed so that somebody falls at a moment, or in a state, that is rarely met by chance. */
+export interface Traps {
+  /** How long it waits on average until it lays the next one. */
+  readonly meanPauseMs: number
+  /**
+   * How many of them are for the end of a funding interval, where every market pays often; the others are for who has lost something
+   * in a market that does not live.
+   */
+  readonly fundingShare: number
 }
 
 /** Whether there is a follower, how it fails, and how often it takes a snapshot. */
@@ -553,6 +566,47 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
   }
 })
 
+/** In how many of the runs that are about ruin alone traps are laid: what belongs to the others keeps traps from catching anybody. */
+const trapsShare = 0.6
+
+/** Of both kinds, or only those for who has lost something where nothing lives. */
+const traps = (random: SimRandom): Traps => ({
+  meanPauseMs: random.pick([100, 300, 1_000]),
+  fundingShare: random.pick([0, 0.3, 0.6, 0.9])
+})
+
+/** Positions whose funding one record settles where somebody is to fall meanwhile: mostly so few that it takes many records. */
+const settledBetween: ReadonlyArray<number> = [1, 1, 1, 2, 3, 256]
+
+/** How seldom the feed speaks at least where traps are laid: it would take the index back before the tick. */
+const seldomMs = 5_000
+
+/**
+ * The run with traps in it: traders who hold much, in markets that trade on and stand where their operator puts them, on a clock that
+ * goes on evenly.
+ */
+const trapped = (drawn: Drawn, random: SimRandom): Drawn => {
+  const { ruin } = drawn.workload
+  if (ruin === undefined || !random.chance(trapsShare)) return drawn
+  return {
+    ...drawn,
+    workload: {
+      ...drawn.workload,
+      meanPauseMs: random.pick([800, 2_000]),
+      collateral: random.pick([5_000, 50_000, 1_000_000]),
+      statusShare: 0,
+      haltShare: 0,
+      ruin: { ...ruin, leverageShare: 0.9, traps: traps(random) }
+    },
+    feed: { ...drawn.feed, meanPauseMs: Math.max(seldomMs, drawn.feed.meanPauseMs) },
+    edges: { ...drawn.edges, money: "ordinary", delistingShare: 0, announcingShare: 0, parametersShare: 0, meanStepMs: 0 },
+    owners: { ...drawn.owners, meanStepMs: 0 },
+    tickets: { ...drawn.tickets, meanStepMs: 0 },
+    sessions: { ...drawn.sessions, markets: 0, later: false },
+    bounds: { ...drawn.bounds, settledAtOnce: random.pick(settledBetween) }
+  }
+}
+
 /** How prices of the feed go where traders are to be ruined. */
 const ruinous = (random: SimRandom): NonNullable<SimIndexFeed.Behaviour["ruin"]> => ({
   trendBps: random.pick([0, 30, 100, 300]),
@@ -958,7 +1012,7 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
         workload: drawn.workload
       }
     case "ruin":
-      return {
+      return trapped({
         ...drawn,
         network: quiet.network,
         disk: quiet.disk,
@@ -972,7 +1026,7 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
           announcingShare: Math.max(0.05, drawn.edges.announcingShare ?? 0)
         },
         bounds: { ...drawn.bounds, orders: roomy.orders, idempotencyKeys: roomy.idempotencyKeys }
-      }
+      }, random.split("traps"))
     case "disk":
       return {
         ...drawn,

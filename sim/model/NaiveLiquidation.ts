@@ -24,7 +24,7 @@ export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwou
 
 /** A part is a fifth; of a position up to so much at mark, in money atoms, all; and all from so long after the first part on. */
 const fifth = 5
-const wholeNotional = 100_000_000_000n
+export const wholeNotional = 100_000_000_000n
 const patienceMs = 30_000
 
 const secondMs = 1_000

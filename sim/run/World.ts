@@ -84,7 +84,8 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
   const markets = options.listing === undefined ? undefined : SimMarkets.draw(root.split("markets"), {
     collateral: options.workload.collateral,
     money: options.edges?.money ?? "ordinary",
-    ruins: options.workload.ruin !== undefined
+    ruins: options.workload.ruin !== undefined,
+    traps: options.workload.ruin?.traps
   }, options.sessions, startEpochMs)
   return {
     request,

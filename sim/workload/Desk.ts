@@ -12,3 +12,8 @@ export interface Desk {
   /** Whether clients may still begin something new. */
   readonly isOpen: () => boolean
 }
+
+export interface OperatorsDesk extends Desk {
+  /** What the venue's own clock shows, which may have been set; the true time while there is no process. */
+  readonly venueEpochMs: () => number
+}

@@ -21,10 +21,11 @@ import * as Brink from "./Brink.js"
 import * as Calls from "./Calls.js"
 import * as Changes from "./Changes.js"
 import { decimal } from "./Calls.js"
-import type { Desk } from "./Desk.js"
+import type { Desk, OperatorsDesk } from "./Desk.js"
 import { Hunt } from "./Hunt.js"
 import { simMarkets, type SimMarkets } from "./SimMarkets.js"
 import * as Spelling from "./Spelling.js"
+import { type Hands, Traps } from "./Traps.js"
 import * as Twist from "./Twist.js"
 
 export interface Operator {
@@ -495,8 +496,24 @@ const hunts = (hunt: Hunt | undefined, commands: Commands, desk: Desk, next: () 
   return true
 }
 
+/** The traps that he lays, where he lays any. */
+const trapsOf = (commands: Commands, desk: OperatorsDesk, random: SimRandom, { ruin }: Options["workload"]): Traps | undefined => {
+  if (ruin?.traps === undefined) return undefined
+  const send = (draft: Calls.Draft): void => void desk.issue(draft, () => {})
+  const hands: Hands = {
+    price: (market, priceAtoms) => send(commands.setIndex(market, priceAtoms)),
+    halt: ({ parameters }) => send(commands.setStatus(parameters.marketId, "halted")),
+    open: ({ parameters }) => send(commands.setStatus(parameters.marketId, "open")),
+    fund: () => {
+      const { feesCollected } = desk.model
+      if (feesCollected > 0n) send(commands.addToFund(Calls.decimal(Number(feesCollected), 6)))
+    }
+  }
+  return new Traps(desk, hands, random, ruin.traps)
+}
+
 export const make = (
-  desk: Desk,
+  desk: OperatorsDesk,
   token: string,
   random: SimRandom,
   options: Options["workload"],
@@ -512,6 +529,7 @@ export const make = (
   const delistings = random.split("delistings")
   const halts = random.split("halts")
   const hunt = options.ruin === undefined ? undefined : new Hunt(desk.model, random.split("hunt"))
+  const traps = trapsOf(commands, desk, random.split("traps"), options)
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -564,6 +582,7 @@ export const make = (
     opening,
     start: () => {
       if (options.meanOperatorMs > 0) desk.time.after(options.meanOperatorMs, act)
+      traps?.start()
     },
     restore: () => {
       desk.issue(commands.resume(), () => {})

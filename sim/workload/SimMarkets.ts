@@ -4,10 +4,14 @@
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { fault as faultOfCalendar } from "../../src/sessions/Calendar.js"
-import type { Sessions } from "../faults/Options.js"
+import type { Sessions, Traps } from "../faults/Options.js"
 import * as Week from "./Week.js"
 import { fault, notionalFactor, type Parameters, riskDefaults } from "../../src/domain/Market.js"
 import type { SimRandom } from "../world/SimRandom.js"
+
+/** How often funding is paid where it is to be paid often, which is as often as may be, and how much an hour it may come to at least. */
+const leastIntervalMs = 10_000
+const leastCapE9 = 1_000_000
 
 /** What a markets file lists at first, and what is added to it while the venue trades. */
 export interface SimMarkets {
@@ -223,11 +227,28 @@ const atEdge = (market: ListedMarket, index: number, { collateral, money }: Mean
   return withTiers(grown, collateral, random)
 }
 
-/** How much money there is: what each account begins with, in USDC; and whether traders are to be ruined. */
+/**
+ * How much money there is: what each account begins with, in USDC; whether traders are to be ruined, and which traps are laid for
+ * them.
+ */
 export interface Means {
   readonly collateral: number
   readonly money: "ordinary" | "large" | "small"
   readonly ruins: boolean
+  readonly traps: Traps | undefined
+}
+
+/** The market whose index takes any step at once, so that a trap's price makes the next mark; with funding that is paid often, where that is one. */
+const trapped = ({ parameters, ...market }: ListedMarket, { traps }: Means): ListedMarket => {
+  const pays = traps !== undefined && traps.fundingShare > 0
+  return {
+    ...market,
+    parameters: {
+      ...parameters,
+      ...(traps === undefined ? {} : { indexStepMaxBps: 1_000_000 }),
+      ...(pays ? { fundingIntervalMs: leastIntervalMs, fundingCapE9: Math.max(leastCapE9, parameters.fundingCapE9) } : {})
+    }
+  }
 }
 
 /** The market with what a liquidation in it costs drawn, and often with tiers that traders of so much collateral come to. */
@@ -285,7 +306,7 @@ export const draw = (random: SimRandom, means: Means, sessions?: Sessions, start
   const risks = random.split("risks")
   // Half of the runs have marks and funding that move; the other half is about what does not depend on them.
   const moves = risks.chance(0.5)
-  const drawn = (market: ListedMarket): ListedMarket => moves ? withRisk(market, risks) : market
+  const drawn = (market: ListedMarket): ListedMarket => trapped(moves ? withRisk(market, risks) : market, means)
   const inSessions = (market: ListedMarket, isOne: boolean): ListedMarket =>
     sessions === undefined || !isOne
       ? market
