@@ -403,9 +403,7 @@ const security: Kind = {
   },
   reads: {
     first: page((sql, { account }) => SecurityTables.notesBefore(sql, { account, before: Infinity, limit })),
-    middle: page((sql, { account, index }) =>
-      SecurityTables.notesBefore(sql, { account, before: Math.floor(index / accounts), limit })
-    )
+    middle: page((sql, { account, index }) => SecurityTables.notesBefore(sql, { account, before: Math.floor(index / accounts), limit }))
   }
 }
 

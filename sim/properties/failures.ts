@@ -24,6 +24,11 @@ const histories: ReadonlySet<string> = new Set(["getCandles", "getCompatCandles"
   "listOrders", "listCompatOrders", "lookUpOutcome", "listFills", "listCompatOwnTrades", "listTrades", "listCompatTrades", "listLedger",
   "listFundingPayments"])
 
+/** What looks in them for what the engine has forgotten, beside what else it does. */
+const looking: ReadonlySet<string> = new Set(["listSecurityEvents", "listDeposits", "getDeposit", "cancelDeposit", "confirmDeposit",
+  "listWithdrawals", "getWithdrawal", "cancelWithdrawal", "confirmWithdrawal", "getLedgerParty", "cancelLedgerPartyChange",
+  "confirmLedgerPartyChange"])
+
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
   "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "withdrawalFailure", "rejectionGuard", "limit", "actual",
   "nearest"])
@@ -76,6 +81,7 @@ const ticketFault = ({ body }: Call, { code, realtimeTicketFailure: failure }: J
 /** What an answer's failure may depend on: the named one where the route has two. */
 const dependencyOf = (call: Call, { dependency }: Json): string => {
   if (histories.has(call.endpoint)) return "read_model"
+  if (dependency === "read_model" && looking.has(call.endpoint)) return "read_model"
   if (call.endpoint === "issueBotKey" && dependency === "workload_issuer") return "workload_issuer"
   return Funds.isOfFunds(call.target) && dependency === "ledger" ? "ledger" : "journal"
 }

@@ -45,6 +45,9 @@ interface Open extends Calls.Asked {
   readonly amountAtoms: number
 }
 
+/** What of an owner's goes back to the first of it, page by page. */
+const lists = ["deposits", "withdrawals", "security-events"] as const
+
 type Then = (answer: Answer | undefined, call: number) => void
 
 const weights = {
@@ -316,15 +319,15 @@ class Depositor {
       ...open === undefined ? [] : [Calls.look(who, open)],
       ...this.#ever.length === 0 ? [] : [Calls.look(who, this.random.pick(this.#ever))]
     ]
-    if (this.random.chance(0.5)) return this.#page(this.random.pick(["deposit", "withdrawal"]), this.random.pick([1, 2, 3, 100]))
+    if (this.random.chance(0.6)) return this.#page(this.random.pick(lists), this.random.pick([1, 2, 3, 100]))
     this.#say(this.random.pick(ways), this.#next)
   }
 
   /** A list page by page, to its end unless something is in the way. */
-  #page(kind: "deposit" | "withdrawal", limit: number, behind?: number): void {
+  #page(of: (typeof lists)[number], limit: number, behind?: number): void {
     if (this.session === undefined) return this.#next()
-    this.#say(Calls.list(this.#who, kind, limit, behind), (answer, call) => {
-      if (typeof member(answer, "nextCursor") === "string") this.#page(kind, limit, call)
+    this.#say(Calls.list(this.#who, of, limit, behind), (answer, call) => {
+      if (typeof member(answer, "nextCursor") === "string") this.#page(of, limit, call)
       else this.#next()
     })
   }

@@ -50,6 +50,8 @@ const endpoints = {
   get: { deposit: "getDeposit", withdrawal: "getWithdrawal", change: "getLedgerParty" }
 } as const
 
+const listings = { deposits: "listDeposits", withdrawals: "listWithdrawals", "security-events": "listSecurityEvents" } as const
+
 export const createDeposit = (who: Bearer, key: string, asset: string, amountAtoms: string): Draft =>
   keyed(call(who, "createDeposit", "POST", pathOf(who, { kind: "deposit" }), { asset, amountAtoms }), Operation.requestDeposit, key)
 
@@ -88,9 +90,9 @@ export const look = (who: Bearer, asked: Asked): Draft =>
 
 export const getParty = (who: Bearer): Draft => call(who, "getLedgerParty", "GET", pathOf(who, { kind: "change" }))
 /** A page of a list; behind the one that a call was told, if one is given. */
-export const list = (who: Bearer, kind: "deposit" | "withdrawal", limit: number, behind?: number): Draft => {
+export const list = (who: Bearer, what: keyof typeof listings, limit: number, behind?: number): Draft => {
   const cursor = behind === undefined ? "" : `&cursor=${of(behind, "nextCursor")}`
-  return call(who, kind === "deposit" ? "listDeposits" : "listWithdrawals", "GET", `${pathOf(who, { kind })}?limit=${limit}${cursor}`)
+  return call(who, listings[what], "GET", `/v1/accounts/${who.accountId}/${what}?limit=${limit}${cursor}`)
 }
 /** The passkeys that the signer has pinned are to follow the account's. */
 export const beginPins = (who: Bearer): Draft =>

@@ -16,6 +16,9 @@ export const leastRetentionMs = 10 * minuteMs
 /** With more, tables would have to hold months of orders. */
 export const mostRetentionMs = 30 * 24 * 60 * minuteMs
 
+/** Records of the journal that are run again for one client at most: snapshots are kept so that this begins near. */
+export const replayedRecords = 1_000_000
+
 /** Whether a retention may be set. */
 export const isRetention = (durationMs: number): boolean =>
   Number.isInteger(durationMs / minuteMs) && durationMs >= leastRetentionMs && durationMs <= mostRetentionMs

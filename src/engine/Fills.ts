@@ -24,6 +24,9 @@ export interface Fill {
   readonly takerFeeAtoms: number
 }
 
+/** Where what is retained begins. */
+export type OldestFill = Pick<Fill, "ordinal" | "sequence" | "atEpochMs">
+
 /** Fills kept: the same everywhere, since it is part of the state. */
 export const fillsKept = 131_072
 
@@ -119,10 +122,12 @@ export class Fills {
     return chunks[at]!
   }
 
-  /** The ordinal of the oldest fill that is retained, and its time: 0 and 0 while none was forgotten. */
-  oldest(): { readonly ordinal: number; readonly atEpochMs: number } {
+  /** The ordinal of the oldest fill that is retained, its record and its time: 0 of each while none was forgotten. */
+  oldest(): OldestFill {
     const ordinal = this.total - this.capacity
-    return ordinal <= 0 ? { ordinal: 0, atEpochMs: 0 } : { ordinal, atEpochMs: this.value(ordinal % this.capacity, column.at) }
+    if (ordinal <= 0) return { ordinal: 0, sequence: 0, atEpochMs: 0 }
+    const slot = ordinal % this.capacity
+    return { ordinal, sequence: this.value(slot, column.sequence), atEpochMs: this.value(slot, column.at) }
   }
 
   private value(slot: number, at: number): number {

@@ -25,7 +25,7 @@ import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog
 import type { Session } from "./identity/Sessions.js"
 import type { TicketFamily } from "./identity/Tickets.js"
 import type { LevelWatch } from "./Book.js"
-import type { Fill } from "./Fills.js"
+import type { Fill, OldestFill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import { type BalanceChange, type CauseName, causes, type Place } from "./BalanceLog.js"
 import type { Funding as FundingView } from "./FundingLog.js"
@@ -480,8 +480,8 @@ export interface Reads {
   readonly tradesSince: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
   /** The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first. */
   readonly fillsSince: (account: number, market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
-  /** The ordinal of the venue's oldest retained fill, and its time: all before it are forgotten. 0 and 0 while none was. */
-  readonly oldestFill: () => { readonly ordinal: number; readonly atEpochMs: number }
+  /** The ordinal of the venue's oldest retained fill, its record and its time: all before it are forgotten. 0 of each while none was. */
+  readonly oldestFill: () => OldestFill
   readonly stats: (market: number) => StatsView
   /** A market's ended funding intervals since a time, newest first, at most `limit`. */
   readonly fundings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<FundingView>

@@ -10,6 +10,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { assert } from "../domain/Assert.js"
 import { Marks } from "../domain/Marks.js"
+import { replayedRecords } from "../domain/Retention.js"
 import { digestBytes } from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
@@ -38,7 +39,7 @@ export interface Stored extends Snapshot {
 }
 
 export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<SnapshotStore, {
-  /** Makes a snapshot durable, then removes all but the newest two. The sections must not change meanwhile. */
+  /** Makes a snapshot durable, then removes those that nothing needs any more. The sections must not change meanwhile. */
   readonly save: (snapshot: Snapshot) => Effect.Effect<void, DiskError>
   /** The newest intact snapshot, or undefined. Damaged ones are passed over with a warning. */
   readonly latest: Effect.Effect<Stored | undefined, DiskError>
@@ -70,7 +71,19 @@ export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number
 /** Where snapshots live, relative to the data directory. */
 export const directory = "snapshots"
 const unfinishedName = "next.tmp"
-const kept = 2
+
+/**
+ * Which snapshots are kept, of those that there are, oldest first: the newest two; the newest that is so old that all which is run
+ * again for clients lies behind it; and the one that comes to be this next. Without these, two stops shortly after each other would
+ * leave only what is of just now, and whoever had lost his connection before would have the whole journal run again for him.
+ */
+export const keptOf = (sequences: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const newest = sequences.at(-1) ?? 0
+  // The journal's first record is as near as that.
+  if (newest <= replayedRecords) return sequences.slice(-2)
+  const next = sequences.filter((sequence) => sequence <= newest - replayedRecords).length
+  return sequences.filter((_, at) => at >= sequences.length - 2 || at === next - 1 || at === next)
+}
 
 const pathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.snap`
 const namePattern = /^[0-9]{20}\.snap$/
@@ -204,7 +217,9 @@ const keep = (disk: DiskService, snapshot: Snapshot, path: string): Effect.Effec
 const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskError> =>
   Effect.gen(function*() {
     yield* keep(disk, snapshot, pathOf(snapshot.sequence))
-    for (const old of (yield* list(disk)).slice(0, -kept)) yield* disk.remove(pathOf(old))
+    const there = yield* list(disk)
+    const needed = keptOf(there)
+    for (const old of there) if (!needed.includes(old)) yield* disk.remove(pathOf(old))
     yield* disk.syncDirectory(directory)
   })
 

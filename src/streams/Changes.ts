@@ -177,16 +177,17 @@ export class Changes implements Listening {
       const { account, after } = asked
       const { durableSequence, reads, replays } = this.around
       const durable = durableSequence()
-      if (reads.sequence - after > mostRecords) {
-        return Effect.succeed<Without>({ without: "retention", oldestSequence: reads.sequence - mostRecords })
-      }
       if (after >= durable) {
         // The streams are kept up from here on, for whoever comes back with the answer.
         this.logsOf(account)
         return Effect.succeed<Page>({ told: [], throughSequence: Math.max(after, durable), hasMore: false })
       }
+      // Streams know what changed them last: of an account that nothing has touched since they have all, however long that is ago.
       const kept = this.kept(asked, durable)
       if (kept !== undefined) return Effect.succeed(kept)
+      if (reads.sequence - after > mostRecords) {
+        return Effect.succeed<Without>({ without: "retention", oldestSequence: reads.sequence - mostRecords })
+      }
       const upTo = Math.min(durable, after + mostLooked)
       const gathering = new Gathering(asked.mostRecords)
       return Effect.map(replays.each(account, after, upTo, gathering.take, gathering.isFull),

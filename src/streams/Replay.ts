@@ -13,8 +13,7 @@ import type { Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { type AccountTouched, touchedBy } from "./Touched.js"
 
-/** Records that are run again for one client at most. */
-export const mostRecords = 1_000_000
+export { replayedRecords as mostRecords } from "../domain/Retention.js"
 /** Characters of what it missed, at most. */
 const mostText = 2 << 20
 /** Characters of what all who wait missed, at most. */

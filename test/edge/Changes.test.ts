@@ -143,9 +143,9 @@ describe("the changes of an account", () => {
 
 describe("whoever asks for changes", () => {
   const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, isOver: () => false, whenGone: () => () => {} }
-  const at = (sequence: number, clock: Clock.Clock = Clock.make()): Changes => {
+  const at = (sequence: number, clock: Clock.Clock = Clock.make(), changedAt = sequence): Changes => {
     const reads = { sequence } as Reads
-    const payloads = { changedAt: () => sequence } as never
+    const payloads = { changedAt: () => changedAt } as never
     const outside: Outside = {
       keptUpdates: 1,
       now: () => 0,
@@ -171,6 +171,10 @@ describe("whoever asks for changes", () => {
   test("is told of a million records, and from where on beyond that", () => {
     expect(Effect.runSync(at(1_000_006).read(asked(5), quiet))).toEqual({ without: "retention", oldestSequence: 6 })
     expect(Effect.runSync(at(1_000_006).read(asked(1_000_006), quiet))).toEqual({ told: [], throughSequence: 1_000_006, hasMore: false })
+    // What nothing has changed since is told however long that is ago.
+    const untouched = at(9_000_000, Clock.make(), 4)
+    expect(Effect.runSync(untouched.read(asked(5), quiet))).toEqual({ told: [], throughSequence: 9_000_000, hasMore: false })
+    expect(Effect.runSync(untouched.read(asked(3), quiet))).toEqual({ without: "retention", oldestSequence: 8_000_000 })
   })
 
   test("waits no longer than asked, nor than there is room, nor than the credential is good", () =>

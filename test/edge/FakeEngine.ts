@@ -412,7 +412,7 @@ export class FakeEngine implements Reads {
   readonly tradesSince = () => []
   readonly fillsSince = () => []
   readonly oldestMoney = () => ({ changeSequence: 0, paymentSequence: 0, paymentAtEpochMs: 0 })
-  readonly oldestFill = () => ({ ordinal: 0, atEpochMs: 0 })
+  readonly oldestFill = () => ({ ordinal: 0, sequence: 0, atEpochMs: 0 })
   readonly stats = () => stats
 
   positions(account: number): ReadonlyArray<PositionView> {

@@ -1,8 +1,10 @@
 /** Snapshots are read back as they were saved, or not at all. */
 import * as crypto from "node:crypto"
 import { Effect, Layer, Logger, LogLevel } from "effect"
+import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
+import { replayedRecords } from "../../src/domain/Retention.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { CrashingDisk, generator } from "./Harness.js"
 
@@ -48,6 +50,30 @@ describe("SnapshotStore", () => {
     const found = await on(disk, latest)
     expect(comparable(found)).toStrictEqual(comparable(snapshotOf(12)))
     for (const { bytes } of found!.sections) expect(bytes.byteOffset % 8).toBe(0)
+  })
+
+  test("of older ones keeps what a reading of so many records begins with, however often they are taken", () => {
+    const most = replayedRecords
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.integer({ min: 1, max: most }), fc.integer({ min: 1, max: 50 })), { maxLength: 200 }), (steps) => {
+        let there: ReadonlyArray<number> = []
+        let newest = 0
+        for (const step of steps) {
+          newest += step
+          const before = [...there, newest]
+          there = SnapshotStore.keptOf(before)
+          expect(there.length).toBeLessThanOrEqual(4)
+          expect(there.slice(-2)).toEqual(before.slice(-2))
+          // Whoever has missed as many records as are run again at most has them run from no further back than twice that and a step.
+          const reached = there.filter((sequence) => sequence <= newest - most).at(-1) ?? 0
+          expect(newest - reached).toBeLessThanOrEqual(3 * most)
+        }
+      }),
+      { numRuns: 300, seed: 4 }
+    )
+    expect(SnapshotStore.keptOf([5_000_000, 5_000_010, 5_000_020, 5_900_000])).toEqual([5_000_000, 5_000_020, 5_900_000])
+    expect(SnapshotStore.keptOf([5_000_000, 5_000_020, 5_900_000, 6_000_010])).toEqual([5_000_000, 5_000_020, 5_900_000, 6_000_010])
+    expect(SnapshotStore.keptOf([5_000_000, 5_000_020, 5_900_000, 6_000_020])).toEqual([5_000_020, 5_900_000, 6_000_020])
   })
 
   test("what was read ahead is not given once there is a newer one, nor a second time", async () => {

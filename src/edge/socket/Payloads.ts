@@ -176,11 +176,13 @@ const changedAt = (reads: Reads, channel: MarketChannel | AccountChannel, subjec
     case "market.status":
       return reads.market(subject).marketSequence
     case "market.trades":
-      return reads.trades(subject, fromNewest, 1)[0]?.sequence ?? 0
+      // What is forgotten came before all that is kept.
+      return reads.trades(subject, fromNewest, 1)[0]?.sequence ?? reads.oldestFill().sequence
     case "market.funding":
       return reads.fundings(subject, 0, 1)[0]?.sequence ?? 0
     case "account.fills":
-      return reads.fills(subject, anyMarket, fromNewest, 1)[0]?.sequence ?? 0
+      return reads.fills(subject, anyMarket, fromNewest, 1)[0]?.sequence
+        ?? Math.min(reads.oldestFill().sequence, reads.accountSequence(subject))
     case "account.positions":
       return reads.positionsSequence(subject)
     case "account.deposits":

@@ -4,6 +4,7 @@ import * as Ids from "../../domain/Ids.js"
 import * as Units from "../../domain/Units.js"
 import type { AccountView } from "../Accounts.js"
 import { type CauseName, causes, type Place } from "../BalanceLog.js"
+import type { OldestFill } from "../Fills.js"
 import { anyMarket, none } from "../../domain/None.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
@@ -170,7 +171,7 @@ export class AccountReads extends IdentityReads {
     return this.state.fills.since(market, account, sinceEpochMs, limit)
   }
 
-  oldestFill(): { readonly ordinal: number; readonly atEpochMs: number } {
+  oldestFill(): OldestFill {
     return this.state.fills.oldest()
   }
 

@@ -1,0 +1,29 @@
+/** When a stream was changed last, as whoever comes back is told that he has missed nothing since. */
+import { expect, test } from "vitest"
+import { anyMarket } from "../../../src/domain/None.js"
+import { payloads } from "../../../src/edge/socket/Payloads.js"
+import { Engine } from "../../../src/engine/Engine.js"
+import { Driver, parameters } from "../../engine/drive.js"
+
+test("fills and trades that the engine has forgotten have changed their streams all the same", () => {
+  const driver = new Driver(Engine.make({ orders: 1_000, idempotencyKeys: 1_000, fills: 2 }))
+  const { engine } = driver
+  const [busy, quiet] = [driver.market(parameters("AAA"), 1_000), driver.market(parameters("BBB"), 1_000)]
+  const [alice, bob, carol, dave] = [1, 2, 3, 4].map(() => driver.account(1_000_000_000)) as [number, number, number, number]
+  const trade = (market: number, maker: number, taker: number): number => {
+    const order = { market, priceAtoms: 1_000, quantityAtoms: 10 }
+    driver.run(driver.placement(maker, { ...order, side: 1 }))
+    driver.run(driver.placement(taker, { ...order, side: 0 }))
+    return engine.sequence
+  }
+  expect(["account.fills", "market.trades"].map((channel) => payloads.changedAt(engine, channel as "account.fills", 0))).toEqual([0, 0])
+  const sequence = trade(quiet, alice, bob)
+  const atFirst = [payloads.changedAt(engine, "account.fills", alice), payloads.changedAt(engine, "market.trades", quiet)]
+  expect(atFirst).toEqual([sequence, sequence])
+  for (let times = 0; times < 3; times++) trade(busy, carol, dave)
+  expect(engine.fills(alice, anyMarket, Infinity, 9)).toEqual([])
+  for (const account of [alice, bob]) expect(payloads.changedAt(engine, "account.fills", account)).toBeGreaterThanOrEqual(sequence)
+  expect(payloads.changedAt(engine, "market.trades", quiet)).toBeGreaterThanOrEqual(sequence)
+  // What is nobody's has changed nothing of who has never traded.
+  expect(payloads.changedAt(engine, "account.fills", driver.account(1))).toBeLessThanOrEqual(engine.sequence)
+})
