@@ -40,7 +40,7 @@ import type { Day } from "./Minutes.js"
 export type GrantView = Grant
 export type PasskeyView = Passkey
 export type TicketFamilyView = TicketFamily
-export { expiresAt as ticketExpiresAt, standingOf as ticketStandingOf } from "./identity/Tickets.js"
+export { expiresAt as ticketExpiresAt, type ShownTicket, standingOf as ticketStandingOf } from "./identity/Tickets.js"
 export type SecurityEventView = SecurityEvent
 export type PartyView = Party
 /** Kinds of events that concern the security of an account. */
