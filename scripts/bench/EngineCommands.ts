@@ -62,6 +62,8 @@ const collateralAtoms = 10 ** 13
 /** The index price of every market, price atoms. */
 export const mid = 100_000
 const farFuture = 2 ** 52
+/** Keys of benches live until then, however far their clocks go. */
+export const forAsLongAsGranted = 0
 
 /** The time of a sequence. */
 export const atEpochMs = ({ msPerBlock }: Shape, sequence: number): number =>
@@ -145,7 +147,8 @@ export const opening = ({ accounts, markets }: Shape): Array<Command> => {
         expiresAtEpochMs: farFuture
       })
     }
-    commands.push(withFields("OpenDemoAccounts", byOperator(Operation.openDemoAccounts, `accounts-${from}`), { collateralAtoms, keys }))
+    const values = { collateralAtoms, keys, lifetimeSeconds: forAsLongAsGranted }
+    commands.push(withFields("OpenDemoAccounts", byOperator(Operation.openDemoAccounts, `accounts-${from}`), values))
   }
   return commands
 }

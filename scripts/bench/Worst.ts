@@ -8,7 +8,7 @@
 import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { maxDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
+import { maxDemoAccounts, usualDemoKeySeconds } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
 import { mid, parameters } from "./EngineCommands.js"
 import { type Options, result, type Result, type Section } from "./Section.js"
@@ -280,7 +280,7 @@ const kinds: ReadonlyArray<Kind> = [
         scopes: 3,
         expiresAtEpochMs: 2 ** 52
       }))
-      return withFields("OpenDemoAccounts", header, { collateralAtoms: 1, keys })
+      return withFields("OpenDemoAccounts", header, { collateralAtoms: 1, keys, lifetimeSeconds: usualDemoKeySeconds })
     }
   },
   {

@@ -16,7 +16,7 @@ import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, type Outcome, withFields } from "../../src/operations/Operations.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
-import { byClient, mid, opening, type Shape } from "./EngineCommands.js"
+import { byClient, forAsLongAsGranted, mid, opening, type Shape } from "./EngineCommands.js"
 
 export const shape: Shape = { markets: 200, accounts: 100_000, resting: 0, liveLimit: 0, count: 0, seed: 1, msPerBlock: 1 }
 export const accountOrders = 200
@@ -72,6 +72,7 @@ export class World {
     for (const command of opening(shape)) this.do(command)
     this.do(withFields("OpenDemoAccounts", this.byOperator(Operation.openDemoAccounts), {
       collateralAtoms: 0,
+      lifetimeSeconds: forAsLongAsGranted,
       keys: [{ keyId: "none", displayPrefix: "none", secretSha256: "f".repeat(64), scopes: 3, expiresAtEpochMs: 2 ** 52 }]
     }))
     this.hold()

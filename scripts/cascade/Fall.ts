@@ -175,7 +175,7 @@ class Fall {
       scopes: 3,
       expiresAtEpochMs: 2 ** 52
     }]
-    this.do(withFields("OpenDemoAccounts", this.byOperator(Operation.openDemoAccounts), { collateralAtoms, keys }))
+    this.do(withFields("OpenDemoAccounts", this.byOperator(Operation.openDemoAccounts), { collateralAtoms, keys, lifetimeSeconds: 0 }))
   }
 
   private client(operation: Operation, account: number) {

@@ -30,6 +30,8 @@ const served: Program = { folder: ".", file: "dist/venue/main.js" }
 export class VenueProcess {
   /** What the process wrote, for messages when it ends by itself. */
   output = ""
+  /** Requests for accounts so far: each has a key of its own. */
+  private opened = 0
   readonly exited: Promise<number | NodeJS.Signals>
 
   private constructor(readonly child: ChildProcess, readonly port: number, readonly dataDir: string) {
@@ -71,16 +73,21 @@ export class VenueProcess {
     return venue
   }
 
+  /** The operator's token, as a development venue keeps it. */
+  operatorToken(): string {
+    return fs.readFileSync(path.join(this.dataDir, "operator-token"), "utf8").trim()
+  }
+
   /** Opens funded accounts with a key each. */
   async demoAccounts(count: number, collateral = "1000000.0"): Promise<ReadonlyArray<DemoAccount>> {
-    const token = fs.readFileSync(path.join(this.dataDir, "operator-token"), "utf8").trim()
+    const token = this.operatorToken()
     const accounts: Array<DemoAccount> = []
     while (accounts.length < count) {
       const response = await fetch(`http://127.0.0.1:${this.port}/v1/operator/demo/accounts`, {
         method: "POST",
         headers: {
           authorization: `Bearer ${token}`,
-          "idempotency-key": `load-${process.pid}-${accounts.length}`,
+          "idempotency-key": `load-${process.pid}-${this.opened++}`,
           "content-type": "application/json"
         },
         body: JSON.stringify({ accounts: Math.min(32, count - accounts.length), collateral })

@@ -44,7 +44,7 @@ export interface NaiveKey {
   readonly expiresAtEpochMs: number
   /** 0 while it was not revoked. */
   revokedAtEpochMs: number
-  /** Undefined of a demo account's. */
+  /** Undefined of a demo account's in records of earlier programs. */
   readonly clientName: string | undefined
   /** Nobody knows it any more: its time is over, or many others of its account have ended since. */
   isForgotten: boolean
@@ -178,8 +178,23 @@ export class NaiveIdentity {
     return this.keys.filter((key) => key.account === account && !key.isForgotten).toReversed()
   }
 
-  /** A demo account's key. */
-  issue(key: Omit<NaiveKey, "index" | "isForgotten">): void {
+  /**
+   * The key of a demo account, which has no other. It is noted and lives for so long, as any other that somebody is given; one for
+   * which nobody said how long is of a record of earlier programs, and is what its grant says.
+   */
+  issueOfDemo(
+    { expiresAtEpochMs, keyId, ...key }: CommandOfKind<"OpenDemoAccounts">["keys"][number],
+    account: number,
+    lifetimeSeconds: number
+  ): void {
+    const createdAtEpochMs = this.around.now()
+    const what = { ...key, keyId, account, createdAtEpochMs, revokedAtEpochMs: 0 }
+    if (lifetimeSeconds === 0) return this.#issue({ ...what, expiresAtEpochMs, clientName: undefined })
+    this.#issue({ ...what, expiresAtEpochMs: createdAtEpochMs + 1000 * lifetimeSeconds, clientName: "demo" })
+    this.note(account, "key_issued", keyId, "", "demo")
+  }
+
+  #issue(key: Omit<NaiveKey, "index" | "isForgotten">): void {
     this.keys.push({ ...key, index: this.keys.length, isForgotten: false })
   }
 
@@ -424,7 +439,7 @@ export class NaiveIdentity {
     this.#forgetEnded(account)
     this.grants = this.grants.filter((each) => each !== grant)
     const expiresAtEpochMs = now + keyLifetimeSeconds * 1000
-    this.issue({
+    this.#issue({
       keyId,
       account,
       displayPrefix,
@@ -457,7 +472,7 @@ export class NaiveIdentity {
     this.#forgetEnded(account)
     const now = this.around.now()
     const what = { keyId, account, displayPrefix, secretSha256, scopes: 3, clientName: subject, isBot: true } as const
-    this.issue({ ...what, createdAtEpochMs: now, expiresAtEpochMs: now + 7 * 24 * hourMs, revokedAtEpochMs: 0 })
+    this.#issue({ ...what, createdAtEpochMs: now, expiresAtEpochMs: now + 7 * 24 * hourMs, revokedAtEpochMs: 0 })
     this.#note(account, "key_issued", keyId, "", subject)
     return { account }
   }

@@ -1214,14 +1214,13 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  #openAccounts({ collateralAtoms, keys }: OpenDemoAccounts): ReadonlyArray<NaiveOutcome> {
+  #openAccounts({ collateralAtoms, lifetimeSeconds, keys }: OpenDemoAccounts): ReadonlyArray<NaiveOutcome> {
     if (collateralAtoms > largestCredit) {
       return keys.map(() => refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, collateralAtoms, largestCredit)))
     }
     return keys.map((key, index) => {
       const account = this.#openAccount(ordinal(this.sequence, index), BigInt(collateralAtoms))
-      const issued = { createdAtEpochMs: this.atEpochMs, revokedAtEpochMs: 0, clientName: undefined }
-      this.identity.issue({ ...key, ...issued, account: account.index })
+      this.identity.issueOfDemo(key, account.index, lifetimeSeconds)
       this.deposited += account.deposited
       this.#touchedAccounts.add(account.index)
       return done(account.index)

@@ -219,6 +219,8 @@ export type Observation =
   | { readonly _tag: "StreamRests"; readonly client: string; readonly stream: string; readonly held: string; readonly expected: string }
   /** A client of the stream asks that a connection cancel its orders, which the venue has given an id. */
   | { readonly _tag: "Arming"; readonly connectionId: string; readonly account: number }
+  /** It sends an order by a realtime ticket: what its key is remembered under. */
+  | { readonly _tag: "SaidBy"; readonly ticket: string; readonly scope: string }
   /** It sends an order over such a connection: what its key is remembered under. */
   | { readonly _tag: "SaidOver"; readonly connectionId: string; readonly scope: string }
   /** It is gone, or will never be heard of again. `isSilent`: nothing tells the venue so. By true time. */

@@ -266,17 +266,21 @@ const explained = (state: State, command: Command, model: NaiveVenue): Verdict =
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-/** Where a command's request may have come from: owners ask over HTTP, and a key is used over the stream too. */
-const mayComeFrom = (command: Command): ReadonlyArray<string> =>
-  command.kind === "NoteSecurity" && command.what === "key_used_from_new_address"
-    ? [addresses.owners, addresses.streams]
-    : [addresses.owners]
+/**
+ * Where a command's request may have come from: owners ask over HTTP, a key is used over the stream too, and a demo account's by whoever
+ * trades with it.
+ */
+const mayComeFrom = (command: Command, { identity }: NaiveVenue): ReadonlyArray<string> => {
+  if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return [addresses.owners]
+  const isOfOwner = identity.passkeysOf(command.ofAccount).length > 0
+  return [addresses.owners, addresses.streams, ...(isOfOwner ? [] : [addresses.traders])]
+}
 
 const committed = (state: State, { decision: { outcomes }, model, record: { atEpochMs, command, sequence } }: Committed): Verdict => {
   if (!isOfIdentity(command)) return holds
   const verdict = explained(state, command, model)
   if (verdict !== undefined) return broken(`record ${sequence}, ${command.kind}: ${verdict}: ${JSON.stringify(command)}`)
-  if (!mayComeFrom(command).includes(command.remoteAddress)) return broken(`record ${sequence} came from ${command.remoteAddress}`)
+  if (!mayComeFrom(command, model).includes(command.remoteAddress)) return broken(`record ${sequence} came from ${command.remoteAddress}`)
   const { orderNumber: account, refusal } = outcomes[0]!
   if (refusal !== Refusal.none) return holds
   if (command.kind === "ExchangeGrant") state.keys.set(command.secretSha256, { command, account })

@@ -1,14 +1,16 @@
 /**
  * Safety (I18). A family of realtime tickets has at most one current ticket. Each ticket is told of one successor and no other,
  * whoever asks and however often, also by another process. After a ticket was presented that had been replaced (but for the one
- * before, once, within ten seconds), by the route or on a socket, after its key was revoked, and after it was ended, nothing of the family is accepted. What
- * nobody was told is no ticket; and who presents a ticket that is the current one is not turned away.
+ * before, once, within ten seconds), by the route or on a socket, after its key was revoked, and after it was ended, nothing of the
+ * family is accepted. What nobody was told is no ticket; what was sent by a ticket over the stream does nothing behind that
+ * ticket's end; and who presents a ticket that is the current one is not turned away.
  *
  * What became of each family is followed here from the journal's records alone.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Identity from "../reading/Identity.js"
+import { scopeOfCommand } from "../model/NaiveVenue.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -44,6 +46,8 @@ interface State {
   readonly asked: Map<string, number>
   /** Tickets shown on sockets that had been replaced for more than an answer's loss by then, by the frame. */
   readonly shown: Map<string, Place>
+  /** The ticket by which something was sent over the stream, by what its key is remembered under. */
+  readonly saidBy: Map<string, Place>
   sequence: number
 }
 
@@ -59,7 +63,8 @@ const placeOf = (text: string): Place => {
   return { family: Number(bytes.readBigUInt64BE(0)), generation: bytes.readUInt32BE(8) }
 }
 
-const goodUntil = ({ endsAtEpochMs, since }: Family): number => Math.min(since.at(-1)! + ticketMs, endsAtEpochMs)
+const goodUntil = ({ endsAtEpochMs, since }: Family, generation = since.length - 1): number =>
+  Math.min(since[generation]! + ticketMs, endsAtEpochMs)
 
 // ---- records
 
@@ -86,7 +91,20 @@ const rotated = (state: State, place: Place, atEpochMs: number, sequence: number
   return holds
 }
 
-const committed = (state: State, { model: { identity }, record: { atEpochMs, command, sequence } }: Committed): Verdict => {
+/** What comes by a ticket comes before that one is over: what ended it wins over all that waited behind it. */
+const sentBy = ({ families, saidBy }: State, { atEpochMs, command, sequence }: Committed["record"]): Verdict => {
+  const scope = scopeOfCommand(command)
+  const place = scope === undefined ? undefined : saidBy.get(scope)
+  if (place === undefined) return holds
+  const family = families[place.family]!
+  const what = `record ${sequence} is of a ${command.kind} by ${nameOf(place)}`
+  if (family.endedBy !== undefined) return broken(`${what}, which record ${family.endedBy} ended`)
+  const until = goodUntil(family, place.generation)
+  return atEpochMs < until ? holds : broken(`${what} at ${atEpochMs}, and it was good until ${until}`)
+}
+
+const committed = (state: State, { model: { identity }, record }: Committed): Verdict => {
+  const { atEpochMs, command, sequence } = record
   state.sequence = sequence
   switch (command.kind) {
     case "MintTicket": {
@@ -115,7 +133,7 @@ const committed = (state: State, { model: { identity }, record: { atEpochMs, com
       for (const family of state.families) if (identity.keys[family.apiKey]!.revokedAtEpochMs !== 0) family.endedBy ??= sequence
       return holds
     default:
-      return holds
+      return sentBy(state, record)
   }
 }
 
@@ -213,6 +231,11 @@ const shown = (state: State, { client, id, ticket }: Observation & { readonly _t
   }
 }
 
+const saidBy = (state: State, { scope, ticket }: Observation & { readonly _tag: "SaidBy" }): void => {
+  const place = state.told.get(ticket)
+  if (place !== undefined) state.saidBy.set(scope, place)
+}
+
 /** Nobody is told that a ticket was rotated before the family of one in two hands has ended. */
 const turnedAwayOnASocket = (state: State, { client, failure, id }: Observation & { readonly _tag: "TurnedAway" }): Verdict => {
   const place = state.shown.get(`${client}/${id}`)
@@ -225,7 +248,16 @@ export const oneCurrentTicketAFamily: Property<State> = {
   name: "one-current-ticket-a-family",
   invariant: "I18",
   kind: "safety",
-  initial: () => ({ families: [], told: new Map(), texts: new Map(), sent: new Set(), asked: new Map(), shown: new Map(), sequence: 0 }),
+  initial: () => ({
+    families: [],
+    told: new Map(),
+    texts: new Map(),
+    sent: new Set(),
+    asked: new Map(),
+    shown: new Map(),
+    saidBy: new Map(),
+    sequence: 0
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked":
@@ -233,6 +265,9 @@ export const oneCurrentTicketAFamily: Property<State> = {
         return holds
       case "Shown":
         shown(state, seen)
+        return holds
+      case "SaidBy":
+        saidBy(state, seen)
         return holds
       case "TurnedAway":
         return turnedAwayOnASocket(state, seen)

@@ -239,10 +239,12 @@ const currentKey = ({ call, json, model }: Reading): Json => {
       accountId: call.accountId,
       principalKind: "agent",
       displayPrefix: call.token.slice(0, "pk_development_".length + keyIdDigits),
+      clientName: "demo",
       scopes: ["read", "trade"],
       state: "active",
       createdAtEpochMs: openedAtEpochMs,
-      expiresAtEpochMs: Date.UTC(9999, 11, 31, 23, 59, 59),
+      // Nobody who trades in a run asks for another lifetime than the usual.
+      expiresAtEpochMs: openedAtEpochMs + 30 * 24 * 3_600_000,
       revokedAtEpochMs: null,
       // The process knows it: this request is a use.
       lastUsedAtEpochMs: (json["key"] as Json)["lastUsedAtEpochMs"]

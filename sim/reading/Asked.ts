@@ -97,7 +97,7 @@ export type Wanted =
   /** Bits of the flags that are to be set, and to be cleared. */
   | { readonly kind: "SetAccountFlags"; readonly accountId: string; readonly set: number; readonly clear: number }
   | { readonly kind: "IssueBotKey"; readonly token: string }
-  | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number }
+  | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number; readonly keyLifetimeSeconds: number }
 
 /** The kinds of command that requests become. */
 export type AskedKind = Wanted["kind"]

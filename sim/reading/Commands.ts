@@ -389,9 +389,10 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
 const readAndTrade = 3
 
 const opened = (
-  { accounts, collateralAtoms }: Wanted & { readonly kind: "OpenDemoAccounts" },
-  { collateralAtoms: credited, keys }: FieldsOf<"OpenDemoAccounts">
+  { accounts, collateralAtoms, keyLifetimeSeconds }: Wanted & { readonly kind: "OpenDemoAccounts" },
+  { collateralAtoms: credited, keys, lifetimeSeconds }: FieldsOf<"OpenDemoAccounts">
 ): string | undefined => {
+  if (lifetimeSeconds !== keyLifetimeSeconds) return `lets keys live for ${lifetimeSeconds} s, must be ${keyLifetimeSeconds}`
   if (credited !== collateralAtoms) return `credits ${credited} atoms, must be ${collateralAtoms}`
   if (keys.length !== accounts) return `opens ${keys.length} accounts, must be ${accounts}`
   return keys.every(({ scopes }) => scopes === readAndTrade) ? undefined : "opens accounts whose keys may not both read and trade"

@@ -349,7 +349,11 @@ const indexBody = shape({ price: Bodies.decimal }, { sourceEpochMs: Bodies.whole
 const selection = shape({}, { orderId: Bodies.name, accountId: Bodies.name, marketId: Bodies.name })
 const fundBody = shape({ amount: Bodies.decimal })
 const limits = shape({ idempotencyRetentionMs: (value) => Bodies.whole(600_000, 2_592_000_000)(value) && Number(value) % 60_000 === 0 })
-const demoBody = shape({}, { accounts: Bodies.whole(1, 32), collateral: Bodies.decimal })
+const demoBody = shape({}, {
+  accounts: Bodies.whole(1, 32),
+  collateral: Bodies.decimal,
+  keyLifetimeSeconds: Bodies.whole(300, 31_536_000)
+})
 
 /** A market's parameters as they are sent: its bounds are decimals, and what can be left out may be missing. */
 type MarketBody =
@@ -451,10 +455,15 @@ const setIndexPrice: Route["read"] = (body, [market = ""]) => {
 
 const openAccounts: Route["read"] = (body) => {
   if (!fits(body, demoBody)) return malformed
-  const { accounts = 2, collateral = "1000000" } = body as { readonly accounts?: number; readonly collateral?: string }
+  const { accounts = 2, collateral = "1000000", keyLifetimeSeconds = 2_592_000 } = body as {
+    readonly accounts?: number
+    readonly collateral?: string
+    readonly keyLifetimeSeconds?: number
+  }
   const collateralAtoms = atomsOf(collateral, 6)
   if (typeof collateralAtoms === "string") return malformed
-  return { wanted: { kind: "OpenDemoAccounts", accounts, collateralAtoms }, says: [accounts, collateralAtoms] }
+  const wanted = { kind: "OpenDemoAccounts", accounts, collateralAtoms, keyLifetimeSeconds } as const
+  return { wanted, says: [accounts, collateralAtoms, keyLifetimeSeconds] }
 }
 
 const operatorCancel: Route["read"] = (body) => {

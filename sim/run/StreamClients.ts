@@ -410,14 +410,29 @@ class Client {
     this.all.witness.see({ _tag: "HungUp", connectionId: this.#connectionId, isSilent, atEpochMs })
   }
 
+  /** Its ticket is good no more: whoever trades comes back with another one. */
+  #isOut(): void {
+    this.#isTrusted = false
+    if (this.#trading === undefined) return
+    this.#ticket = undefined
+    this.#line?.cut()
+    this.#again()
+  }
+
   /** Trades as long as the connection is there. */
   #trade(): void {
     const line = this.#line
     const { clients, witness } = this.all
-    this.#trading?.begin(() => this.#line === line && this.#isTrusted && !this.#isDead, (draft, frame) => {
-      clients.saidOver(draft)
-      if (this.#isToCancel) witness.see({ _tag: "SaidOver", connectionId: this.#connectionId, scope: draft.scope! })
-      this.#say(frame)
+    this.#trading?.begin({
+      isOpen: () => this.#line === line && this.#isTrusted && !this.#isDead,
+      ticket: () => this.#ticket,
+      send: (draft, frame) => {
+        clients.saidOver(draft)
+        const scope = draft.scope!
+        witness.see({ _tag: "SaidBy", ticket: this.#ticket!, scope })
+        if (this.#isToCancel) witness.see({ _tag: "SaidOver", connectionId: this.#connectionId, scope })
+        this.#say(frame)
+      }
     })
   }
 
@@ -462,7 +477,7 @@ class Client {
     if (frame.type === "error") {
       const { code } = frame.error!
       this.all.witness.count(`the stream refused: ${code}`)
-      if (code === "realtime_ticket_rejected") this.#isTrusted = false
+      if (code === "realtime_ticket_rejected") this.#isOut()
       // The histories are being opened, or made anew: there are no candles until they are.
       if (code === "dependency_unavailable") this.#askForCandlesLater()
     }

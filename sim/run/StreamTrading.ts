@@ -16,7 +16,15 @@ import type { World } from "./World.js"
 const againMs = 500
 const mostTickets = 12
 
-const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1 } as const
+const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 0.5 } as const
+
+/** A connection that is traded over. */
+export interface TradingLine {
+  readonly isOpen: () => boolean
+  /** The ticket that lets it trade. */
+  readonly ticket: () => string | undefined
+  readonly send: (draft: Calls.Draft, frame: object) => void
+}
 
 export class StreamTrading {
   readonly who: Calls.Identity
@@ -51,18 +59,25 @@ export class StreamTrading {
     return this.random.chance(0.8)
   }
 
-  /** Sends orders as long as `isOpen`. */
-  begin(isOpen: () => boolean, send: (draft: Calls.Draft, frame: object) => void): void {
+  /** Sends orders as long as the line is open. */
+  begin(line: TradingLine): void {
     const next = (): void =>
       void this.world.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, () => {
-        if (!isOpen() || !this.clients.open) return
-        this.#act(send)
+        if (!line.isOpen() || !this.clients.open) return
+        this.#act(line)
         next()
       })
     next()
   }
 
-  #act(send: (draft: Calls.Draft, frame: object) => void): void {
+  /** Ends the ticket that lets the line trade, while what was sent over it may be on its way still. */
+  #end(ticket: string | undefined): void {
+    if (ticket === undefined) return
+    const draft = OwnerCalls.endTickets(OwnerCalls.stranger(this.name), ticket)
+    this.clients.issueUnscripted({ ...draft, persistent: false }, () => {})
+  }
+
+  #act({ send, ticket }: TradingLine): void {
     const { follower: { model } } = this.clients
     const { random, who } = this
     const key = `${this.name}-${++this.#keys}`
@@ -77,6 +92,10 @@ export class StreamTrading {
     const act = random.weighted(weights)
     if (act === "batch") return say("place_batch", Calls.placeBatch(who, "over the stream", key, [0, 1, 2].map(wish)))
     if (act === "all") return say("cancel_all", Calls.cancelAll(who, "over the stream", key, market.parameters.marketId))
+    if (act === "end") {
+      say("place", Calls.place(who, "over the stream", key, wish(0)))
+      return this.#end(ticket())
+    }
     if (act === "place" || open.length === 0) return say("place", Calls.place(who, "over the stream", key, wish(0)))
     const order = random.pick(open)
     const { parameters } = model.markets[order.market]!

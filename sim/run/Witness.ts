@@ -184,6 +184,8 @@ const describe = (seen: Observation): string => {
       return `${seen.client} has ${seen.stream} ${seen.held}`
     case "Arming":
       return `${seen.connectionId} is to cancel its orders`
+    case "SaidBy":
+      return `${seen.scope} by a ticket`
     case "SaidOver":
       return `${seen.scope} over ${seen.connectionId}`
     case "Shown":

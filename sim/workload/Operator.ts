@@ -164,7 +164,9 @@ class Commands {
     return this.openAccountsOf({ accounts, collateral: String(collateral) })
   }
 
-  openAccountsOf(body: { readonly accounts?: number; readonly collateral?: string }): Calls.Draft {
+  openAccountsOf(
+    body: { readonly accounts?: number; readonly collateral?: string; readonly keyLifetimeSeconds?: number }
+  ): Calls.Draft {
     return this.#draft("open accounts", "openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body)
   }
 
@@ -251,6 +253,7 @@ const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): 
         accounts: random.pick([0, 1, 2, 33]),
         collateral: random.pick(["0", "4503599627.370496", "4503599627.370497"])
       }),
+    () => commands.openAccountsOf({ accounts: 1, keyLifetimeSeconds: random.pick([299, 300, 2_592_000, 31_536_000, 31_536_001]) }),
     () => commands.setIndexText(marketId, random.pick(Spelling.edgesOf(priceScale).filter(isNoPrice(market.parameters)))),
     () => commands.setIndexText("NONE-USDC-PERP", "1.5")
   ]

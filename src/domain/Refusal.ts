@@ -314,7 +314,8 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   }],
   [Refusal.keyExpired, {
     name: "KeyExpired", status: 401, code: "unauthorized", apiKeyRejection: "expired", compatName: "AuthenticationError",
-    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key has expired.",
+    retryable: false, recoveryActions: ["authenticate"],
+    safeMessage: "The API key has expired. Connect anew to get another one; a demo account gets none: open another.",
     compares: undefined
   }],
   [Refusal.keyScopeMissing, {

@@ -9,19 +9,23 @@ import { scopeRead, scopeTrade } from "../operations/identity/KeyGrant.js"
 import { Principal } from "../operations/Header.js"
 import type { Declaration, Share } from "../operations/Operation.js"
 import { type Command, entriesOf, of, type Outcome, refuse } from "../operations/Operations.js"
+import type { ShownTicket } from "./identity/Tickets.js"
 import { admitBy } from "./Deciders.js"
 import { isKeyFenced } from "./orders/Fences.js"
 import { readCancels, readPlacement } from "./orders/ReadAhead.js"
 import { boundOf } from "./Share.js"
 import type { State } from "./State.js"
 
-/** The answer of a command that needs no record; undefined where it needs one. Changes nothing. */
-export const admit = (state: State, command: Command, atEpochMs: number): Outcome | undefined => {
+/**
+ * The answer of a command that needs no record; undefined where it needs one. Changes nothing. `shown`: the ticket that it came by,
+ * which is looked at here alone, since a refusal for it has no record.
+ */
+export const admit = (state: State, command: Command, atEpochMs: number, shown?: ShownTicket): Outcome | undefined => {
   const declaration = of(command)
   if (command.kind === "PlaceOrders") readPlacement(state, command)
   else if (command.kind === "CancelOrders") readCancels(state, command)
   assert(mayBeFrom(declaration, command.principal), "a command comes from a principal that may send it")
-  const unauthorised = authority(state, command, declaration, atEpochMs)
+  const unauthorised = authority(state, command, declaration, atEpochMs, shown)
   if (unauthorised !== Refusal.none) {
     state.capacity.reached?.("authority ended before a command's turn")
     return refuse(unauthorised, state.sequence, atEpochMs)
@@ -48,12 +52,27 @@ const mayBeFrom = ({ principals }: Declaration, principal: Principal): boolean =
 }
 
 /** Authority is looked at again in the command's own turn, so that a revocation ahead of it wins. */
-const authority = (state: State, command: Command, declaration: Declaration, atEpochMs: number): Refusal => {
-  if (command.principal === Principal.key) return authorityOfKey(state, command, declaration, atEpochMs)
+const authority = (
+  state: State,
+  command: Command,
+  declaration: Declaration,
+  atEpochMs: number,
+  shown: ShownTicket | undefined
+): Refusal => {
+  if (command.principal === Principal.key) {
+    const ended = shown === undefined ? Refusal.none : authorityOfTicket(state, shown, atEpochMs)
+    return ended === Refusal.none ? authorityOfKey(state, command, declaration, atEpochMs) : ended
+  }
   if (command.principal !== Principal.session) return Refusal.none
   const session = state.identity.sessions.find(command.credential)
   if (session === undefined || session.expiresAtEpochMs <= atEpochMs) return Refusal.sessionEnded
   return session.account === command.account ? Refusal.none : Refusal.keyAccountMismatch
+}
+
+/** The ticket may have been rotated since: what was shown is good for as long as it would have been. */
+const authorityOfTicket = ({ identity }: State, { expiresAtEpochMs, family }: ShownTicket, atEpochMs: number): Refusal => {
+  if (expiresAtEpochMs <= atEpochMs) return Refusal.ticketExpired
+  return identity.tickets.find(family)?.isEnded === false ? Refusal.none : Refusal.ticketRevoked
 }
 
 const authorityOfKey = ({ apiKeys }: State, command: Command, { permission }: Declaration, atEpochMs: number): Refusal => {

@@ -18,6 +18,7 @@ import * as Watch from "./accounts/Watch.js"
 import * as Due from "./Due.js"
 import { Event, type EventLog } from "./EventLog.js"
 import { forget as forgetKeys } from "./identity/Keying.js"
+import type { ShownTicket } from "./identity/Tickets.js"
 import { nextTickEpochMs } from "./markets/Mark.js"
 import { forget } from "./orders/Forgetting.js"
 import { OrderReads } from "./orders/Reads.js"
@@ -39,8 +40,8 @@ export class Engine extends OrderReads implements Reads {
   }
 
   /** See `Admission.admit`. */
-  admit(command: Command, atEpochMs: number): Outcome | undefined {
-    return Admission.admit(this.state, command, atEpochMs)
+  admit(command: Command, atEpochMs: number, shown?: ShownTicket): Outcome | undefined {
+    return Admission.admit(this.state, command, atEpochMs, shown)
   }
 
   /** Decides a command that `admit` let through. Its events follow in `state.events`. */

@@ -40,7 +40,7 @@ import type { Day } from "./Minutes.js"
 export type GrantView = Grant
 export type PasskeyView = Passkey
 export type TicketFamilyView = TicketFamily
-export { expiresAt as ticketExpiresAt, standingOf as ticketStandingOf } from "./identity/Tickets.js"
+export { expiresAt as ticketExpiresAt, type ShownTicket, standingOf as ticketStandingOf } from "./identity/Tickets.js"
 export type SecurityEventView = SecurityEvent
 /** Events of an account's security that there have ever been, and the record of the oldest event that may be kept of anybody. */
 export interface SecurityStanding {

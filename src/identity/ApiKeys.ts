@@ -92,12 +92,6 @@ const recognise = (header: string, keys: Pick<Reads, "findApiKey">, tokens: Know
   return key
 }
 
-/** A key as it is shown once, and what the venue remembers of it. */
-export interface Issued {
-  readonly text: string
-  readonly grant: KeyGrant
-}
-
 /** A key that is shown once, and what the venue keeps of it. */
 export interface IssuedKey {
   readonly text: string
@@ -107,50 +101,38 @@ export interface IssuedKey {
 const idBytes = 10
 const secretBytes = 32
 
-/** A new key of an environment. */
-export const issue = (random: (count: number) => Uint8Array, environment: string): IssuedKey => {
-  const body = Buffer.from(random(idBytes)).toString("hex")
-  const displayPrefix = `pk_${environment}_${body}`
-  const text = `${displayPrefix}_${Buffer.from(random(secretBytes)).toString("base64url")}`
-  return { text, fields: { keyId: `key_${body}`, displayPrefix, secretSha256: digest(text) } }
+/** A key of an id and a secret. */
+const keyOf = (environment: string, keyId: string, secret: Uint8Array): IssuedKey => {
+  const displayPrefix = `pk_${environment}_${keyId.slice("key_".length)}`
+  const text = `${displayPrefix}_${Buffer.from(secret).toString("base64url")}`
+  return { text, fields: { keyId, displayPrefix, secretSha256: digest(text) } }
 }
 
 /** A new id of a key. */
 export const newKeyId = (random: (count: number) => Uint8Array): string => `key_${Buffer.from(random(idBytes)).toString("hex")}`
+
+/** A new key of an environment. */
+export const issue = (random: (count: number) => Uint8Array, environment: string): IssuedKey =>
+  keyOf(environment, newKeyId(random), random(secretBytes))
 
 /**
  * A bot's key. Derived from the venue's secret, the key's id and who asked, so that a request which is repeated because its
  * answer was lost shows the same key without anyone having kept it. The id was drawn: whoever asks again when the first key is
  * forgotten gets another, and what somebody has kept of the first is good for nothing.
  */
-export const deriveBotKey = (signerSecret: string, environment: string, keyId: string, subject: string): IssuedKey => {
-  const displayPrefix = `pk_${environment}_${keyId.slice("key_".length)}`
-  const secret = createHmac("sha256", signerSecret).update(JSON.stringify(["bot-key", keyId, subject])).digest()
-  const text = `${displayPrefix}_${secret.toString("base64url")}`
-  return { text, fields: { keyId, displayPrefix, secretSha256: digest(text) } }
-}
+export const deriveBotKey = (signerSecret: string, environment: string, keyId: string, subject: string): IssuedKey =>
+  keyOf(environment, keyId, createHmac("sha256", signerSecret).update(JSON.stringify(["bot-key", keyId, subject])).digest())
 
-/** Demo keys outlive any development venue: the end of the year 9999. */
-const demoExpiryEpochMs = 253_402_300_799_000
+/** A demo account's key: derived as a bot's is, of an id that was drawn. */
+export const deriveDemoKey = (signerSecret: string, environment: string, keyId: string): IssuedKey =>
+  keyOf(environment, keyId, createHmac("sha256", signerSecret).update(JSON.stringify(["demo-key", keyId])).digest())
 
 /**
- * The `index`th key of a demo command. Derived from the venue's secret and the command's idempotency key,
- * so that a repeated request shows the same keys without anyone having kept them.
+ * The `index`th key that earlier programs made of an operator's request: of its Idempotency-Key alone. A request that one of them
+ * answered, and that is repeated now, is told the same key.
  */
-export const deriveDemoKey = (
-  signerSecret: string,
-  environment: string,
-  idempotencyKey: string,
-  index: number,
-  scopes: number
-): Issued => {
+export const deriveEarlierDemoKey = (signerSecret: string, environment: string, idempotencyKey: string, index: number): IssuedKey => {
   const derive = (purpose: string): Buffer =>
     createHmac("sha256", signerSecret).update(`demo-key/${purpose}/${index}/${idempotencyKey}`).digest()
-  const body = derive("id").subarray(0, 10).toString("hex")
-  const displayPrefix = `pk_${environment}_${body}`
-  const text = `${displayPrefix}_${derive("secret").toString("base64url")}`
-  return {
-    text,
-    grant: { keyId: `key_${body}`, displayPrefix, secretSha256: digest(text), scopes, expiresAtEpochMs: demoExpiryEpochMs }
-  }
+  return keyOf(environment, `key_${derive("id").subarray(0, idBytes).toString("hex")}`, derive("secret"))
 }

@@ -1,8 +1,8 @@
 /**
  * When API keys are used, and from where. What is known of each key in this process costs a request one look into a map. It
  * is journaled rarely: of the keys that were used once a minute at most, and at the end; and at once where a key comes from an
- * address that it was not known to come from. Of keys that nobody was given by name, those of demo accounts, nothing is
- * journaled: they have no owner to be told.
+ * address that it was not known to come from. Of keys that nobody was given by name, those of earlier programs' demo
+ * accounts, nothing is journaled.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -12,7 +12,7 @@ import type { SelfTradePrevention, Side, TimeInForce, Type } from "../domain/Ord
 import { Refusal } from "../domain/Refusal.js"
 import type { TriggerBy } from "../domain/Trigger.js"
 import { noAutoClose, noTrigger, type Trigger } from "../operations/accounts/AutoClose.js"
-import type { Field, Fields } from "../operations/Field.js"
+import { type Field, type Fields, isLeftOut } from "../operations/Field.js"
 import { type Command, type Kind, of, ofCode } from "../operations/Operations.js"
 import type { CancelEntry, CancelOrders } from "../operations/orders/CancelOrders.js"
 import type { PlaceEntry, PlaceOrders } from "../operations/orders/PlaceOrders.js"
@@ -57,7 +57,10 @@ const commandOf = (code: number, header: Header, items: Items): Command => {
 
 const encodeFields = (fields: Fields, values: Readonly<Record<string, unknown>>): string => {
   let text = ""
-  for (const name of Object.keys(fields)) text += (text === "" ? "" : ",") + encodeValue(fields[name]!, values[name])
+  for (const name of Object.keys(fields)) {
+    const field = fields[name]!
+    if (!isLeftOut(field, values[name])) text += (text === "" ? "" : ",") + encodeValue(field, values[name])
+  }
   return `[${text}]`
 }
 

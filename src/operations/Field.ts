@@ -34,6 +34,11 @@ export interface Field<A> {
   readonly mark: Mark
   /** What it was before records had it: it stands behind all that they had. Undefined for what they always had. */
   readonly before?: A
+  /**
+   * Whether it is written, and part of the body, only where it is another than before: so a record that says nothing new is, to its
+   * bytes, what it always was. Only the last field of a command may be left out.
+   */
+  readonly isLeftOut?: true
   /** Whether it says how the command came and is nothing that was sent: the same request is the same body whatever it is. */
   readonly isOfWay?: true
   /** Carries the type of the values and is never there. */
@@ -54,6 +59,12 @@ export const whole = (unit: Unit | undefined): Field<number> => field({ type: "w
 
 /** A safe integer that was added behind the fields of older records, and what it counts as where it is missing. */
 export const added = (unit: Unit | undefined, before: number): Field<number> => ({ ...whole(unit), before })
+
+/** A safe integer that was added likewise, as the last field, and is written only where it is another. */
+export const addedWhereOther = (unit: Unit | undefined, before: number): Field<number> => ({ ...added(unit, before), isLeftOut: true })
+
+/** Whether a value of a field is not written, and no part of a body. */
+export const isLeftOut = (field: Field<unknown>, value: unknown): boolean => field.isLeftOut === true && Object.is(value, field.before)
 
 /** A safe integer that was added likewise and says how the command came. */
 export const addedOfWay = (unit: Unit | undefined, before: number): Field<number> => ({ ...added(unit, before), isOfWay: true })

@@ -4,7 +4,7 @@
  * request is the same body also after a market was made or renamed in between.
  */
 import { Digest128 } from "../domain/Digest128.js"
-import type { Field, Fields } from "./Field.js"
+import { type Field, type Fields, isLeftOut } from "./Field.js"
 
 /** Four words of 32 bits. */
 export interface Fingerprint {
@@ -99,7 +99,9 @@ export const ofFields = (fields: Fields, values: Readonly<Record<string, unknown
 }
 
 const feed = (into: Canonical, fields: Fields, values: Readonly<Record<string, unknown>>): void => {
-  for (const [name, field] of Object.entries(fields)) if (field.isOfWay !== true) feedValue(into, field, values[name])
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.isOfWay !== true && !isLeftOut(field, values[name])) feedValue(into, field, values[name])
+  }
 }
 
 const feedValue = (into: Canonical, { shape }: Field<unknown>, value: unknown): void => {

@@ -76,8 +76,8 @@ export const make = (): Context.Tag.Service<IndexWatch> => {
     refuse: (market, sender) => count(market, sender, "refused"),
     isHeld: (market) => held.has(market),
     over: ({ submit }) => ({
-      submit: (command, answer) => {
-        if (command.kind !== "SetIndexPrice") return submit(command, answer)
+      submit: (command, answer, shown) => {
+        if (command.kind !== "SetIndexPrice") return submit(command, answer, shown)
         submit(command, (outcome) => {
           note(command.market, command.principal === Principal.feed ? "feed" : "operator", outcome)
           answer(outcome)

@@ -13,6 +13,7 @@
  */
 import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
+import type { ShownTicket } from "../engine/Reads.js"
 import { type Command, shareOf } from "../operations/Operations.js"
 import type { Answer } from "./Submit.js"
 
@@ -31,6 +32,8 @@ export const firstInARow = 15
 export interface Waiting {
   readonly command: Command
   readonly answer: Answer
+  /** The ticket that it came by; undefined where it came by none. */
+  readonly shown?: ShownTicket | undefined
   /** When it came, by the clock that its turn is told by. */
   readonly offeredAtNanos: number
 }

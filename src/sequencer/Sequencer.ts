@@ -12,6 +12,7 @@ import { Refusal } from "../domain/Refusal.js"
 import type { Stages } from "../domain/Stages.js"
 import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
+import type { ShownTicket } from "../engine/Reads.js"
 import * as Block from "../journal/Block.js"
 import type { Fenced, Full, Journal, Room, Unknown } from "../journal/Journal.js"
 import type * as Context from "effect/Context"
@@ -145,9 +146,9 @@ export class Sequencer {
   }
 
   /** See `Submit`. */
-  submit(command: Command, answer: Answer): void {
+  submit(command: Command, answer: Answer, shown?: ShownTicket): void {
     if (this.state === "failed") return
-    if (this.state === "draining" || !this.offer(command, answer)) {
+    if (this.state === "draining" || !this.offer(command, answer, shown)) {
       const refused = refuse(Refusal.inboxFull, this.durable, this.now())
       this.activity.answered(command, refused)
       answer(refused)
@@ -156,8 +157,8 @@ export class Sequencer {
     this.askForTurn()
   }
 
-  private offer(command: Command, answer: Answer): boolean {
-    const taken = this.inbox.offer({ command, answer, offeredAtNanos: this.leaves.monotonicNanos() })
+  private offer(command: Command, answer: Answer, shown: ShownTicket | undefined): boolean {
+    const taken = this.inbox.offer({ command, answer, shown, offeredAtNanos: this.leaves.monotonicNanos() })
     this.leaves.watch?.offered(command, taken)
     return taken
   }
@@ -240,10 +241,10 @@ export class Sequencer {
     while (entries < maxEntries && this.builder.count < maxRecords && this.builder.byteLength < fullBytes) {
       const next = this.inbox.take()
       if (next === undefined) break
-      const { answer, command, offeredAtNanos } = next
+      const { answer, command, offeredAtNanos, shown } = next
       stages.inbox.record(begunAtNanos - offeredAtNanos)
       entries += entriesOf(command)
-      const admitted = engine.admit(command, atEpochMs)
+      const admitted = engine.admit(command, atEpochMs, shown)
       const answered = admitted
         ?? (room === "all" || hasRoom(room, command) ? undefined : refuse(Refusal.journalFull, engine.sequence, atEpochMs))
       this.leaves.watch?.taken(command, engine.sequence, atEpochMs, answered)

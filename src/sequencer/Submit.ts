@@ -1,5 +1,6 @@
 /** The way in for every command, and the way out for everything computed from the engine. */
 import * as Context from "effect/Context"
+import type { ShownTicket } from "../engine/Reads.js"
 import type { Command, Outcome } from "../operations/Operations.js"
 
 /** Called once, when the decision is durable. */
@@ -12,9 +13,10 @@ export type Answer = (outcome: Outcome) => void
 export class Submit extends Context.Tag("venue/sequencer/Submit")<Submit, {
   /**
    * Puts a command in the inbox. It is answered exactly once: decided and durable, or refused without a
-   * record (`outcome.refusal`). `inboxFull` may be answered before this returns. Never throws.
+   * record (`outcome.refusal`). `inboxFull` may be answered before this returns. Never throws. `shown`: the realtime ticket that the
+   * command came by, which has to be good still when its turn comes.
    */
-  readonly submit: (command: Command, answer: Answer) => void
+  readonly submit: (command: Command, answer: Answer, shown?: ShownTicket) => void
 }>() {}
 
 /** Nothing computed from the engine leaves the process before the sequence it was computed at is durable. */

@@ -246,7 +246,7 @@ const servicesOf = (
   listeners: Listeners,
   feed: Feed.Feed["Type"]
 ): Context.Context<Submit | Barrier | EngineReads | Live | Feed.Feed> =>
-  Context.make(Submit, { submit: (command, answer) => sequencer.submit(command, answer) }).pipe(
+  Context.make(Submit, { submit: (command, answer, shown) => sequencer.submit(command, answer, shown) }).pipe(
     Context.add(Barrier, {
       whenDurable: (sequence, callback) => sequencer.whenDurable(sequence, callback),
       durableSequence: () => sequencer.durableSequence

@@ -44,6 +44,8 @@ const written = async () => {
   driver.send({ kind: "SetAccountFlags", idempotencyKey: "flags", ofAccount: account, set: 4, clear: 0 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "credit", ofAccount: account, amountAtoms: 5_000_000 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "too much", ofAccount: account, amountAtoms: 2 ** 52 })
+  const keys = [{ keyId: "key_of_a_day", displayPrefix: "pk_of_a_day", secretSha256: secrets[0]!, scopes: 3, expiresAtEpochMs: 0 }]
+  driver.send({ kind: "OpenDemoAccounts", idempotencyKey: "lasting", collateralAtoms: 1_000_000, keys, lifetimeSeconds: 300 })
   driver.place(other, { market, priceAtoms: 1000, quantityAtoms: 1 })
   await Recorded.write(recording, folder)
   return {
@@ -68,7 +70,8 @@ test("it tells operators' commands and those of who may act, with who sent them 
   expect(lines.some((line) => line.includes("placement"))).toBe(false)
   const about = (what: string) => lines.filter((line) => line.includes(what))
   expect(about("demo accounts")).toEqual([
-    expect.stringContaining(`${otherId}: demo accounts (collateral 1000.000000) asked by the operator`)
+    expect.stringContaining(`${otherId}: demo accounts (collateral 1000.000000, lifetimeSeconds 0) asked by the operator`),
+    expect.stringMatching(/demo accounts \(collateral 1\.000000, lifetimeSeconds 300\) asked by .*: done \[noted: key issued\]$/)
   ])
   expect(about("owner account")).toEqual([
     `${accountId}: owner account (credentialId the-credential, userHandle the-user-handle, signCount 0, transports internal, displayName My phone, `

@@ -201,7 +201,8 @@ describe("demo accounts", () => {
     status: 200,
     body: {
       version: "demo-accounts/v1",
-      accounts: Array.from({ length: count }, (_, index) => ({ accountId: `acc_${from + index}`, apiKey: `pk_${from + index}` })),
+      accounts: Array.from({ length: count },
+        (_, index) => ({ accountId: `acc_${from + index}`, apiKey: `pk_${from + index}`, expiresAtEpochMs: 2 })),
       sequence: 3,
       decidedAtEpochMs: 1
     }
@@ -210,16 +211,16 @@ describe("demo accounts", () => {
   it("are opened 32 at a time, each batch under a key of its own, and told in order", async () => {
     const { result, seen } = await asked(
       [opened(0, 32), "no connection", opened(32, 32), opened(64, 6)],
-      Operator.openDemoAccounts(target, "k", 70, "1000000")
+      Operator.openDemoAccounts(target, "k", { accounts: 70, collateral: "1000000", lifetime: 300 })
     )
     expect(seen.map(({ body, key }) => [key, body])).toEqual([
-      ["k/0", { accounts: 32, collateral: "1000000" }],
-      ["k/1", { accounts: 32, collateral: "1000000" }],
-      ["k/1", { accounts: 32, collateral: "1000000" }],
-      ["k/2", { accounts: 6, collateral: "1000000" }]
+      ["k/0", { accounts: 32, collateral: "1000000", keyLifetimeSeconds: 300 }],
+      ["k/1", { accounts: 32, collateral: "1000000", keyLifetimeSeconds: 300 }],
+      ["k/1", { accounts: 32, collateral: "1000000", keyLifetimeSeconds: 300 }],
+      ["k/2", { accounts: 6, collateral: "1000000", keyLifetimeSeconds: 300 }]
     ])
     expect(result).toEqual(expect.objectContaining({
-      right: Array.from({ length: 70 }, (_, index) => ({ accountId: `acc_${index}`, apiKey: `pk_${index}` }))
+      right: Array.from({ length: 70 }, (_, index) => ({ accountId: `acc_${index}`, apiKey: `pk_${index}`, expiresAtEpochMs: 2 }))
     }))
   })
 })
@@ -313,7 +314,11 @@ describe("the command", { timeout: 120_000 }, () => {
     const folder = Recorded.newFolder()
     folders.push(folder)
     fs.writeFileSync(path.join(folder, "operator-token"), "kept-token-of-tests\n")
-    const accounts = [{ accountId: "acc_1", apiKey: "pk_1" }, { accountId: "acc_2", apiKey: "pk_2" }]
+    const accounts = [{ accountId: "acc_1", apiKey: "pk_1", expiresAtEpochMs: 5 }, {
+      accountId: "acc_2",
+      apiKey: "pk_2",
+      expiresAtEpochMs: 5
+    }]
     const authorizations: Array<string | undefined> = []
     const server = http.createServer((request, response) => {
       authorizations.push(request.headers.authorization)
@@ -562,6 +567,7 @@ describe("the command", { timeout: 120_000 }, () => {
       run(program, ["status", "--url", "http://127.0.0.1:1"]),
       run(program, ["status", "--url", "http://127.0.0.1:1", "--data", folder]),
       run(program, ["demo", "--data", folder, "--accounts", "0"]),
+      run(program, ["demo", "--data", folder, "--lifetime", "299"]),
       run(program, ["halt", "--data", folder], { OPERATOR_TOKEN: "" }),
       run(program, ["index", "--data", folder, "BTC-USDC-PERP", "1e5"]),
       run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "open"]),

@@ -530,7 +530,8 @@ export class FakeEngine implements Reads {
         account,
         createdAtEpochMs: at,
         revokedAtEpochMs: 0,
-        ...grant
+        ...grant,
+        expiresAtEpochMs: at + command.lifetimeSeconds * 1000
       })
       return { _tag: "AccountOpened", account }
     })

@@ -12,6 +12,7 @@ import { Clock, Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
+import type { KeyGrant } from "../../src/operations/identity/KeyGrant.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
 import * as SessionTokens from "../../src/identity/SessionTokens.js"
 import * as NodeLog from "../../src/observe/NodeLog.js"
@@ -76,8 +77,15 @@ export interface Ask {
 
 const text = new TextEncoder()
 
-/** A demo key as the operator's route would issue it. */
-export const issue = (name: string, scopes: number): ApiKeys.Issued => ApiKeys.deriveDemoKey(signerSecret, "development", name, 0, scopes)
+/** The end of the year 9999: further than any test goes. */
+const neverEpochMs = 253_402_300_799_000
+
+/** A key as the operator's route would issue it to a demo account, but that it never ends. */
+export const issue = (name: string, scopes: number): { readonly text: string; readonly grant: KeyGrant } => {
+  const keyId = `key_${ApiKeys.digest(name).slice(0, 20)}`
+  const { fields, text } = ApiKeys.deriveDemoKey(signerSecret, "development", keyId)
+  return { text, grant: { ...fields, scopes, expiresAtEpochMs: neverEpochMs } }
+}
 
 /** A request as a listener would frame it. */
 export const request = (ask: Ask): Request => ({

@@ -19,6 +19,7 @@ import type { Response } from "../../src/edge/http/Listener.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
 import * as Readiness from "../../src/edge/http/Readiness.js"
 import { Engine } from "../../src/engine/Engine.js"
+import type { ShownTicket } from "../../src/engine/Reads.js"
 import type { Capacity } from "../../src/engine/State.js"
 import type { Block } from "../../src/journal/Block.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -106,8 +107,8 @@ export class LiveVenue {
       else this.waiting.push({ sequence, callback })
     }
     const way = indexWatch.over({
-      submit: (command, answer) => {
-        const outcome = this.run(command)
+      submit: (command, answer, shown) => {
+        const outcome = this.run(command, shown)
         whenDurable(outcome.sequence, () => answer(outcome))
       }
     })
@@ -180,9 +181,9 @@ export class LiveVenue {
   isTurnedAway: (command: Command) => boolean = () => false
 
   /** Admits and applies a command, as the sequencer would. */
-  run(command: Command): Outcome {
+  run(command: Command, shown?: ShownTicket): Outcome {
     if (this.isTurnedAway(command)) return refuse(Refusal.inboxFull, this.engine.sequence, this.atEpochMs)
-    const admitted = this.engine.admit(command, this.atEpochMs)
+    const admitted = this.engine.admit(command, this.atEpochMs, shown)
     if (admitted !== undefined) return admitted
     this.records++
     const { events } = this.engine.state

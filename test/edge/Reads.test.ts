@@ -7,6 +7,7 @@ import { bookText } from "../../src/edge/markets/getBook.js"
 import { registry } from "../../src/edge/markets/Snapshot.js"
 import { internal, Principal } from "../../src/operations/Header.js"
 import { Operation } from "../../src/operations/Operations.js"
+import { at } from "./FakeEngine.js"
 import * as Fake from "./FakeVenue.js"
 
 /** What every command of the operator's carries. */
@@ -236,7 +237,7 @@ test("a market can be put back in the form in which it is read", async () => {
 })
 
 test("demo accounts come with keys that work, the same again for the same request", async () => {
-  const fake = Fake.make()
+  const fake = Fake.make({ now: () => at })
   const ask = () =>
     fake.ask({
       target: "/v1/operator/demo/accounts",

@@ -99,7 +99,9 @@ test.each([
   expect(await rotate(first.ticket)).toMatchObject({ status: 401, realtimeTicketFailure: "revoked" })
   expect((await rotate(other.ticket)).status).toBe(200)
   expect(venue.engine.securityEvents(alice.account, Infinity, 10)).toMatchObject([
-    { kind: "ticket_family_ended", remoteAddress: "127.0.0.1" }
+    { kind: "ticket_family_ended", remoteAddress: "127.0.0.1" },
+    { kind: "key_used_from_new_address", remoteAddress: "127.0.0.1" },
+    { kind: "key_issued", detail: "demo" }
   ])
 })
 
@@ -149,7 +151,7 @@ test("a key that is revoked takes its tickets with it", async () => {
   venue.send({ kind: "OpenOwnerAccount", ...passkey(venue) })
   const owner = venue.engine.findSession(tokenSha256)!
   expect(owner.account).not.toBe(alice.account)
-  // The owner of another account changes nothing; that of the key's own is put in place by hand, as demo accounts have none.
+  // The owner of another account changes nothing; that of the key's own is put in place by hand, as a demo account has none.
   venue.send({ kind: "RevokeApiKey", account: owner.account, credential: owner.credential, keyId, remoteAddress: "" })
   expect((await rotate(ticket)).status).toBe(200)
   const { sessions } = venue.engine.state.identity
@@ -182,10 +184,12 @@ test("an operator revokes any key, its tickets end with it, and what an operator
   expect(await mint()).toMatchObject({ status: 401, code: "unauthorized" })
   const told = venue.engine.securityEvents(alice.account, Infinity, 9).map(({ detail, kind }) => [kind, detail])
   expect(told).toEqual([
-    ["operator_revoked_key", ""],
+    ["operator_revoked_key", "demo"],
     ["operator_set_flags", "bot: yes"],
     ["operator_credited", "1.500000 USDC"],
-    ["operator_canceled_orders", "1 order"]
+    ["operator_canceled_orders", "1 order"],
+    ["key_used_from_new_address", ""],
+    ["key_issued", "demo"]
   ])
 })
 

@@ -20,7 +20,7 @@ export type Given<K extends Kind> =
   & Partial<Pick<CommandOfKind<K>, Added & keyof CommandOfKind<K>>>
 
 /** Fields that records did not always have: a test that is not about one leaves it out. */
-type Added = "effectiveAtEpochMs" | "connection" | "tellsOwner" | "isElsewhere"
+type Added = "effectiveAtEpochMs" | "connection" | "tellsOwner" | "isElsewhere" | "lifetimeSeconds"
 
 /** Any command as a test says it. */
 export type AnyGiven = { readonly [K in Kind]: Given<K> }[Kind]

@@ -3,14 +3,15 @@ import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import { Principal } from "../../src/operations/Header.js"
 import type { ApiKeyView } from "../../src/engine/Reads.js"
 
-const issued = ApiKeys.deriveDemoKey("a signer secret", "development", "key", 0, 3)
+const issued = ApiKeys.deriveDemoKey("a signer secret", "development", "key_1")
 const view: ApiKeyView = {
   principal: Principal.key,
   credential: 0,
   account: 0,
   createdAtEpochMs: 1,
   revokedAtEpochMs: 0,
-  ...issued.grant,
+  ...issued.fields,
+  scopes: 3,
   expiresAtEpochMs: 100
 }
 const keys = { findApiKey: (keyId: string) => keyId === view.keyId ? view : undefined }
@@ -36,17 +37,29 @@ test("a revoked key stays revoked after it has expired", () => {
   expect(ApiKeys.identify(`Bearer ${issued.text}`, revoked, new ApiKeys.KnownTokens(), 500)).toBe("revoked")
 })
 
-test("demo keys depend on secret, request and index, and on nothing else", () => {
+test("demo keys depend on secret and id, and are no bots' keys", () => {
   const texts = [
     issued,
-    ApiKeys.deriveDemoKey("a signer secret", "development", "key", 1, 3),
-    ApiKeys.deriveDemoKey("a signer secret", "development", "other", 0, 3),
-    ApiKeys.deriveDemoKey("another secret", "development", "key", 0, 3)
+    ApiKeys.deriveDemoKey("a signer secret", "development", "key_2"),
+    ApiKeys.deriveDemoKey("another secret", "development", "key_1"),
+    ApiKeys.deriveBotKey("a signer secret", "development", "key_1", "")
   ].map(({ text }) => text)
   expect(new Set(texts).size).toBe(4)
-  expect(ApiKeys.deriveDemoKey("a signer secret", "development", "key", 0, 3)).toEqual(issued)
-  expect(issued.text.startsWith(`${issued.grant.displayPrefix}_`)).toBe(true)
-  expect(issued.grant.secretSha256).toBe(ApiKeys.digest(issued.text))
+  expect(ApiKeys.deriveDemoKey("a signer secret", "development", "key_1")).toEqual(issued)
+  expect(issued.text.startsWith(`${issued.fields.displayPrefix}_`)).toBe(true)
+  expect(issued.fields).toEqual({
+    keyId: "key_1",
+    displayPrefix: "pk_development_1",
+    secretSha256: ApiKeys.digest(issued.text)
+  })
+})
+
+test("demo keys of earlier programs are the same again for the same request", () => {
+  expect(ApiKeys.deriveEarlierDemoKey("a signer secret", "development", "key", 0).text).toBe(
+    "pk_development_2e314bb74c662cc69971_uD1Pl-rQAGRzxLdMysu2DYVleGXIXVbA2cLW_bfVzZw"
+  )
+  const texts = [["key", 0], ["key", 1], ["other", 0]] as const
+  expect(new Set(texts.map(([key, index]) => ApiKeys.deriveEarlierDemoKey("a signer secret", "development", key, index).text)).size).toBe(3)
 })
 
 test("equality in constant time is equality", () => {
@@ -58,7 +71,7 @@ test("a header that was good is held to the key of now, and a bad one is never t
   const tokens = new ApiKeys.KnownTokens()
   const identify = (text: string, found: ApiKeyView | undefined = view, at = 50) =>
     ApiKeys.identify(`Bearer ${text}`, { findApiKey: (keyId) => keyId === view.keyId ? found : undefined }, tokens, at)
-  const wrong = `${issued.grant.displayPrefix}_${"x".repeat(43)}`
+  const wrong = `${issued.fields.displayPrefix}_${"x".repeat(43)}`
   expect(identify(wrong)).toBe("unknown")
   expect(identify(issued.text)).toBe(view)
   expect(identify(issued.text)).toBe(view)
@@ -73,12 +86,12 @@ test("a header that was good is held to the key of now, and a bad one is never t
 
 test("more headers than are kept are all found good", () => {
   const tokens = new ApiKeys.KnownTokens()
-  const many = Array.from({ length: 5_000 }, (_, index) => ApiKeys.deriveDemoKey("a signer secret", "development", "many", index, 3))
-  const byId = new Map(many.map(({ grant }) => [grant.keyId, { ...view, ...grant }]))
+  const many = Array.from({ length: 5_000 }, (_, index) => ApiKeys.deriveDemoKey("a signer secret", "development", `key_${index}`))
+  const byId = new Map(many.map(({ fields }) => [fields.keyId, { ...view, ...fields }]))
   for (let round = 0; round < 2; round++) {
-    for (const { grant, text } of many) {
+    for (const { fields, text } of many) {
       const found = ApiKeys.identify(`Bearer ${text}`, { findApiKey: (keyId) => byId.get(keyId) }, tokens, 50)
-      expect(found).toBe(byId.get(grant.keyId))
+      expect(found).toBe(byId.get(fields.keyId))
     }
   }
 })

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest"
 import * as CommandCodec from "../../src/journal/CommandCodec.js"
 import { Malformed } from "../../src/journal/Malformed.js"
 import { type Header, internal, Principal } from "../../src/operations/Header.js"
-import { type Command, declarations } from "../../src/operations/Operations.js"
+import type { Fields } from "../../src/operations/Field.js"
+import { all, type Command, declarations } from "../../src/operations/Operations.js"
 import { complete } from "../engine/commands.js"
 import { plain } from "../engine/drive.js"
 import * as arbitraries from "./arbitraries.js"
@@ -89,6 +90,26 @@ describe("CommandCodec", () => {
         expect(CommandCodec.encode(one) === CommandCodec.encode(other)).toBe(same)
       })
     )
+  })
+
+  test("what a field says as it was before there was such a field, is written as it was then where the field is left out", () => {
+    const keys = [{ keyId: "k", displayPrefix: "p", secretSha256: "s", scopes: 3, expiresAtEpochMs: 9 }]
+    const opening = (lifetimeSeconds: number): Command =>
+      complete({ kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 5, keys, lifetimeSeconds })
+    const earlier = "[5,[[\"k\",\"p\",\"s\",3,9]]]"
+    expect(CommandCodec.encode(opening(0))).toBe(earlier)
+    expect(CommandCodec.encode(opening(300))).toBe(`${earlier.slice(0, -1)},300]`)
+    for (const command of [opening(0), opening(300)]) {
+      const text = CommandCodec.encode(command)
+      expect(CommandCodec.decode(CommandCodec.kindCode(command), arbitraries.headerOf(command), text)).toEqual(command)
+    }
+  })
+
+  test("only the last field of a command may be left out", () => {
+    for (const { fields, kind } of all) {
+      const leftOut = Object.values(fields as Fields).flatMap(({ isLeftOut }, index) => isLeftOut === true ? [index] : [])
+      expect([kind, leftOut.filter((index) => index !== Object.keys(fields).length - 1)]).toEqual([kind, []])
+    }
   })
 
   /** What is written by hand must say what the declaration says, and be read as it would be. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Stages from "../../src/domain/Stages.js"
 import { Engine } from "../../src/engine/Engine.js"
+import type { ShownTicket } from "../../src/engine/Reads.js"
 import { Unknown } from "../../src/journal/Journal.js"
 import { defaultOptions, type Failure, type Options, Sequencer } from "../../src/sequencer/Sequencer.js"
 import { type Command, Operation, type Outcome } from "../../src/operations/Operations.js"
@@ -61,12 +62,12 @@ class Bench {
     this.submit(name, completeAny(given))
   }
 
-  submit(name: string, command: Command, then: (outcome: Outcome) => void = () => {}): void {
+  submit(name: string, command: Command, then: (outcome: Outcome) => void = () => {}, shown?: ShownTicket): void {
     this.sequencer.submit(command, (outcome) => {
       this.heard.push(name)
       this.outcomes.set(name, outcome)
       then(outcome)
-    })
+    }, shown)
   }
 
   readonly outcomes = new Map<string, Outcome>()
@@ -304,6 +305,30 @@ test("a full inbox refuses at once, placements before cancels, and what it took 
   expect(bench.heard).toEqual(["place4", "place5", "cancel2"])
   bench.finish()
   expect(bench.heard).toEqual(["place4", "place5", "cancel2", "place0", "place1", "place2", "place3", "cancel0", "cancel1"])
+})
+
+test("what came by a ticket does nothing once the ticket has ended ahead of it, or is over by its time", () => {
+  const bench = new Bench().open()
+  bench.send("mint", { kind: "MintTicket", account: 0, credential: 0, scopes: 3 })
+  bench.finish()
+  const shown = { family: 0, expiresAtEpochMs: bench.clockMs + 1_000 }
+  const { sequence } = bench.engine
+  bench.submit("before", bench.place("before"), () => {}, shown)
+  bench.clockMs += 1_000
+  bench.submit("late", bench.place("late"), () => {}, shown)
+  bench.finish()
+  expect([bench.outcomes.get("before")!.refusal, bench.outcomes.get("late")!.refusal]).toEqual([Refusal.ticketExpired,
+    Refusal.ticketExpired])
+  const standing = { ...shown, expiresAtEpochMs: bench.clockMs + 1_000 }
+  bench.submit("waits", bench.place("waits"), () => {}, standing)
+  bench.send("end", { kind: "EndTickets", family: 0, generation: 0 })
+  bench.finish()
+  expect(bench.outcomes.get("waits")).toMatchObject({ refusal: Refusal.ticketRevoked, entries: [] })
+  expect(bench.engine.sequence).toBe(sequence + 1)
+  // Its key is free, and what comes by no ticket goes on.
+  bench.submit("again", bench.place("waits"))
+  bench.finish()
+  expect(bench.outcomes.get("again")!.refusal).toBe(Refusal.none)
 })
 
 describe("fail-stop", () => {

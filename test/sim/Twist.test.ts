@@ -13,6 +13,7 @@ import * as Variations from "../../sim/workload/Variations.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 import * as Contract from "../../src/edge/Contract.js"
 import type { Fields } from "../../src/operations/Field.js"
+import { grantFields } from "../../src/operations/identity/KeyGrant.js"
 import { all, type Command } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "../edge/FakeVenue.js"
@@ -225,8 +226,8 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
   } else if (one !== other) into.add(at)
 }
 
-/** What the venue itself says, of a key that it issues and of what the owner is told: requests may not choose it. */
-const ofVenue: ReadonlySet<string> = new Set(["keys.scopes", "keys.expiresAtEpochMs", "connection", "tellsOwner"])
+/** What the venue itself says, of keys that it issues and of what the owner is told: requests may not choose it. */
+const ofVenue: ReadonlySet<string> = new Set([...Object.keys(grantFields).map((name) => `keys.${name}`), "connection", "tellsOwner"])
 
 /**
  * What requests ask for under a key; what is proved by a credential alone is read elsewhere, and so are bots' keys, which are asked

@@ -3,6 +3,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { OperatorCancel } from "../../edge/operator/cancelByOperator.js"
+import { maxDemoKeySeconds, minDemoKeySeconds } from "../../operations/accounts/OpenDemoAccounts.js"
 import { usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 import { against, isDecimal } from "./Against.js"
@@ -14,15 +15,16 @@ export const demo = (parsed: Options.Of<typeof Options.demo>) =>
   Effect.gen(function*() {
     if (parsed.accounts < 1) return yield* usage("--accounts is at least 1")
     if (!isDecimal(parsed.collateral)) return yield* usage(`--collateral takes a decimal, and not ${parsed.collateral}`)
+    if (parsed.lifetime < minDemoKeySeconds || parsed.lifetime > maxDemoKeySeconds) {
+      return yield* usage(`--lifetime is from ${minDemoKeySeconds} to ${maxDemoKeySeconds} seconds`)
+    }
     const opened = yield* against(
       parsed,
-      (target, key) => Operator.openDemoAccounts(target, key, parsed.accounts, parsed.collateral)
+      (target, key) => Operator.openDemoAccounts(target, key, parsed)
     )
-    yield* Console.log(
-      parsed.json
-        ? JSON.stringify(opened.map(({ accountId, apiKey }) => ({ accountId, apiKey })))
-        : Format.table(["account", "api key"], opened.map(({ accountId, apiKey }) => [accountId, apiKey]))
-    )
+    const until = (expiresAtEpochMs: number | undefined) => expiresAtEpochMs === undefined ? "" : Format.time(expiresAtEpochMs)
+    const rows = opened.map(({ accountId, apiKey, expiresAtEpochMs }) => [accountId, apiKey, until(expiresAtEpochMs)])
+    yield* Console.log(parsed.json ? JSON.stringify(opened) : Format.table(["account", "api key", "good until"], rows))
   })
 
 /** Credits an account. */

@@ -230,19 +230,21 @@ export const cancel = <E, R>(
 
 export type DemoAccount = (typeof DemoAccounts.Type)["accounts"][number]
 
-/** Opens accounts with `collateral` USDC each, so many at a time; each batch has a key of its own, made from `key`. */
+/**
+ * Opens accounts with `collateral` USDC each and a key for `lifetime` seconds, so many at a time; each batch has a key of its own,
+ * made from `key`.
+ */
 export const openDemoAccounts = (
   target: Target,
   key: string,
-  accounts: number,
-  collateral: string
+  { accounts, collateral, lifetime }: { readonly accounts: number; readonly collateral: string; readonly lifetime: number }
 ): Effect.Effect<ReadonlyArray<DemoAccount>, Failure, HttpClient.HttpClient> => {
   const batches = Math.ceil(accounts / maxDemoAccounts)
   const batch = (index: number) =>
     send(target, {
       endpoint: "openDemoAccounts",
       key: `${key}/${index}`,
-      body: { accounts: Math.min(maxDemoAccounts, accounts - index * maxDemoAccounts), collateral },
+      body: { accounts: Math.min(maxDemoAccounts, accounts - index * maxDemoAccounts), collateral, keyLifetimeSeconds: lifetime },
       answer: DemoAccounts
     })
   return Effect.map(

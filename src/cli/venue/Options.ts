@@ -3,6 +3,7 @@ import * as Args from "@effect/cli/Args"
 import type * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
 import * as Market from "../../domain/Market.js"
+import { usualDemoKeySeconds } from "../../operations/accounts/OpenDemoAccounts.js"
 import { flagNames } from "../../operations/accounts/SetAccountFlags.js"
 import { data, named } from "../Options.js"
 
@@ -36,7 +37,11 @@ export const demo = {
     CliOptions.withDescription("USDC for each"),
     CliOptions.withDefault("1000000")
   ),
-  json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints [{accountId, apiKey}] and nothing else"))
+  lifetime: CliOptions.integer("lifetime").pipe(
+    CliOptions.withDescription("How long the keys live, seconds: 300 to 31536000; an account gets no other one"),
+    CliOptions.withDefault(usualDemoKeySeconds)
+  ),
+  json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints [{accountId, apiKey, expiresAtEpochMs}] and nothing else"))
 }
 
 export const status = {

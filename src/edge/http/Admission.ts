@@ -34,7 +34,7 @@ const identify = (call: Call): Trader | Credentials.Rejection => {
   const atEpochMs = now()
   const { ticketOf } = call.request
   if (ticketOf !== undefined) {
-    const key = ApiKeys.standing(state.apiKey(ticketOf), atEpochMs)
+    const key = ApiKeys.standing(state.apiKey(ticketOf.apiKey), atEpochMs)
     if (typeof key !== "string") keyUses.note(key, call.remoteAddress, atEpochMs)
     return key
   }

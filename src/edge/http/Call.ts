@@ -12,8 +12,8 @@ import type { Changes } from "../../streams/Changes.js"
 import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { RateLimits, Windows } from "../../identity/RateLimits.js"
-import type { Answer, Barrier } from "../../sequencer/Submit.js"
-import type { Command, Outcome } from "../../operations/Operations.js"
+import type { Barrier, Submit } from "../../sequencer/Submit.js"
+import type { Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
 import type { Built } from "../console/Assets.js"
 import { clientAddress } from "./ClientAddress.js"
@@ -30,7 +30,7 @@ import type { NextSlice } from "./Slices.js"
 /** What every route works with. */
 export interface Services {
   readonly state: Reads
-  readonly submit: (command: Command, answer: Answer) => void
+  readonly submit: Context.Tag.Service<typeof Submit>["submit"]
   readonly barrier: Context.Tag.Service<Barrier>
   readonly metrics: Context.Tag.Service<Metrics>
   readonly tokens: ApiKeys.KnownTokens

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { ShownTicket } from "../../engine/Reads.js"
 import type { Frame } from "../../streams/Frame.js"
 
 /** The headers that a route may look at; a listener reads no others. */
@@ -34,8 +35,8 @@ export interface Request {
   readonly json?: { readonly value: unknown }
   /** Of the connection: of the last proxy, where there are any. */
   readonly remoteAddress: string
-  /** The number of the API key whose ticket was shown on the socket that it came over. No listener sets it. */
-  readonly ticketOf?: number
+  /** The ticket that was shown on the socket that it came over, and the number of its API key. No listener sets it. */
+  readonly ticketOf?: ShownTicket & { readonly apiKey: number }
   /**
    * Calls back once the client has gone, so that no answer can reach it; gives how to have it no longer called. Absent where that
    * cannot be told.

@@ -49,7 +49,7 @@ export const submit = (
     } catch (cause) {
       call.crash(cause)
     }
-  })
+  }, call.request.ticketOf)
 }
 
 /** The decision on one entry, which every decided command has for each of its entries. */

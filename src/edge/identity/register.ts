@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { Principal } from "../../operations/Header.js"
 import { Operation } from "../../operations/Operations.js"
 import * as Passkeys from "../../identity/Passkeys.js"
+import { secondsUntil } from "../../identity/RateLimits.js"
 import * as PasskeyRules from "../../identity/PasskeyRules.js"
 import type { SessionView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
@@ -150,7 +151,7 @@ export const finishRegistration = Route.effect({
       const atEpochMs = services.now()
       // Only what would open an account is counted: nobody uses it up without making a passkey for each.
       if (ceremony.purpose === "open_account" && !services.openings.take("venue", atEpochMs)) {
-        return yield* fail(Errors.accountOpenings(Math.max(1, Math.ceil((services.openings.resetsAtEpochMs - atEpochMs) / 1_000))))
+        return yield* fail(Errors.accountOpenings(Math.max(1, secondsUntil(services.openings.resetsAtEpochMs, atEpochMs))))
       }
       return yield* opened(services, (opening) =>
         ceremony.purpose === "open_account" || trader === undefined

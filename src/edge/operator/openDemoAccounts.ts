@@ -7,26 +7,34 @@ import { assert } from "../../domain/Assert.js"
 import { type EntryOutcome, Operation } from "../../operations/Operations.js"
 import { command } from "./Sent.js"
 import * as Units from "../../domain/Units.js"
+import { Refusal } from "../../domain/Refusal.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
+import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
-import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
+import { maxDemoAccounts, maxDemoKeySeconds, minDemoKeySeconds, usualDemoKeySeconds } from "../../operations/accounts/OpenDemoAccounts.js"
+import { type KeyGrant, scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 
 const DemoAccountsBody = Schema.Struct({
   accounts: Fields.optional(Schema.Int.pipe(Schema.between(1, maxDemoAccounts))).annotations({
     description: "2 when absent."
   }),
-  collateral: Fields.optional(Fields.DecimalInput).annotations({ description: "USDC for each; 1000000 when absent." })
+  collateral: Fields.optional(Fields.DecimalInput).annotations({ description: "USDC for each; 1000000 when absent." }),
+  keyLifetimeSeconds: Fields.optional(Schema.Int.pipe(Schema.between(minDemoKeySeconds, maxDemoKeySeconds))).annotations({
+    description: "How long each key will be good: 300 seconds to 365 days; 30 days when absent. The account gets no other one."
+  })
 }).annotations({ identifier: "DemoAccountsBody" })
 
 export const DemoAccounts = Schema.Struct({
   version: Schema.Literal("demo-accounts/v1"),
-  accounts: Schema.Array(Schema.Struct({ accountId: Fields.Text, apiKey: Fields.Text })),
+  accounts: Schema.Array(Schema.Struct({ accountId: Fields.Text, apiKey: Fields.Text, expiresAtEpochMs: Fields.optional(Fields.EpochMs) }))
+    .annotations({
+      description: "A request that an earlier program answered is told what it was told then: without `expiresAtEpochMs`."
+    }),
   sequence: Fields.Sequence,
   decidedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "DemoAccounts" })
@@ -39,6 +47,34 @@ const openedBy = (decided: EntryOutcome): number => {
   return decided.account
 }
 
+const isConflict = ({ description }: Errors.Failure): boolean => description.code === "idempotency_key_conflict"
+
+/** Keys of demo accounts read and trade. When one ends the engine says: so long after its record. */
+const granted = (fields: ApiKeys.IssuedKey["fields"]): KeyGrant => ({ ...fields, scopes: scopeRead | scopeTrade, expiresAtEpochMs: 0 })
+
+/** The keys that the first programs made of a request: of its Idempotency-Key, and so the same ones again. */
+const earlier = ({ environment, signerSecret }: Services, idempotencyKey: string, index: number): ApiKeys.IssuedKey =>
+  ApiKeys.deriveEarlierDemoKey(signerSecret, environment, idempotencyKey, index)
+
+/** The accounts that a request opened, each with its key: of one that is repeated those of the first. */
+const opened = (services: Services, idempotencyKey: string, entries: ReadonlyArray<EntryOutcome>) => {
+  const { environment, signerSecret, state } = services
+  return Effect.forEach(entries, (entry, index) => {
+    const account = openedBy(entry)
+    // It came with the account, before any other of it.
+    const key = state.apiKeys(account, Number.POSITIVE_INFINITY).at(-1)
+    if (key === undefined) return fail(Errors.refused(Refusal.keyNotFound))
+    const { expiresAtEpochMs, keyId, secretSha256 } = key
+    const told = (issued: ApiKeys.IssuedKey) => issued.fields.secretSha256 === secretSha256
+    const accountId = state.accountId(account)
+    const own = ApiKeys.deriveDemoKey(signerSecret, environment, keyId)
+    if (told(own)) return Effect.succeed({ accountId, apiKey: own.text, expiresAtEpochMs })
+    // What an earlier program answered is told as it was. With another secret than that of then nobody can.
+    const ofEarlier = earlier(services, idempotencyKey, index)
+    return told(ofEarlier) ? Effect.succeed({ accountId, apiKey: ofEarlier.text }) : fail(Errors.refused(Refusal.keyNotFound))
+  })
+}
+
 export const openDemoAccounts = Route.effect({
   tag: "operator",
   access: "operator",
@@ -49,42 +85,39 @@ export const openDemoAccounts = Route.effect({
     .addSuccess(DemoAccounts)
     .addError(Failures.native(Failures.operatorWithBody))
     .annotate(OpenApi.Summary, "Development only: open and fund accounts, each with a key"),
-  example: { target: "/v1/operator/demo/accounts", body: { accounts: 2, collateral: "100000" } },
-  handler: (services) => ({ headers, payload }) => {
-    if (services.environment !== "development") return fail(Errors.routeNotFound)
-    const collateralAtoms = payload.collateral === undefined
-      ? defaultDemoCollateralAtoms
-      : Units.parseDecimal(payload.collateral, Units.moneyScale)
-    if (typeof collateralAtoms === "string") {
-      return fail(Errors.invalidRequest("collateral: must be USDC with at most 6 decimals."))
-    }
-    const idempotencyKey = headers["idempotency-key"]
-    const keys = Array.from(
-      { length: payload.accounts ?? defaultDemoAccounts },
-      (_, index) =>
-        ApiKeys.deriveDemoKey(
-          services.signerSecret,
-          services.environment,
-          idempotencyKey,
-          index,
-          scopeRead | scopeTrade
-        )
-    )
-    const grants = keys.map((key) => key.grant)
-    // Keys are derived from the key of the request and expire by the time: the number of them is all that is asked.
-    const asked = { accounts: grants.length, collateralAtoms }
-    const opening = command("OpenDemoAccounts", Operation.openDemoAccounts, headers, asked, { collateralAtoms, keys: grants })
-    return Effect.map(Submission.submitted(services, opening), (outcome) => {
-      assert(outcome.entries.length === keys.length, "every demo account has an outcome")
+  example: { target: "/v1/operator/demo/accounts", body: { accounts: 2, collateral: "100000", keyLifetimeSeconds: 86_400 } },
+  handler: (services) => ({ headers, payload }) =>
+    Effect.gen(function*() {
+      const { environment, identity: { random }, signerSecret } = services
+      if (environment !== "development") return yield* fail(Errors.routeNotFound)
+      const { accounts = defaultDemoAccounts, collateral, keyLifetimeSeconds = usualDemoKeySeconds } = payload
+      const collateralAtoms = collateral === undefined
+        ? defaultDemoCollateralAtoms
+        : Units.parseDecimal(collateral, Units.moneyScale)
+      if (typeof collateralAtoms === "string") {
+        return yield* fail(Errors.invalidRequest("collateral: must be USDC with at most 6 decimals."))
+      }
+      const idempotencyKey = headers["idempotency-key"]
+      const keysOf = (issued: (index: number) => ApiKeys.IssuedKey): ReadonlyArray<KeyGrant> =>
+        Array.from({ length: accounts }, (_, index) => granted(issued(index).fields))
+      // The ids of keys are drawn and their ends follow from the time: how many and for how long is all that is asked. Earlier
+      // programs could not be asked for how long: what is not is no part of the request.
+      const lasting = keyLifetimeSeconds === usualDemoKeySeconds ? {} : { keyLifetimeSeconds }
+      const asked = { accounts, collateralAtoms, ...lasting }
+      const submitted = (keys: ReadonlyArray<KeyGrant>) => {
+        const values = { collateralAtoms, keys, lifetimeSeconds: keyLifetimeSeconds }
+        return Submission.submitted(services, command("OpenDemoAccounts", Operation.openDemoAccounts, headers, asked, values))
+      }
+      const drawn = keysOf(() => ApiKeys.deriveDemoKey(signerSecret, environment, ApiKeys.newKeyId(random.bytes)))
+      // Where rules 1 remember the request, its keys are part of its body.
+      const { atEpochMs, entries, sequence } = yield* Effect.catchIf(submitted(drawn), isConflict,
+        () => submitted(keysOf((index) => earlier(services, idempotencyKey, index))))
+      assert(entries.length === accounts, "every demo account has an outcome")
       return {
         version: "demo-accounts/v1" as const,
-        accounts: keys.map((key, index) => ({
-          accountId: services.state.accountId(openedBy(outcome.entries[index]!)),
-          apiKey: key.text
-        })),
-        sequence: outcome.sequence,
-        decidedAtEpochMs: outcome.atEpochMs
+        accounts: yield* opened(services, idempotencyKey, entries),
+        sequence,
+        decidedAtEpochMs: atEpochMs
       }
     })
-  }
 })

@@ -37,7 +37,8 @@ export class Disconnects {
   }
 
   /** Arms a connection for whoever it speaks for, as a request of his key; `answer` is called once that is durable. */
-  arm({ account, apiKey }: Authority, connectionId: string, answer: (armed: Armed) => void): void {
+  arm(authority: Authority, connectionId: string, answer: (armed: Armed) => void): void {
+    const { account, apiKey } = authority
     const { now, rateLimits: { key: windows }, submit } = this.services
     const atEpochMs = now()
     if (!windows.take(apiKey, atEpochMs, 0)) {
@@ -52,7 +53,7 @@ export class Disconnects {
       fingerprint: noFingerprint
     }
     submit(withFields("ArmConnection", header, { connectionId }),
-      ({ refusal, sequence }) => answer(refusal === Refusal.none ? sequence : Errors.refused(refusal)))
+      ({ refusal, sequence }) => answer(refusal === Refusal.none ? sequence : Errors.refused(refusal)), authority)
   }
 
   /** An armed connection is over. */

@@ -350,7 +350,7 @@ export class Session implements Conversation {
       body: new Uint8Array(0),
       json: { value: frame.body ?? null },
       remoteAddress: this.from.remoteAddress,
-      ticketOf: authority.apiKey,
+      ticketOf: authority,
       ...(this.armed === undefined ? undefined : { connection: this.armed.connection })
     }, ({ body, status }) => {
       this.orders--

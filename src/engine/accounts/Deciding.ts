@@ -15,6 +15,7 @@ import { always, type Deciders } from "../Decider.js"
 import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
 import { Movement } from "../LiquidationLog.js"
+import * as Keying from "../identity/Keying.js"
 import * as Margin from "../Margin.js"
 import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
@@ -26,8 +27,11 @@ import { creditAccount, registerAffiliate, setAccountFlags, setFavorite } from "
 /** Most accounts a venue may have: everything that grows has a bound. */
 export const maxAccounts = 1_000_000
 
+/** What demo accounts' keys are told as: whoever runs a venue tries it out with them. */
+const demoKeyName = "demo"
+
 const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArray<AccountOpened | Refused> => {
-  const { collateralAtoms } = command
+  const { collateralAtoms, lifetimeSeconds } = command
   if (!Number.isSafeInteger(collateralAtoms) || collateralAtoms < 0 || collateralAtoms > maxCreditAtoms) {
     return command.keys.map(() => refused(Refusal.accountTotalLimit, none, maxCreditAtoms, collateralAtoms, maxCreditAtoms))
   }
@@ -37,19 +41,13 @@ const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArra
     state.accounts.setCollateral(account, collateralAtoms)
     state.credited.add(collateralAtoms)
     state.noteBalance(account, Cause.credit, none, collateralAtoms, collateralAtoms)
-    const key = state.apiKeys.issue({
-      keyId: grant.keyId,
-      account,
-      displayPrefix: grant.displayPrefix,
-      secretSha256: grant.secretSha256,
-      scopes: grant.scopes,
-      createdAtEpochMs: state.atEpochMs,
-      expiresAtEpochMs: grant.expiresAtEpochMs,
-      revokedAtEpochMs: 0
-    })
     state.events.event2(Event.AccountOpened, account, born)
     state.events.event2(Event.Credited, account, collateralAtoms)
-    state.events.event4(Event.ApiKeyIssued, key, account, grant.scopes, grant.expiresAtEpochMs)
+    if (lifetimeSeconds === 0) Keying.issueUnnamed(state, account, grant)
+    else {
+      const expiresAtEpochMs = state.atEpochMs + lifetimeSeconds * 1000
+      Keying.issueKey(state, account, { ...grant, expiresAtEpochMs }, demoKeyName, "")
+    }
     return { _tag: "AccountOpened", account }
   })
 }
@@ -117,7 +115,8 @@ const largestCounted = BigInt(Number.MAX_SAFE_INTEGER)
 export const deciders: Deciders<"accounts"> = {
   OpenDemoAccounts: {
     admit: (state, { keys }) => {
-      // The key under which these were issued has been forgotten; the keys themselves never are.
+      // An id is drawn for each: that it is another's is as good as impossible. Those of earlier programs were made of the request's
+      // key, and the same ones came again once that had been forgotten.
       if (keys.some((key) => state.apiKeys.find(key.keyId) !== none)) return Refusal.idempotencyConflict
       return state.accounts.count + keys.length <= maxAccounts ? Refusal.none : Refusal.tableFull
     },

@@ -15,7 +15,7 @@ export class Identity {
   readonly security: SecurityLog
   readonly tickets = new Tickets()
   readonly keyUses = new KeyUses()
-  /** When keys that somebody has by name are forgotten, each so long after its end. Demo accounts' keys have none. */
+  /** When keys that somebody has by name are forgotten, each so long after its end. Those of earlier programs' demo accounts have none. */
   readonly keyEnds = new Deadlines((apiKey) => apiKey)
   readonly bounds: IdentityBounds
   /** What agents called themselves when their keys were issued, and who bots proved to be, by key. */

@@ -64,15 +64,12 @@ const forgetEnded = (state: State, account: number): void => {
   }
 }
 
-/** Issues a key of an account to somebody by name. */
-const issueKey = (
+/** Issues a key that nobody has by name, as all of demo accounts were in records of earlier programs: its number. */
+export const issueUnnamed = (
   state: State,
   account: number,
-  { displayPrefix, expiresAtEpochMs, keyId, scopes, secretSha256 }: KeyGrant,
-  name: string,
-  remoteAddress: string
-): KeyIssued => {
-  forgetEnded(state, account)
+  { displayPrefix, expiresAtEpochMs, keyId, scopes, secretSha256 }: KeyGrant
+): number => {
   const apiKey = state.apiKeys.issue({
     keyId,
     account,
@@ -83,10 +80,17 @@ const issueKey = (
     expiresAtEpochMs,
     revokedAtEpochMs: 0
   })
+  state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
+  return apiKey
+}
+
+/** Issues a key of an account to somebody by name. */
+export const issueKey = (state: State, account: number, grant: KeyGrant, name: string, remoteAddress: string): KeyIssued => {
+  forgetEnded(state, account)
+  const apiKey = issueUnnamed(state, account, grant)
   state.identity.clientNames.set(apiKey, name)
   keepUntil(state, apiKey)
-  state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
-  note(state, account, "key_issued", keyId, remoteAddress, name)
+  note(state, account, "key_issued", grant.keyId, remoteAddress, name)
   return { _tag: "KeyIssued", account, apiKey }
 }
 

@@ -1,4 +1,7 @@
-/** Who may act: kept in a snapshot only where there is anybody, so that a venue of demo accounts has what it always had. */
+/**
+ * Who may act: kept in a snapshot only where there is anybody, so that a venue of earlier programs' demo accounts has what it always
+ * had.
+ */
 import { holds, type Part } from "../Part.js"
 import type { SectionReader } from "../Sections.js"
 import type { State } from "../State.js"
@@ -43,7 +46,7 @@ const dumpOf = ({ identity }: State): Dump => {
 
 /**
  * Every account whose owner signs in has been noted to be opened or to sign in, and every key with a name to be issued; tickets
- * and uses there may be of demo keys alone.
+ * and uses there may be of keys without one alone.
  */
 const isEmpty = ({ emptied, lastUsed, passkeys, security, totals: [sessions, tickets] }: Dump): boolean =>
   passkeys.length === 0 && security.length === 0 && emptied.length === 0 && sessions === 0 && tickets === 0 && lastUsed.length === 0

@@ -58,6 +58,12 @@ export const standingOf = (family: TicketFamily | undefined, generation: number,
   return isLostAnswer ? "previous" : "rotated"
 }
 
+/** A ticket that a command came by: which family's, and when it is over by its time. */
+export interface ShownTicket {
+  readonly family: number
+  readonly expiresAtEpochMs: number
+}
+
 export class Tickets {
   /** Families ever begun; the number of the next. */
   total = 0

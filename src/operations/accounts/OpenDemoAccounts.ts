@@ -8,6 +8,11 @@ import * as Outcome from "../Outcome.js"
 /** Most accounts one demo command may open. */
 export const maxDemoAccounts = 32
 
+/** How long a demo account's key may live, seconds, and how long it does unless told: long enough for what is tried out. */
+export const minDemoKeySeconds = 300
+export const maxDemoKeySeconds = 365 * 24 * 60 * 60
+export const usualDemoKeySeconds = 30 * 24 * 60 * 60
+
 /** An account was opened. */
 export const AccountOpened = Outcome.declare("AccountOpened", 6, { account: Field.numberOf("account") })
 export type AccountOpened = Outcome.OutcomeOf<"AccountOpened", typeof AccountOpened.fields>
@@ -23,7 +28,12 @@ export const OpenDemoAccounts = declare({
   requests: { openDemoAccounts: { code: 25, lookup: null } },
   fields: {
     collateralAtoms: Field.whole("money_atoms"),
-    keys: Field.list(grantFields, maxDemoAccounts, "opened_account")
+    keys: Field.list(grantFields, maxDemoAccounts, "opened_account"),
+    /**
+     * How long each key lives from the record on, whatever its grant says; it is noted as any other that is issued. 0 in records
+     * of earlier programs, whose keys live for as long as their grants say and were noted nowhere.
+     */
+    lifetimeSeconds: Field.addedWhereOther("count", 0)
   },
   share: () => "operator",
   keeps: "every decision",

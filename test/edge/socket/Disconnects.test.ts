@@ -148,6 +148,7 @@ describe("cancelOnDisconnect", () => {
     await ask()
     const [connection] = venue.engine.state.connections.entries().map((each) => each.connection)
     client.leave()
+    const family = { family: 0, expiresAtEpochMs: Infinity }
     const late = await new Promise<any>((resolve) =>
       venue.application.handle({
         method: "POST",
@@ -155,7 +156,7 @@ describe("cancelOnDisconnect", () => {
         headers: { "content-type": "application/json", "idempotency-key": "late" },
         body: Buffer.from(JSON.stringify(order(alice))),
         remoteAddress: "192.0.2.1",
-        ticketOf: alice.account,
+        ticketOf: { apiKey: alice.account, ...family },
         connection: connection!
       }, ({ body }) => resolve(JSON.parse(body)))
     )

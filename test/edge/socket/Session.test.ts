@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
 import * as Fake from "../FakeVenue.js"
+import { complete } from "../../engine/commands.js"
 import { LiveVenue, marketId, order, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"
 
@@ -409,8 +410,6 @@ describe("the stream", () => {
 
   test("a ticket's uses are its key's: when, and from where", async () => {
     const key = venue.engine.findApiKey(venue.engine.apiKeys(alice.account, 1)[0]!.keyId)!.credential
-    // A demo account's key belongs to nobody who is told; with a name it is an agent's.
-    venue.engine.state.identity.clientNames.set(key, "an agent")
     const ticket = await client.ticket(alice, ["read", "trade"])
     const addresses = () => venue.engine.keyAddresses(key)
     const isUsedNow = () => venue.keyUses.lastUsedAt(key) === venue.atEpochMs
@@ -425,11 +424,27 @@ describe("the stream", () => {
     await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket }, remoteAddress: "198.51.100.7" })
     expect([isUsedNow(), addresses()]).toEqual([true, ["127.0.0.1", "192.0.2.1", "198.51.100.7"]])
     expect(venue.engine.securityEvents(alice.account, Infinity, 10).map(({ kind }) => kind)).toEqual(
-      Array(3).fill("key_used_from_new_address")
+      [...Array(3).fill("key_used_from_new_address"), "key_issued"]
     )
   })
 
   describe("orders over the stream", () => {
+    test("do nothing where their ticket ends while they wait, and their keys are free", async () => {
+      await client.authenticate(alice, ["read", "trade"])
+      const run = venue.run.bind(venue)
+      venue.run = (command, shown) => {
+        // What ends a ticket goes ahead of every placement that waits.
+        if (command.kind === "PlaceOrders") run(complete({ kind: "EndTickets", family: 0, generation: 0 }))
+        return run(command, shown)
+      }
+      const ended = { code: "realtime_ticket_rejected", realtimeTicketFailure: "revoked" }
+      const [told] = client.say({ op: "place", id: "o", idempotencyKey: "one", body: order(alice) })
+      expect(told).toMatchObject({ type: "error", error: ended })
+      expect(venue.engine.occupancy.openOrders).toBe(0)
+      venue.run = run
+      expect(await venue.place(alice, {}, "one")).toMatchObject({ httpStatus: 200, status: "open" })
+    })
+
     test("are those of the route, with its idempotency", async () => {
       await client.authenticate(alice, ["read", "trade"])
       const frame = { op: "place", idempotencyKey: "one", body: order(alice, { clientOrderId: "over" }) }

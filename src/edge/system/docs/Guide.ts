@@ -37,15 +37,20 @@ ${
 }
 <p>At a terminal, the same in one line; the key is kept in a file for programs:</p>
 <pre><code>npm run venue -- connect</code></pre>
-<p>On a development or testnet venue an operator opens funded accounts with keys at once, to try things out:</p>
+<p>On a development venue an operator opens funded accounts with keys at once, to try things out:</p>
 <pre><code>${`curl -s -X POST "$VENUE/v1/operator/demo/accounts" \\
   -H "Authorization: Bearer $OPERATOR_TOKEN" \\
   -H "Idempotency-Key: $(uuidgen)" \\
   -H 'Content-Type: application/json' \\
   -d '{
   "accounts": 1,
-  "collateral": "10000"
+  "collateral": "10000",
+  "keyLifetimeSeconds": 604800
 }'`}</code></pre>
+<p>${
+  prose("Such a key ends like any other, after 30 days unless told: the answer's `expiresAtEpochMs` says when, and from then on it is "
+    + "`401` with `apiKeyRejection: \"expired\"`. Nobody can give that account another one: open another account.")
+}</p>
 <p>${prose("Whether a key works, and how it stands with its limit of requests, tells `GET /v1/api-keys/current`.")}</p>`
 
 const rows: ReadonlyArray<readonly [string, string, string]> = [
