@@ -567,7 +567,7 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
 })
 
 /** In how many of the runs that are about ruin alone traps are laid: what belongs to the others keeps traps from catching anybody. */
-const trapsShare = 0.6
+const trapsShare = 0.4
 
 /** Of both kinds, or only those for who has lost something where nothing lives. */
 const traps = (random: SimRandom): Traps => ({
