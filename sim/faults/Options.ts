@@ -132,6 +132,8 @@ export interface Options {
   readonly histories?: {
     /** Mean time between moments in which it is; 0 for none. */
     readonly meanDamagedMs: number
+    /** For how long they rest behind each batch, so that they lag. Absent from what was kept before it was drawn: as a venue's own. */
+    readonly pauseMs?: number
   }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
@@ -750,6 +752,12 @@ const faultWeights = (random: SimRandom): SimBank.Behaviour["weights"] => {
   }
 }
 
+/** In one of four runs they lag by seconds, and by more where they are made anew. */
+const histories = (random: SimRandom): NonNullable<Options["histories"]> => {
+  const meanDamagedMs = random.split("histories").pick([0, 0, 0, 5_000, 20_000])
+  return random.split("lag").chance(0.25) ? { meanDamagedMs, pauseMs: random.split("lag by").pick([1_000, 4_000]) } : { meanDamagedMs }
+}
+
 /** How few transfers that are over a venue keeps, so that their histories go on where its memory ends; as many as a real one. */
 const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
   { endedOfAccount: 1, endedInAll: 100 },
@@ -936,7 +944,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     streams: streams(random.split("streams")),
     favorites: favorites(random.split("favorites")),
     follower: follower(random.split("follower")),
-    histories: { meanDamagedMs: random.split("histories").pick([0, 0, 0, 5_000, 20_000]) },
+    histories: histories(random),
     standings: standings(random.split("standings"))
   }
   const ruins = random.split("ruin")

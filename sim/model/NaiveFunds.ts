@@ -228,9 +228,8 @@ export class NaiveFunds {
   #noting<A>(act: () => A): A {
     const before = new Map(this.#known.map((transfer) => [transfer, textOf(transfer)]))
     const came = act()
-    for (const transfer of this.#known) {
-      // One that ended just now may have pushed an older one out, which comes behind it here.
-      if (transfer.isForgotten || before.get(transfer) === textOf(transfer)) continue
+    // Gathered first: what comes to its end may have another forgotten.
+    for (const transfer of this.#known.filter((each) => before.get(each) !== textOf(each))) {
       this.#tell(transfer)
       const wasOver = this.#over.includes(transfer)
       if (wasOver && isNeeded(transfer)) this.#over = this.#over.filter((each) => each !== transfer)

@@ -108,6 +108,10 @@ const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, silenceMs }: NonNulla
   ...(silenceMs === undefined ? {} : { silenceMs })
 })
 
+/** How long its histories rest, near the end of the journal and behind it. */
+const pausesOf = ({ histories }: Options): { readonly pauseMs?: number; readonly pauseBehindMs?: number } =>
+  histories?.pauseMs === undefined ? {} : { pauseMs: histories.pauseMs, pauseBehindMs: histories.pauseMs }
+
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
@@ -134,7 +138,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
   ...(options.funds === undefined ? {} : { funds: { reconcileMs } }),
   // Its time may leap: the database is in memory, and closed at once.
-  histories: { endingMs: Number.POSITIVE_INFINITY },
+  histories: { endingMs: Number.POSITIVE_INFINITY, ...pausesOf(options) },
   ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })
 })
 

@@ -59,7 +59,7 @@ const liquidation = closeReasons.indexOf("liquidation")
 /** What tells episodes that have ended by what became of them: those that are open have no reason. */
 const ended = { closed: `close_reason <> ${liquidation}`, liquidated: `close_reason = ${liquidation}` } as const
 
-/** Indexes of an account's episodes in all markets and in each, of one status or of all: a page is one run of rows in one of them. */
+/** Indexes of an account's episodes in all markets and in each, of a status or of any: a page is one run of rows in one of them. */
 const indexes = (name: string, where: string): ReadonlyArray<string> => [
   `CREATE INDEX episode${name}_of_account ON episode (account, close_rank, opened_at, born)${where}`,
   `CREATE INDEX episode${name}_of_market ON episode (account, market, close_rank, opened_at, born)${where}`
