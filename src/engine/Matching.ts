@@ -184,8 +184,8 @@ const applyToPosition = (
   else Margin.became(state, slot, required)
   // In a trial nobody is held to the maintenance margin.
   if (state.isTrial) return
-  if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.set(positions, slot, 0)
-  state.changedAccounts.add(account)
+  if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.drop(positions, slot)
+  state.noteChanged(account)
   events.event6(
     Event.PositionChanged,
     account,
