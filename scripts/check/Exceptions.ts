@@ -14,7 +14,6 @@ export const granted: Exceptions = {
   ],
   "long-function": [
     "Exchanges.write",
-    "Matching.matchTaker",
     "Synthetic.captures"
   ],
   "unused-export": [

@@ -37,6 +37,8 @@ const dumped = { evicted: 18, newestOrder: 19 } as const
 const sums = { from: 2, to: 8 }
 /** The word of a row that counts the account's markets. */
 const marketsWord = 21
+/** The number of a row that says which record changed the account. */
+const changedNumber = 11
 
 export class Accounts {
   count = 0
@@ -173,6 +175,15 @@ export class Accounts {
   setMarkets(account: number, value: number): void {
     this.words[account << 5 | marketsWord] = value
     if (account < this.copied) this.longer!.words[account << 5 | marketsWord] = value
+  }
+
+  /** The last record that noted the account as changed, see `State.noteChanged`; 0 for none. It is in no dump. */
+  changedIn(account: number): number {
+    return this.numbers[account << 4 | changedNumber]!
+  }
+
+  setChangedIn(account: number, value: number): void {
+    this.set(account, changedNumber, value)
   }
 
   /** Reads both lines of a row and what is kept beside it, ahead of use. The answer means nothing. */
@@ -317,6 +328,7 @@ export class Accounts {
     for (let row = 0; row < rows.length; row += rowNumbers) {
       rows.fill(0, row + sums.from, row + sums.to)
       rows[row + sums.from] = -1
+      rows[row + changedNumber] = 0
     }
     const words = wordsOf(rows)
     for (let account = 0; account < this.count; account++) {

@@ -64,6 +64,7 @@ const changesKept = 65_536
 const names = ["sequence", "atEpochMs", "account", "cause", "market", "amountAtoms", "balanceAtoms"] as const
 const at = { sequence: 0, atEpochMs: 1, account: 2, cause: 3, market: 4, amountAtoms: 5, balanceAtoms: 6, older: 7 } as const
 const rowBits = 3
+const rowNumbers = 1 << rowBits
 
 /** Rows come in chunks of so many, made when the first of each comes: nothing is ever copied to make room. */
 const chunkBits = 9
@@ -75,6 +76,10 @@ export class BalanceLog {
   /** Changes ever made; the ordinal of the next. */
   total = 0
   private readonly chunks: Array<Float64Array> = []
+  /** Where the next comes in the ring, which is its ordinal by the capacity; the chunk of that place, and where its row begins. */
+  private place = 0
+  private rows: Float64Array = new Float64Array(0)
+  private row = 0
   /** Ordinal of the newest change by account, -1 for none: in chunks as well. */
   private readonly newest: Array<Float64Array> = []
 
@@ -90,9 +95,10 @@ export class BalanceLog {
     balanceAtoms: number
   ): void {
     assert(amountAtoms !== 0, "a change of a balance is of something")
-    const ordinal = this.total++
-    const rows = this.chunkOf(ordinal % this.capacity)
-    const row = ((ordinal % this.capacity) & chunkMask) << rowBits
+    if (this.row === this.rows.length) this.turn()
+    const { row, rows } = this
+    this.row = row + rowNumbers
+    if (++this.place === this.capacity) this.wrap()
     rows[row | at.sequence] = sequence
     rows[row | at.atEpochMs] = atEpochMs
     rows[row | at.account] = account
@@ -100,18 +106,32 @@ export class BalanceLog {
     rows[row | at.market] = market
     rows[row | at.amountAtoms] = amountAtoms
     rows[row | at.balanceAtoms] = balanceAtoms
-    const { newest } = this
-    while (newest.length <= account >> accountBits) newest.push(new Float64Array(1 << accountBits).fill(none))
-    const ofChunk = newest[account >> accountBits]!
+    const chunk = account >> accountBits
+    const ofChunk = chunk < this.newest.length ? this.newest[chunk]! : this.newestTo(chunk)
     rows[row | at.older] = ofChunk[account & accountMask]!
-    ofChunk[account & accountMask] = ordinal
+    ofChunk[account & accountMask] = this.total++
   }
 
-  private chunkOf(slot: number): Float64Array {
-    const { chunks } = this
-    const chunk = slot >> chunkBits
+  /** Goes to the chunk in which the next place is, made where there is none. */
+  private turn(): void {
+    const { chunks, place } = this
+    const chunk = place >> chunkBits
     while (chunks.length <= chunk) chunks.push(new Float64Array(1 << (chunkBits + rowBits)))
-    return chunks[chunk]!
+    this.rows = chunks[chunk]!
+    this.row = (place & chunkMask) << rowBits
+  }
+
+  /** Goes back to where the ring begins. */
+  private wrap(): void {
+    this.place = 0
+    this.row = this.rows.length
+  }
+
+  /** Makes room to say the newest changes of accounts up to those of a chunk, which it gives. */
+  private newestTo(chunk: number): Float64Array {
+    const { newest } = this
+    while (newest.length <= chunk) newest.push(new Float64Array(1 << accountBits).fill(none))
+    return newest[chunk]!
   }
 
   private value(ordinal: number, column: number): number {
@@ -204,6 +224,8 @@ export class BalanceLog {
     const kept = (dumped.length - 1) / names.length
     assert(Number.isInteger(kept) && kept <= log.capacity && kept <= dumped[0]!, "dumped rows are whole")
     log.total = dumped[0]! - kept
+    log.place = log.total % log.capacity
+    log.turn()
     for (let row = 0; row < kept; row++) {
       const [sequence, atEpochMs, account, cause, market, amountAtoms, balanceAtoms] = dumped.subarray(
         1 + row * names.length,

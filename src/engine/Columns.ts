@@ -32,6 +32,29 @@ export const growInts = (column: Int32Array, length: number, fill = 0): Int32Arr
 /** The second view of rows of numbers: their words of 4 bytes. */
 export const wordsOf = (numbers: Float64Array): Int32Array => new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length * 2)
 
+/** Whole numbers of 4 bytes one behind the other, emptied and filled again: it keeps its memory. */
+export class Line {
+  private numbers: Int32Array = new Int32Array(64)
+  private count = 0
+
+  get length(): number {
+    return this.count
+  }
+
+  at(index: number): number {
+    return this.numbers[index]!
+  }
+
+  push(value: number): void {
+    if (this.count === this.numbers.length) this.numbers = growInts(this.numbers, this.count * 2)
+    this.numbers[this.count++] = value
+  }
+
+  clear(): void {
+    this.count = 0
+  }
+}
+
 /** From this many rows on, a table that may grow without bound does so step by step. */
 export const stepwiseFrom = 4096
 

@@ -62,6 +62,8 @@ export type FillsDump =
 export class Fills {
   /** Fills ever made; the ordinal of the next. */
   total = 0
+  /** Where the next comes in the ring: its ordinal by the capacity, without a division. */
+  private place = 0
   private readonly chunks: Array<Float64Array> = []
   /** Ordinal of the newest fill by account and by market; -1 for none. */
   private newestOfAccount = new Float64Array(0)
@@ -91,7 +93,8 @@ export class Fills {
       this.newestOfMarket = growFloats(this.newestOfMarket, grownLength(this.newestOfMarket.length, market + 1), none)
     }
     const ordinal = this.total++
-    const slot = ordinal % this.capacity
+    const slot = this.place
+    this.place = slot + 1 === this.capacity ? 0 : slot + 1
     const rows = this.chunkOf(slot)
     const row = (slot & chunkMask) << rowBits
     rows[row | column.sequence] = sequence
@@ -234,6 +237,7 @@ export class Fills {
   static restore(dump: FillsDump): Fills {
     const fills = new Fills(dump.total[1]!)
     fills.total = dump.total[0]!
+    fills.place = fills.total % fills.capacity
     for (const [name, at] of Object.entries(column)) {
       const values = dump[name as keyof typeof column]
       for (let slot = 0; slot < values.length; slot++) fills.chunkOf(slot)[(slot & chunkMask) << rowBits | at] = values[slot]!

@@ -125,6 +125,8 @@ export class MarketState extends MarketRisk {
   status: Market.Status = "draft"
   /** Money atoms per price atom and size atom. */
   factor = 1
+  /** What the highest tier of notional asks as maintenance margin, bps. */
+  steepestMarginBps = 0
   /** Price atoms; 0 before the first. */
   lastPrice = 0
   indexPrice = 0
@@ -152,6 +154,7 @@ export class MarketState extends MarketRisk {
     super()
     this.parameters = Market.inOrder(parameters)
     this.factor = Market.notionalFactor(parameters)
+    this.steepestMarginBps = steepestOf(parameters)
   }
 
   /**
@@ -174,6 +177,7 @@ export class MarketState extends MarketRisk {
     if (parameters.fundingIntervalMs !== this.parameters.fundingIntervalMs) this.beginInterval(0)
     this.parameters = Market.inOrder(parameters)
     this.factor = Market.notionalFactor(parameters)
+    this.steepestMarginBps = steepestOf(parameters)
     const { maxPriceAtoms, minPriceAtoms } = parameters
     this.setMark(this.mark === 0 ? this.indexPrice : Math.min(maxPriceAtoms, Math.max(minPriceAtoms, this.mark)))
   }
@@ -254,5 +258,7 @@ export class MarketState extends MarketRisk {
     return market
   }
 }
+
+const steepestOf = ({ maintenanceMarginTiers }: Market.Parameters): number => maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
 
 const riskNames = Object.keys(new MarketRisk()) as ReadonlyArray<keyof MarketRisk>

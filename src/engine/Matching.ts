@@ -178,14 +178,14 @@ const applyToPosition = (
   const collateral = accounts.collateral(account) + filled.realizedPnl - feeAtoms
   accounts.setCollateral(account, collateral)
   state.fees.add(feeAtoms)
-  state.noteBalance(account, Cause.realizedPnl, market.index, filled.realizedPnl, collateral + feeAtoms)
-  state.noteBalance(account, Cause.fee, market.index, -feeAtoms, collateral)
+  if (filled.realizedPnl !== 0) state.noteBalance(account, Cause.realizedPnl, market.index, filled.realizedPnl, collateral + feeAtoms)
+  if (feeAtoms !== 0) state.noteBalance(account, Cause.fee, market.index, -feeAtoms, collateral)
   if (required === undefined) Margin.changed(state, slot)
   else Margin.became(state, slot, required)
   // In a trial nobody is held to the maintenance margin.
   if (state.isTrial) return
-  if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.set(positions, slot, 0)
-  state.changedAccounts.add(account)
+  if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.drop(positions, slot)
+  state.noteChanged(account)
   events.event6(
     Event.PositionChanged,
     account,
@@ -404,11 +404,32 @@ const noteFill = (
   )
 }
 
+/** A taker that crosses: what all its meetings go by. */
+class Taking {
+  constructor(
+    readonly market: MarketState,
+    readonly book: Book,
+    readonly slot: number,
+    readonly order: number,
+    readonly account: number,
+    readonly side: Order.Side,
+    /** The makers' side. */
+    readonly opposite: Order.Side,
+    readonly kind: Taker,
+    readonly takerFeeBps: number,
+    /** Whether some of those that rest may be leaving. */
+    readonly isBehind: boolean,
+    /** Whether the market only lets positions be reduced. */
+    readonly onlyReducing: boolean
+  ) {}
+}
+
 /**
  * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
- * It trades as far as its limit and the price band go, and meets so many of them. At each meeting, in this order: an order
- * that leaves is cancelled, self-trade prevention, the market's reduce-only status, the maker's accept rule (a failing maker
- * is cancelled and matching goes on) and the taker's (it stops).
+ * It trades as far as its limit and the price band go, and meets so many of them.
+ *
+ * Most orders cross nothing. What is done for those that do stands in functions of its own: the compiler takes into a function
+ * what is called in most of its runs, and leaves the rest as calls, which box every large number that they are given.
  */
 export const matchTaker = (
   state: State,
@@ -418,104 +439,140 @@ export const matchTaker = (
   taker: number,
   kind: Taker = "client"
 ): Stop => {
-  const { events, orders, positions } = state
+  const { orders } = state
+  assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   const side = orders.side(taker)
   const opposite: Order.Side = side === Order.buy ? Order.sell : Order.buy
-  const takerAccount = orders.account(taker)
   const limitAtoms = reach(market, side, orders.priceAtoms(taker))
-  const { makerFeeBps } = market.parameters
+  const best = book.bestPrice(opposite)
+  if (best === none || !crosses(side, limitAtoms, best)) return "NotCrossing"
   const takerFeeBps = kind === "client" || kind === "closing" ? market.parameters.takerFeeBps : 0
   const isBehind = Leaving.isBehind(state)
-  const mostMet = state.capacity.metAtOnce ?? metAtOnce
   const onlyReducing = takesReductions(accepting(market, state.atEpochMs))
+  const account = orders.account(taker)
+  return take(
+    state,
+    new Taking(market, book, takerSlot, taker, account, side, opposite, kind, takerFeeBps, isBehind, onlyReducing),
+    limitAtoms
+  )
+}
+
+/** Has a taker meet one maker after the other. */
+const take = (state: State, taking: Taking, limitAtoms: number): Stop => {
+  const { orders } = state
+  const { book, opposite, order: taker, side } = taking
+  const mostMet = state.capacity.metAtOnce ?? metAtOnce
   let readAhead = metUnread
-  assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
-    const priceAtoms = orders.priceAtoms(maker)
-    if (!crosses(side, limitAtoms, priceAtoms)) return "NotCrossing"
+    if (!crosses(side, limitAtoms, orders.priceAtoms(maker))) return "NotCrossing"
     if (state.met++ >= mostMet) return "MetEnough"
     if (readAhead > 0) readAhead--
     else if (orders.remaining(taker) > orders.remaining(maker)) readAhead = readMakers(state, maker, orders.remaining(taker)) - 1
-    const reason = isBehind ? Leaving.reasonOf(state, maker) : CancelReason.none
-    if (reason !== CancelReason.none) {
-      cancelResting(state, maker, reason)
-      continue
-    }
-    const makerAccount = orders.account(maker)
-    if (makerAccount === takerAccount) {
-      const mode = orders.selfTradePrevention(taker)
-      if (mode !== Order.cancelIncoming) cancelResting(state, maker, CancelReason.selfTrade)
-      if (mode !== Order.cancelResting) return "SelfTrade"
-      continue
-    }
-    const sizeAtoms = Math.min(orders.remaining(taker), orders.remaining(maker))
-    const makerSlot = positionOf(state, maker)
-    if (onlyReducing && growsMaker(positions.quantity(makerSlot), opposite, sizeAtoms)) {
-      state.capacity.reached?.("a maker was cancelled as its market is reduce-only")
-      cancelResting(state, maker, CancelReason.marketReduceOnly)
-      continue
-    }
-    state.met += Breadth.beyondOneTrade(state, makerAccount)
-    const notional = priceAtoms * sizeAtoms * market.factor
-    const makerFee = Margin.bpsCeil(notional, makerFeeBps)
-    const takerFee = Margin.bpsCeil(notional, takerFeeBps)
-    Funding.settleAccount(state, makerAccount)
-    Margin.refreshAccount(state, makerAccount)
-    if (!keepsAcceptRule(state, market, makerSlot, maker, makerFilled, makerRequired, sizeAtoms, priceAtoms, makerFee)) {
-      state.capacity.reached?.("a maker was cancelled for margin")
-      cancelResting(state, maker, CancelReason.marginUnbacked)
-      continue
-    }
-    const isKept = keepsAcceptRule(state, market, takerSlot, taker, takerFilled, takerRequired, sizeAtoms, priceAtoms, takerFee)
-    if (!isKept && kind !== "liquidation") return "MarginUnbacked"
-
-    events.event10(
-      Event.Traded,
-      market.index,
-      priceAtoms,
-      sizeAtoms,
-      orders.number(maker),
-      orders.number(taker),
-      makerAccount,
-      takerAccount,
-      side,
-      makerFee,
-      takerFee
-    )
-    const makerLeft = orders.remaining(maker) - sizeAtoms
-    if (makerLeft === 0) {
-      book.remove(maker)
-      orders.setRemaining(maker, 0)
-    } else {
-      book.reduce(maker, sizeAtoms)
-      OpenLists.lessened(state, makerSlot, maker)
-    }
-    orders.setFilled(maker, orders.filled(maker) + sizeAtoms)
-    orders.setFilledNotional(maker, orders.filledNotional(maker) + notional)
-    orders.setUpdatedAt(maker, state.atEpochMs)
-    orders.setLastSequence(maker, state.sequence)
-    if (orders.reduceOnly(maker)) addReducing(state, makerSlot, opposite, -sizeAtoms)
-    orders.setRemaining(taker, orders.remaining(taker) - sizeAtoms)
-    orders.setFilled(taker, orders.filled(taker) + sizeAtoms)
-    orders.setFilledNotional(taker, orders.filledNotional(taker) + notional)
-    applyFill(state, market, makerSlot, maker, makerFilled, makerRequired, sizeAtoms, makerFee)
-    applyFill(state, market, takerSlot, taker, takerFilled, takerRequired, sizeAtoms, takerFee)
-    if (state.closing !== undefined) Bracketing.close(state, state.closing, sizeAtoms)
-    if (makerLeft === 0) {
-      unlink(state, makerSlot, maker)
-      endFilled(state, maker)
-    }
-    if (state.isTrial) state.trialFeesAtoms += takerFee
-    else noteFill(state, market, maker, taker, sizeAtoms, notional, makerFee, takerFee)
-    market.bookSequence = state.sequence
-    market.marketSequence = state.sequence
-    state.registrySequence = state.sequence
-    if (state.brackets.size > 0) state.traded.add(market.index)
-    enforceReduceOnly(state, market, makerSlot)
-    enforceReduceOnly(state, market, takerSlot)
-    if (orders.remaining(taker) === 0) return "Filled"
+    const stop = meet(state, taking, maker)
+    if (stop !== undefined) return stop
   }
   return "NotCrossing"
+}
+
+/**
+ * Has a taker meet a maker; why it stops, or undefined where it goes on. In this order: an order that leaves is cancelled,
+ * self-trade prevention, the market's reduce-only status, the maker's accept rule (a failing maker is cancelled and matching
+ * goes on) and the taker's (it stops).
+ */
+const meet = (state: State, taking: Taking, maker: number): Stop | undefined => {
+  const { orders, positions } = state
+  const { account: takerAccount, kind, market, opposite, order: taker, slot: takerSlot, takerFeeBps } = taking
+  const reason = taking.isBehind ? Leaving.reasonOf(state, maker) : CancelReason.none
+  if (reason !== CancelReason.none) {
+    cancelResting(state, maker, reason)
+    return undefined
+  }
+  const makerAccount = orders.account(maker)
+  if (makerAccount === takerAccount) {
+    const mode = orders.selfTradePrevention(taker)
+    if (mode !== Order.cancelIncoming) cancelResting(state, maker, CancelReason.selfTrade)
+    return mode !== Order.cancelResting ? "SelfTrade" : undefined
+  }
+  const priceAtoms = orders.priceAtoms(maker)
+  const sizeAtoms = Math.min(orders.remaining(taker), orders.remaining(maker))
+  const makerSlot = positionOf(state, maker)
+  if (taking.onlyReducing && growsMaker(positions.quantity(makerSlot), opposite, sizeAtoms)) {
+    state.capacity.reached?.("a maker was cancelled as its market is reduce-only")
+    cancelResting(state, maker, CancelReason.marketReduceOnly)
+    return undefined
+  }
+  state.met += Breadth.beyondOneTrade(state, makerAccount)
+  const notional = priceAtoms * sizeAtoms * market.factor
+  const makerFee = Margin.bpsCeil(notional, market.parameters.makerFeeBps)
+  const takerFee = Margin.bpsCeil(notional, takerFeeBps)
+  Funding.settleAccount(state, makerAccount)
+  Margin.refreshAccount(state, makerAccount)
+  if (!keepsAcceptRule(state, market, makerSlot, maker, makerFilled, makerRequired, sizeAtoms, priceAtoms, makerFee)) {
+    state.capacity.reached?.("a maker was cancelled for margin")
+    cancelResting(state, maker, CancelReason.marginUnbacked)
+    return undefined
+  }
+  const isKept = keepsAcceptRule(state, market, takerSlot, taker, takerFilled, takerRequired, sizeAtoms, priceAtoms, takerFee)
+  if (!isKept && kind !== "liquidation") return "MarginUnbacked"
+  trade(state, taking, maker, makerSlot, sizeAtoms, makerFee, takerFee)
+  return orders.remaining(taker) === 0 ? "Filled" : undefined
+}
+
+/** Does a fill that both sides keep the accept rule after; `makerFilled` and `takerFilled` are what it makes of their positions. */
+const trade = (
+  state: State,
+  taking: Taking,
+  maker: number,
+  makerSlot: number,
+  sizeAtoms: number,
+  makerFee: number,
+  takerFee: number
+): void => {
+  const { events, orders } = state
+  const { book, market, opposite, order: taker, slot: takerSlot } = taking
+  const priceAtoms = orders.priceAtoms(maker)
+  const notional = priceAtoms * sizeAtoms * market.factor
+  events.event10(
+    Event.Traded,
+    market.index,
+    priceAtoms,
+    sizeAtoms,
+    orders.number(maker),
+    orders.number(taker),
+    orders.account(maker),
+    taking.account,
+    taking.side,
+    makerFee,
+    takerFee
+  )
+  const makerLeft = orders.remaining(maker) - sizeAtoms
+  if (makerLeft === 0) {
+    book.remove(maker)
+    orders.setRemaining(maker, 0)
+  } else {
+    book.reduce(maker, sizeAtoms)
+    OpenLists.lessened(state, makerSlot, maker)
+  }
+  orders.fill(maker, sizeAtoms, notional)
+  orders.touch(maker, state.atEpochMs, state.sequence)
+  if (orders.reduceOnly(maker)) addReducing(state, makerSlot, opposite, -sizeAtoms)
+  orders.setRemaining(taker, orders.remaining(taker) - sizeAtoms)
+  orders.fill(taker, sizeAtoms, notional)
+  applyFill(state, market, makerSlot, maker, makerFilled, makerRequired, sizeAtoms, makerFee)
+  applyFill(state, market, takerSlot, taker, takerFilled, takerRequired, sizeAtoms, takerFee)
+  if (state.closing !== undefined) Bracketing.close(state, state.closing, sizeAtoms)
+  if (makerLeft === 0) {
+    unlink(state, makerSlot, maker)
+    endFilled(state, maker)
+  }
+  if (state.isTrial) state.trialFeesAtoms += takerFee
+  else noteFill(state, market, maker, taker, sizeAtoms, notional, makerFee, takerFee)
+  market.bookSequence = state.sequence
+  market.marketSequence = state.sequence
+  state.registrySequence = state.sequence
+  if (state.brackets.size > 0) state.traded.add(market.index)
+  enforceReduceOnly(state, market, makerSlot)
+  enforceReduceOnly(state, market, takerSlot)
 }
 
 /** What becomes of a taker after matching: filled, its rest cancelled, or resting. */

@@ -28,6 +28,8 @@ export interface Day {
 export class Minutes {
   private first = -1
   private last = -1
+  /** Where the last minute is: kept, since a fill is not to divide for it. */
+  private place = 0
   private firstPrice = 0
   private lastPrice = 0
   private readonly closes = new Float64Array(kept)
@@ -42,6 +44,25 @@ export class Minutes {
 
   traded(priceAtoms: number, sizeAtoms: number, notionalAtoms: number, atEpochMs: number): void {
     const minute = Math.floor(atEpochMs / minuteMs)
+    if (minute !== this.last) this.begin(minute, priceAtoms)
+    const at = this.place
+    this.lastPrice = priceAtoms
+    this.closes[at] = priceAtoms
+    this.highs[at] = Math.max(this.highs[at]!, priceAtoms)
+    this.lows[at] = this.lows[at] === 0 ? priceAtoms : Math.min(this.lows[at]!, priceAtoms)
+    const quote = this.quote[at]! + notionalAtoms
+    if (quote <= Number.MAX_SAFE_INTEGER) this.quote[at] = quote
+    else {
+      // Taken off first: the sum itself is not exact.
+      this.quote[at] = this.quote[at]! - whole + notionalAtoms
+      this.quoteWholes[at]! += 1
+      this.hasWholes = true
+    }
+    this.base[at]! += sizeAtoms
+  }
+
+  /** Begins a minute with its first trade, and those since the last one, which had none. */
+  private begin(minute: number, priceAtoms: number): void {
     if (this.first < 0) {
       this.first = minute
       this.firstPrice = priceAtoms
@@ -56,21 +77,8 @@ export class Minutes {
       this.quoteWholes[at] = 0
       this.base[at] = 0
     }
-    const at = minute % kept
     this.last = minute
-    this.lastPrice = priceAtoms
-    this.closes[at] = priceAtoms
-    this.highs[at] = Math.max(this.highs[at]!, priceAtoms)
-    this.lows[at] = this.lows[at] === 0 ? priceAtoms : Math.min(this.lows[at]!, priceAtoms)
-    const quote = this.quote[at]! + notionalAtoms
-    if (quote <= Number.MAX_SAFE_INTEGER) this.quote[at] = quote
-    else {
-      // Taken off first: the sum itself is not exact.
-      this.quote[at] = this.quote[at]! - whole + notionalAtoms
-      this.quoteWholes[at]! += 1
-      this.hasWholes = true
-    }
-    this.base[at]! += sizeAtoms
+    this.place = minute % kept
   }
 
   /** The price that the last 24 h began with: the last one of 24 h before, or the first ever; 0 without trades. */
@@ -112,6 +120,7 @@ export class Minutes {
     assert(dump.length === 4 + minutes.columns().length * kept, "a dump of minutes has one of its two lengths")
     minutes.first = dump[0]!
     minutes.last = dump[1]!
+    minutes.place = Math.max(0, minutes.last) % kept
     minutes.firstPrice = dump[2]!
     minutes.lastPrice = dump[3]!
     minutes.columns().forEach((column, index) => column.set(dump.subarray(4 + index * kept, 4 + (index + 1) * kept)))

@@ -373,6 +373,13 @@ export class Orders {
     this.pastNumbers[slot << 3 | 1] = value
   }
 
+  /** Adds a fill of so much, size and money atoms. */
+  fill(slot: number, sizeAtoms: number, notionalAtoms: number): void {
+    const { pastNumbers } = this
+    pastNumbers[slot << 3 | 0]! += sizeAtoms
+    pastNumbers[slot << 3 | 1]! += notionalAtoms
+  }
+
   /** Size atoms cancelled. */
   canceled(slot: number): number {
     return this.pastNumbers[slot << 3 | 2]!
@@ -407,6 +414,13 @@ export class Orders {
 
   setLastSequence(slot: number, value: number): void {
     this.pastNumbers[slot << 3 | 5] = value
+  }
+
+  /** Says when the order was changed, and by which record. */
+  touch(slot: number, atEpochMs: number, sequence: number): void {
+    const { pastNumbers } = this
+    pastNumbers[slot << 3 | 4] = atEpochMs
+    pastNumbers[slot << 3 | 5] = sequence
   }
 
   /** Market index. */
@@ -560,10 +574,9 @@ export class Orders {
     return slot === none ? 0 : this.words[slot << 4]!
   }
 
-  /** Reads what a fill of a resting order asks for, ahead of it. The answer means nothing. */
-  readMaker(slot: number, positions: Positions): number {
-    return positions.readBoth(this.position(slot)) ^ this.pastWords[slot << 4]!
-      ^ this.readRow(this.accountNext(slot)) ^ this.readRow(this.accountPrev(slot))
+  /** Reads a slot's row of the past, ahead of use. The answer means nothing. */
+  readPast(slot: number): number {
+    return this.pastWords[slot << 4]! ^ this.pastWords[slot << 4 | positionWord]!
   }
 
   /** Reads what forgetting an order asks for, ahead of it. The answer means nothing. */

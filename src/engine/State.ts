@@ -28,7 +28,7 @@ import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { StepwiseMap } from "./Stepwise.js"
 import { Total } from "./Total.js"
-import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
+import { growFloats, grownLength, growInts, initialLength, Line } from "./Columns.js"
 
 /** An account whose orders below a number leave, and why: see `Leaving`. */
 export interface Leaver {
@@ -236,8 +236,8 @@ export class State extends Values {
   triggers = new Triggers()
   /** The open orders of positions that have many, by slot. */
   readonly openLists = new StepwiseMap<OpenList>()
-  /** Accounts whose money or positions the record at hand has changed. */
-  readonly changedAccounts = new Set<number>()
+  /** Accounts whose money or positions the record at hand has changed, each once, in the order in which it first did. */
+  readonly changedAccounts = new Line()
   /** Markets whose mark has crossed triggers, by index. */
   readonly crossing: Array<number> = []
   /** Markets of which parameters are announced, by when they take effect, then by index. */
@@ -355,6 +355,14 @@ export class State extends Values {
   beginTrial(): void {
     this.isTrial = true
     this.events.isMute = true
+  }
+
+  /** Notes that the record at hand has changed an account's money or positions: the account's row says whether it is noted already. */
+  noteChanged(account: number): void {
+    const { accounts, sequence } = this
+    if (accounts.changedIn(account) === sequence) return
+    accounts.setChangedIn(account, sequence)
+    this.changedAccounts.push(account)
   }
 
   /** Puts an ended order at the end of the line of those that are to be forgotten. */

@@ -85,3 +85,16 @@ test("a log that was dumped and restored goes on as the one that was not", () =>
   for (const account of [0, 1, 2]) expect(restored.of(account, anyMarket, undefined, 99)).toEqual(log.of(account, anyMarket, undefined, 99))
   expect([...restored.dump()]).toEqual([...log.dump()])
 })
+
+test("a ring that ends within a chunk, at its end or in a later one keeps the latest, also where it was restored between", () => {
+  for (const capacity of [300, 512, 1_024, 1_300]) {
+    let log = new BalanceLog(capacity)
+    for (let at = 0; at < 3_000; at++) {
+      if (at % 700 === 512) log = BalanceLog.restore(log.dump(), capacity)
+      log.add(at + 1, 0, at % 5_000 < 2_500 ? 0 : 4_096, Cause.fee, 0, -1 - at, at)
+      expect(log.balanceOf(at % 5_000 < 2_500 ? 0 : 4_096)).toBe(at)
+    }
+    const kept = [...log.of(4_096, anyMarket, undefined, 9_999), ...log.of(0, anyMarket, undefined, 9_999)]
+    expect(kept.map(({ sequence }) => sequence)).toEqual(Array.from({ length: capacity }, (_, newer) => 3_000 - newer))
+  }
+})

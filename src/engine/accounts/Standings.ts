@@ -57,7 +57,7 @@ export const creditAccount = (state: State, { amountAtoms, ofAccount, tellsOwner
   state.noteBalance(ofAccount, Cause.credit, none, amountAtoms, collateralAtoms)
   accounts.setLastSequence(ofAccount, state.sequence)
   // More money stands behind its positions: where they are liquidated has moved.
-  state.changedAccounts.add(ofAccount)
+  state.noteChanged(ofAccount)
   events.event2(Event.Credited, ofAccount, amountAtoms)
   events.event2(Event.CollateralChanged, ofAccount, collateralAtoms)
   enable(state, ofAccount)

@@ -20,6 +20,8 @@ export const directionOf = (quantity: number): Direction => quantity > 0 ? long 
 interface Holders {
   slots: Int32Array
   ranks: Float64Array
+  /** Whose they are: of equal ranks the account decides, and it is not to be looked up in rows that lie anywhere. */
+  accounts: Int32Array
   count: number
 }
 
@@ -41,12 +43,26 @@ export class Triggers {
     if (quantity === 0) return
     const holders = this.holders(heap)
     const rank = rankOf(heap, trigger)
-    rise(positions, heap, holders, sink(positions, heap, holders, isThere ? place : this.make(holders), slot, rank), slot, rank)
+    const account = positions.account(slot)
+    // What comes to the end of a heap has nothing below it.
+    const at = isThere ? sink(positions, heap, holders, place, slot, rank, account) : this.make(holders)
+    rise(positions, heap, holders, at, slot, rank, account)
+  }
+
+  /** Takes a position's trigger, until one is set before the record ends: meanwhile it is none of the holders. */
+  drop(positions: Positions, slot: number): void {
+    if (positions.holderPlace(slot) !== none) this.remove(positions, slot)
+    positions.setTrigger(slot, 0)
   }
 
   private holders(heap: number): Holders {
     while (this.heaps.length <= heap) {
-      this.heaps.push({ slots: new Int32Array(initialHolders), ranks: new Float64Array(initialHolders), count: 0 })
+      this.heaps.push({
+        slots: new Int32Array(initialHolders),
+        ranks: new Float64Array(initialHolders),
+        accounts: new Int32Array(initialHolders),
+        count: 0
+      })
     }
     return this.heaps[heap]!
   }
@@ -57,6 +73,7 @@ export class Triggers {
     if (count === holders.slots.length) {
       holders.slots = growInts(holders.slots, grownLength(count, count + 1))
       holders.ranks = growFloats(holders.ranks, holders.slots.length)
+      holders.accounts = growInts(holders.accounts, holders.slots.length)
     }
     holders.count++
     return count
@@ -78,7 +95,8 @@ export class Triggers {
     const end = --holders.count
     const last = holders.slots[end]!
     const rank = holders.ranks[end]!
-    if (last !== slot) rise(positions, heap, holders, sink(positions, heap, holders, at, last, rank), last, rank)
+    const account = holders.accounts[end]!
+    if (last !== slot) rise(positions, heap, holders, sink(positions, heap, holders, at, last, rank, account), last, rank, account)
   }
 
   /** The heaps of restored positions. */
@@ -95,41 +113,57 @@ export class Triggers {
 const rankOf = (heap: number, trigger: number): number => heap % 2 === long ? -trigger : trigger === 0 ? Number.POSITIVE_INFINITY : trigger
 
 /** Whether a position comes before that at a place; of equal ranks that of the lower account, so that no heap's past matters. */
-const isBefore = (positions: Positions, { ranks, slots }: Holders, slot: number, rank: number, at: number): boolean =>
-  rank < ranks[at]! || (rank === ranks[at]! && positions.account(slot) < positions.account(slots[at]!))
+const isBefore = ({ accounts, ranks }: Holders, rank: number, account: number, at: number): boolean =>
+  rank < ranks[at]! || (rank === ranks[at]! && account < accounts[at]!)
 
-const put = (positions: Positions, heap: number, holders: Holders, at: number, slot: number, rank: number): void => {
+const put = (positions: Positions, heap: number, holders: Holders, at: number, slot: number, rank: number, account: number): void => {
   holders.slots[at] = slot
   holders.ranks[at] = rank
+  holders.accounts[at] = account
   positions.setHolderPlace(slot, at, heap)
 }
 
 /** Finds the place of a slot that is to be at `at` or below: moves those that come before it up. Where it ended. */
-const sink = (positions: Positions, heap: number, holders: Holders, from: number, slot: number, rank: number): number => {
-  const { count, ranks, slots } = holders
+const sink = (
+  positions: Positions,
+  heap: number,
+  holders: Holders,
+  from: number,
+  slot: number,
+  rank: number,
+  account: number
+): number => {
+  const { accounts, count, ranks, slots } = holders
   let at = from
   for (;;) {
     let below = 2 * at + 1
     if (below >= count) break
     const right = below + 1
-    if (right < count && isBefore(positions, holders, slots[right]!, ranks[right]!, below)) below = right
-    if (isBefore(positions, holders, slot, rank, below)) break
-    put(positions, heap, holders, at, slots[below]!, ranks[below]!)
+    if (right < count && isBefore(holders, ranks[right]!, accounts[right]!, below)) below = right
+    if (isBefore(holders, rank, account, below)) break
+    put(positions, heap, holders, at, slots[below]!, ranks[below]!, accounts[below]!)
     at = below
   }
-  put(positions, heap, holders, at, slot, rank)
   return at
 }
 
-/** The same for one that is to be at `at` or above. */
-const rise = (positions: Positions, heap: number, holders: Holders, from: number, slot: number, rank: number): void => {
-  const { ranks, slots } = holders
+/** The same for one that is to be at `at` or above, and puts it there. */
+const rise = (
+  positions: Positions,
+  heap: number,
+  holders: Holders,
+  from: number,
+  slot: number,
+  rank: number,
+  account: number
+): void => {
+  const { accounts, ranks, slots } = holders
   let at = from
   while (at > 0) {
     const above = (at - 1) >> 1
-    if (!isBefore(positions, holders, slot, rank, above)) break
-    put(positions, heap, holders, at, slots[above]!, ranks[above]!)
+    if (!isBefore(holders, rank, account, above)) break
+    put(positions, heap, holders, at, slots[above]!, ranks[above]!, accounts[above]!)
     at = above
   }
-  if (at !== from) put(positions, heap, holders, at, slot, rank)
+  put(positions, heap, holders, at, slot, rank, account)
 }

@@ -39,9 +39,10 @@ export const isBehind = ({ crossing, examining }: State): boolean => crossing.le
 
 /** Looks at whom the record may have brought under, a bounded number of those whose triggers were crossed. */
 export const run = (state: State): void => {
-  if (state.changedAccounts.size > 0) {
-    for (const account of state.changedAccounts) examine(state, account, keepTriggers)
-    state.changedAccounts.clear()
+  const { changedAccounts } = state
+  if (changedAccounts.length > 0) {
+    for (let at = 0; at < changedAccounts.length; at++) examine(state, changedAccounts.at(at), keepTriggers)
+    changedAccounts.clear()
   }
   if (isBehind(state)) examineSome(state)
 }
@@ -136,24 +137,22 @@ export const setTriggers = (state: State, account: number, beyond: number): void
 }
 
 /** The most that a position can lose, and be asked more for, before its mark reaches its trigger. */
-const worstLoss = ({ factor, mark, parameters }: MarketState, quantity: number, trigger: number): number => {
+const worstLoss = ({ factor, mark, steepestMarginBps }: MarketState, quantity: number, trigger: number): number => {
   const unit = Math.abs(quantity) * factor
   if (quantity > 0) return Math.max(0, mark - trigger - 1) * unit
-  const steepest = parameters.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
   const until = trigger === 0 ? highestPrice : trigger - 1
-  return Math.ceil(Math.max(0, until - mark) * unit * (1 + steepest / bpsOne)) + 1
+  return Math.ceil(Math.max(0, until - mark) * unit * (1 + steepestMarginBps / bpsOne)) + 1
 }
 
 /** The mark at which a position may have lost its share; 0 where there is no such price. */
-const triggerOf = ({ factor, mark, parameters }: MarketState, quantity: number, share: number): number => {
+const triggerOf = ({ factor, mark, steepestMarginBps }: MarketState, quantity: number, share: number): number => {
   const unit = Math.abs(quantity) * factor
   if (quantity > 0) {
     // A falling mark takes the notional, and never adds to what is asked for it.
     return Math.max(0, mark - Math.floor((share / unit) * cautious) - 1)
   }
   // A rising mark takes it and adds to what is asked, at the highest tier's rate at most, and an atom of rounding.
-  const steepest = parameters.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
   const room = Math.max(0, share - 1)
-  const trigger = mark + Math.floor((room / (unit * (1 + steepest / bpsOne))) * cautious) + 1
+  const trigger = mark + Math.floor((room / (unit * (1 + steepestMarginBps / bpsOne))) * cautious) + 1
   return trigger > highestPrice ? 0 : trigger
 }

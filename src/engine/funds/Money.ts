@@ -24,7 +24,7 @@ const move = (state: State, account: number, amountAtoms: number, cause: Cause):
   state.noteBalance(account, cause, none, amountAtoms, collateralAtoms)
   accounts.setLastSequence(account, state.sequence)
   // Other money stands behind its positions: where they are liquidated has moved.
-  state.changedAccounts.add(account)
+  state.noteChanged(account)
   state.events.event2(Event.CollateralChanged, account, collateralAtoms)
 }
 

@@ -192,7 +192,7 @@ const settlePayment = (state: State, market: MarketState, slot: number, payment:
   positions.setLastSequence(slot, state.sequence)
   payment.pool.add(paid)
   state.fundingPool.add(paid)
-  if (paid > 0) state.changedAccounts.add(account)
+  if (paid > 0) state.noteChanged(account)
   tell(state, payment, account, quantity, paid)
   InsuranceFund.settled(state, account, market.index, paid)
   events.event3(Event.FundingPaid, account, market.index, paid)

@@ -41,8 +41,8 @@ export const readCancels = (state: State, command: CancelOrders): void => {
 const makersAtOnce = 32
 
 /**
- * For the makers of one price that a taker of so much is going to meet, from one on: their orders with those beside them among
- * their accounts', their positions and accounts. How many were read.
+ * For the makers of one price that a taker of so much is going to meet, from one on: their orders, their positions and
+ * accounts. How many were read.
  */
 export const readMakers = (state: State, maker: number, sizeAtoms: number): number => {
   const { accounts, orders, positions } = state
@@ -50,7 +50,7 @@ export const readMakers = (state: State, maker: number, sizeAtoms: number): numb
   let count = 0
   let left = sizeAtoms
   for (let order = maker; order !== none && left > 0 && count < makersAtOnce; order = orders.next(order)) {
-    seen ^= orders.readMaker(order, positions) ^ accounts.readAhead(orders.account(order))
+    seen ^= orders.readPast(order) ^ positions.readBoth(orders.position(order)) ^ accounts.readAhead(orders.account(order))
     left -= orders.remaining(order)
     count++
   }
