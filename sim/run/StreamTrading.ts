@@ -14,9 +14,11 @@ import type { World } from "./World.js"
 
 /** How long whoever was told no ticket waits, and how often one is asked for in all. */
 const againMs = 500
-const mostTickets = 12
+const mostTickets = 20
 
-const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 0.5 } as const
+const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 1.5 } as const
+/** Orders that are sent just before the ticket is ended that they come by. */
+const lastOrders = 3
 
 /** A connection that is traded over. */
 export interface TradingLine {
@@ -93,7 +95,11 @@ export class StreamTrading {
     if (act === "batch") return say("place_batch", Calls.placeBatch(who, "over the stream", key, [0, 1, 2].map(wish)))
     if (act === "all") return say("cancel_all", Calls.cancelAll(who, "over the stream", key, market.parameters.marketId))
     if (act === "end") {
-      say("place", Calls.place(who, "over the stream", key, wish(0)))
+      for (let index = 0; index < lastOrders; index++) {
+        const own = `${key}-${index}`
+        const draft = Calls.place(who, "over the stream", own, wish(index))
+        send(draft, { op: "place", idempotencyKey: own, body: JSON.parse(draft.body) })
+      }
       return this.#end(ticket())
     }
     if (act === "place" || open.length === 0) return say("place", Calls.place(who, "over the stream", key, wish(0)))

@@ -94,6 +94,7 @@ export const names = [
   "a passkey's counter went back",
   "a session ended for room",
   "authority ended before a command's turn",
+  "a ticket ended before the turn of what came by it",
   "a grant outlived its process",
   "an ended key was forgotten",
   "wrong user codes locked an account",

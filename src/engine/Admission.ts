@@ -61,7 +61,9 @@ const authority = (
 ): Refusal => {
   if (command.principal === Principal.key) {
     const ended = shown === undefined ? Refusal.none : authorityOfTicket(state, shown, atEpochMs)
-    return ended === Refusal.none ? authorityOfKey(state, command, declaration, atEpochMs) : ended
+    if (ended === Refusal.none) return authorityOfKey(state, command, declaration, atEpochMs)
+    state.capacity.reached?.("a ticket ended before the turn of what came by it")
+    return ended
   }
   if (command.principal !== Principal.session) return Refusal.none
   const session = state.identity.sessions.find(command.credential)

@@ -29,6 +29,8 @@ const written = async () => {
     remoteAddress: "192.0.2.1"
   })
   const { account, session } = opened as { readonly account: number; readonly session: number }
+  const keys = [{ keyId: "key_of_a_day", displayPrefix: "pk_of_a_day", secretSha256: secrets[0]!, scopes: 3, expiresAtEpochMs: 0 }]
+  driver.send({ kind: "OpenDemoAccounts", idempotencyKey: "lasting", collateralAtoms: 1_000_000, keys, lifetimeSeconds: 300 })
   driver.send({
     kind: "ApproveAgent",
     account,
@@ -44,8 +46,6 @@ const written = async () => {
   driver.send({ kind: "SetAccountFlags", idempotencyKey: "flags", ofAccount: account, set: 4, clear: 0 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "credit", ofAccount: account, amountAtoms: 5_000_000 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "too much", ofAccount: account, amountAtoms: 2 ** 52 })
-  const keys = [{ keyId: "key_of_a_day", displayPrefix: "pk_of_a_day", secretSha256: secrets[0]!, scopes: 3, expiresAtEpochMs: 0 }]
-  driver.send({ kind: "OpenDemoAccounts", idempotencyKey: "lasting", collateralAtoms: 1_000_000, keys, lifetimeSeconds: 300 })
   driver.place(other, { market, priceAtoms: 1000, quantityAtoms: 1 })
   await Recorded.write(recording, folder)
   return {

@@ -1,4 +1,5 @@
 /** The whole venue over a disk that a test has in its hands, on a clock that only the test moves. */
+import { createHash } from "node:crypto"
 import { access } from "node:fs/promises"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
@@ -51,6 +52,14 @@ interface Outside {
   readonly logged?: (line: string) => void
 }
 
+/** Chance that is the same in every run, and never draws the same again. */
+const counted = (): Context.Tag.Service<SecureRandom> => {
+  const drawn = { count: 0 }
+  return {
+    bytes: (count) => new Uint8Array(createHash("shake256", { outputLength: count }).update(`${drawn.count++}`).digest())
+  }
+}
+
 export class VenueOver {
   /** How often all connections were cut. */
   cuts = 0
@@ -72,7 +81,7 @@ export class VenueOver {
       histories = HistoriesDatabase.layerMemory,
       logged = () => {},
       money = Absent.layer,
-      random = { bytes: (count) => new Uint8Array(count).fill(7) }
+      random = counted()
     }: Outside = {}
   ) {
     const leaves = Layer.mergeAll(
