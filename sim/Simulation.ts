@@ -155,7 +155,7 @@ class Run {
       settledAtOnce,
       world.options.funds?.kept
     )
-    this.witness = new Witness(world, this.model, engine)
+    this.witness = new Witness(world, this.model, engine, () => this.clients.calls)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
@@ -189,7 +189,8 @@ class Run {
       script: recorded ? this.script() : undefined,
       blocks: recorded ? JournalTap.sealed(world.disk) : [],
       counts: witness.counts,
-      marks: witness.marks
+      marks: witness.marks,
+      callsUntil: witness.callsUntil
     }
   }
 

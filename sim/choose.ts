@@ -1,55 +1,204 @@
 /**
- * Chooses the fixed seeds of `npm test` anew, where a change has moved what the ones before reach: runs a range of seeds and prints
- * few and quick ones that reach between them every mark that any of the range has reached.
+ * Chooses the fixed seeds of `npm test` anew, where a change has moved what the ones before reach: few and quick runs that reach
+ * between them every mark of the kept list, each with the fewest calls that it takes.
  *
- * `node dist/sim/choose.js FIRST LAST [--steps N]`. The list goes into `scripts/test.ts`, the marks into `sim/marks.json`.
+ *     node dist/sim/choose.js FIRST LAST [--steps N] [--jobs N] [--keep FILE] [--more] [--write]
+ *
+ * Runs the seeds from FIRST to LAST, and those that are fixed now, with N calls (1000). What a run reaches within its first calls it
+ * also reaches when it ends with them: so each seed is weighed at every hundred of its calls. What is chosen is then run as it is to
+ * be, and where that does not reach what it promised, the choice goes on without the promise.
+ *
+ * `--keep FILE` goes on with what a call before has run (of the same build), and adds to it. `--more` wants also what is not kept yet and some run
+ * reaches. `--write` writes `sim/seeds.json`, and what they reach into `sim/marks.json`: a mark that is kept never goes that way.
+ * Exit codes: 0 chosen; 1 a seed failed, or no run reaches a kept mark; 64 usage.
  */
-import * as Simulation from "./Simulation.js"
+import { spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
 import { names } from "../src/domain/Marks.js"
+import * as Cover from "./choose/Cover.js"
+import { environment } from "./report/Memory.js"
+import * as Simulation from "./Simulation.js"
+import { firstApart } from "./workload/Wallet.js"
 
-interface Reaching {
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
+const seedsPath = path.join(root, "sim/seeds.json")
+const marksPath = path.join(root, "sim/marks.json")
+
+/** Processor seconds that any seed costs beside its own: the fewer the better. */
+const secondsOfSeed = 0.2
+
+/** Calls behind which a run may be cut off. */
+const stride = 100
+
+/** Seeds that a process runs before it is begun anew. */
+const seedsAtOnce = 5
+
+/** What a run of so many calls came to. */
+interface Ran {
   readonly seed: string
-  readonly seconds: number
-  readonly marks: ReadonlySet<string>
+  readonly steps: number
+  readonly failed: string
+  /** Calls behind which each mark was reached first; of those that were reached behind the last call, more than there were. */
+  readonly marks: Readonly<Record<string, number>>
+  /** Processor seconds until each so many calls had begun, and until the end. */
+  readonly seconds: ReadonlyArray<number>
 }
 
-/** What any seed costs beside its own time: the fewer the better. */
-const seconds = 2
-
-/** Seeds that reach all that any of them reaches: each the one that adds most for its time. */
-const cover = (runs: ReadonlyArray<Reaching>): ReadonlyArray<Reaching> => {
-  const missing = new Set(runs.flatMap(({ marks }) => [...marks]))
-  const chosen: Array<Reaching> = []
-  while (missing.size > 0) {
-    const worth = (run: Reaching): number => [...run.marks].filter((mark) => missing.has(mark)).length / (run.seconds + seconds)
-    const best = runs.reduce((one, other) => worth(other) > worth(one) ? other : one)
-    chosen.push(best)
-    for (const mark of best.marks) missing.delete(mark)
-  }
-  return chosen
-}
-
-const [first = "", last = "", flag, count = "1000"] = process.argv.slice(2)
-if (!/^[0-9]{1,15}$/.test(first) || !/^[0-9]{1,15}$/.test(last) || flag !== undefined && flag !== "--steps") {
-  process.stderr.write("usage: choose FIRST LAST [--steps N]\n")
+const usage = "usage: node dist/sim/choose.js FIRST LAST [--steps N] [--jobs N] [--keep FILE] [--more] [--write]"
+const fail = (): never => {
+  process.stderr.write(`${usage}\n`)
   process.exit(64)
 }
-const runs: Array<Reaching> = []
-for (let seed = Number(first); seed <= Number(last); seed++) {
-  const before = process.cpuUsage().user
-  const { failure, marks } = Simulation.run({ seed: String(seed), steps: Number(count), profile: "swarm" })
-  if (failure !== undefined) {
-    process.stderr.write(`seed ${seed} fails: ${failure.properties.join(", ")}\n`)
+
+/** Runs a seed here. */
+const ran = (seed: string, steps: number): Ran => {
+  const before = process.cpuUsage()
+  const used = (): number => {
+    const { system, user } = process.cpuUsage(before)
+    return Math.round((user + system) / 1e4) / 100
+  }
+  const seconds: Array<number> = []
+  const { callsUntil, failure } = Simulation.run({
+    seed,
+    steps,
+    profile: "swarm",
+    listen: (_, seen) => {
+      if (seen._tag === "Asked" && seen.call.id < firstApart && seen.call.id + 1 >= stride * (seconds.length + 1)) seconds.push(used())
+    }
+  })
+  return { seed, steps, failed: failure?.properties.join(", ") ?? "", marks: callsUntil, seconds: [...seconds, used()] }
+}
+
+/** A process that runs seeds and tells each in a line. */
+const child = (jobs: ReadonlyArray<readonly [seed: string, steps: number]>, heard: (each: Ran) => void): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const spawned = spawn(process.execPath, [fileURLToPath(import.meta.url), "--ran", JSON.stringify(jobs)], {
+      env: environment,
+      stdio: ["ignore", "pipe", "inherit"]
+    })
+    let rest = ""
+    spawned.stdout.setEncoding("utf8")
+    spawned.stdout.on("data", (text: string) => {
+      const lines = (rest + text).split("\n")
+      rest = lines.pop()!
+      for (const line of lines) heard(JSON.parse(line) as Ran)
+    })
+    spawned.on("error", reject)
+    spawned.on("close", (code) => code === 0 ? resolve() : reject(new Error(`a process that ran seeds ended with ${code}`)))
+  })
+
+/** Runs all, so many processes at a time. */
+const runAll = async (
+  wanted: ReadonlyArray<readonly [seed: string, steps: number]>,
+  jobs: number,
+  heard: (each: Ran) => void
+): Promise<void> => {
+  const waiting = [...wanted]
+  const worker = async (): Promise<void> => {
+    while (waiting.length > 0) await child(waiting.splice(0, seedsAtOnce), heard)
+  }
+  await Promise.all(Array.from({ length: jobs }, worker))
+}
+
+/** What can be chosen of a run: the whole of it, or as far as any so many calls. */
+const candidatesOf = ({ marks, seconds, seed, steps }: Ran): ReadonlyArray<Candidate> => {
+  const whole = seconds.at(-1)!
+  // What comes behind the last call costs the same wherever that is.
+  const behind = whole - (seconds.at(-2) ?? 0)
+  const cut = seconds.slice(0, -2).map((used, index) => candidate(seed, stride * (index + 1), used + behind, marks))
+  return [...cut, candidate(seed, steps, whole, marks, Infinity)]
+}
+
+interface Candidate extends Cover.Run {
+  readonly steps: number
+}
+
+const candidate = (seed: string, steps: number, seconds: number, marks: Ran["marks"], within = steps): Candidate => ({
+  name: seed,
+  steps,
+  cost: seconds + secondsOfSeed,
+  reaches: new Set(Object.keys(marks).filter((mark) => marks[mark]! <= within))
+})
+
+const keyOf = ({ name, steps }: Candidate): string => `${name}:${steps}`
+
+/** Chooses, runs what was chosen as it is to be, and chooses again until every promise is kept. */
+const choose = async (runs: ReadonlyArray<Ran>, wanted: ReadonlySet<string>, jobs: number): Promise<ReadonlyArray<Candidate>> => {
+  const candidates = new Map(runs.flatMap(candidatesOf).map((each) => [keyOf(each), each]))
+  const proven = new Set(runs.map(({ seed, steps }) => `${seed}:${steps}`))
+  for (;;) {
+    const chosen = Cover.cover(wanted, [...candidates.values()]).map((run) => run as Candidate)
+    const unproven = chosen.filter((each) => !proven.has(keyOf(each)))
+    process.stderr.write(`${chosen.length} chosen, ${unproven.length} of them to be run as they are\n`)
+    if (unproven.length === 0) return chosen
+    await runAll(unproven.map(({ name, steps }) => [name, steps] as const), jobs, (each) => {
+      const key = `${each.seed}:${each.steps}`
+      if (each.failed !== "") candidates.delete(key)
+      else candidates.set(key, candidate(each.seed, each.steps, each.seconds.at(-1)!, each.marks, Infinity))
+      proven.add(key)
+    })
+  }
+}
+
+const main = async (): Promise<void> => {
+  const { positionals: [first = "", last = ""], values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      steps: { type: "string", default: "1000" },
+      jobs: { type: "string", default: "2" },
+      keep: { type: "string" },
+      more: { type: "boolean", default: false },
+      write: { type: "boolean", default: false }
+    }
+  })
+  if (![first, last, values.steps, values.jobs].every((text) => /^[0-9]{1,15}$/.test(text))) fail()
+  const kept = values.keep !== undefined && fs.existsSync(values.keep)
+    ? fs.readFileSync(values.keep, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Ran)
+    : []
+  const runs = [...kept]
+  const steps = Number(values.steps)
+  const fixed = (JSON.parse(fs.readFileSync(seedsPath, "utf8")) as ReadonlyArray<string>).map((seed) => seed.split(":")[0]!)
+  const range = Array.from({ length: Math.max(0, Number(last) - Number(first) + 1) }, (_, index) => String(Number(first) + index))
+  const seeds = [...new Set([...fixed, ...range])].filter((seed) => !kept.some((each) => each.seed === seed && each.steps === steps))
+  await runAll(seeds.map((seed) => [seed, steps] as const), Number(values.jobs), (each) => {
+    runs.push(each)
+    if (values.keep !== undefined) fs.appendFileSync(values.keep, `${JSON.stringify(each)}\n`)
+    process.stderr.write(`seed ${each.seed}: ${each.seconds.at(-1)} s, ${Object.keys(each.marks).length} marks ${each.failed}\n`)
+  })
+  const failed = runs.filter((each) => each.failed !== "")
+  if (failed.length > 0) {
+    for (const each of failed) process.stderr.write(`seed ${each.seed} fails: ${each.failed}\n`)
     process.exit(1)
   }
-  runs.push({ seed: String(seed), seconds: (process.cpuUsage().user - before) / 1e6, marks: new Set(Object.keys(marks)) })
-  process.stderr.write(`seed ${seed}\n`)
+  const reached = new Set(runs.flatMap(({ marks }) => Object.keys(marks)))
+  const keptMarks = JSON.parse(fs.readFileSync(marksPath, "utf8")) as ReadonlyArray<string>
+  const lost = keptMarks.filter((mark) => !reached.has(mark))
+  if (lost.length > 0) {
+    process.stderr.write(`no run reaches what is kept: ${lost.join("; ")}\n`)
+    process.exit(1)
+  }
+  const chosen = await choose(runs, new Set(values.more ? reached : keptMarks), Number(values.jobs))
+  tell(chosen, reached, values.write)
 }
-const chosen = cover(runs)
-const reached = new Set(chosen.flatMap(({ marks }) => [...marks]))
-process.stdout.write(`${chosen.map(({ seed }) => seed).sort((one, other) => Number(one) - Number(other)).join(",")}\n`)
-process.stdout.write(
-  `${chosen.length} seeds, ${chosen.reduce((sum, run) => sum + run.seconds, 0).toFixed(0)} s of a processor, ${reached.size} marks\n`
-)
-process.stdout.write(`${JSON.stringify(names.filter((name) => reached.has(name)), undefined, 2)}\n`)
-process.stdout.write(`never reached: ${names.filter((name) => !reached.has(name)).join("; ")}\n`)
+
+const tell = (chosen: ReadonlyArray<Candidate>, reached: ReadonlySet<string>, write: boolean): void => {
+  const between = new Set(chosen.flatMap(({ reaches }) => [...reaches]))
+  const seeds = [...chosen].sort((one, other) => Number(one.name) - Number(other.name)).map(keyOf)
+  const seconds = chosen.reduce((sum, { cost }) => sum + cost - secondsOfSeed, 0)
+  process.stdout.write(`${seeds.join(",")}\n${seeds.length} runs, ${seconds.toFixed(0)} s of a processor, ${between.size} marks\n`)
+  process.stdout.write(`reached by others alone: ${names.filter((name) => reached.has(name) && !between.has(name)).join("; ")}\n`)
+  process.stdout.write(`never reached: ${names.filter((name) => !reached.has(name)).join("; ")}\n`)
+  if (!write) return
+  const text = (lines: ReadonlyArray<string>): string => `${JSON.stringify(lines, undefined, 2)}\n`
+  fs.writeFileSync(seedsPath, text(seeds))
+  fs.writeFileSync(marksPath, text(names.filter((name) => between.has(name))))
+}
+
+if (process.argv[2] === "--ran") {
+  for (const [seed, steps] of JSON.parse(process.argv[3]!) as ReadonlyArray<readonly [string, number]>) {
+    process.stdout.write(`${JSON.stringify(ran(seed, steps))}\n`)
+  }
+} else await main()

@@ -22,6 +22,12 @@ import * as Simulation from "./Simulation.js"
 
 const exitCodes = { clean: 0, usage: 64, crash: 127, liveness: 128, safety: 129, digest: 130, unreached: 131 } as const
 
+/** A seed with the calls of its run, where those are not as of all. */
+interface Run {
+  readonly seed: string
+  readonly steps: number
+}
+
 interface Arguments {
   readonly seeds: ReadonlyArray<string>
   readonly profile: Options.Profile
@@ -51,7 +57,8 @@ interface Arguments {
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 
 const usage = `usage: npm run sim -- [options]
-  --seed SEED       a number or a commit hash; fresh when absent. Several, with commas between them, are run as they are
+  --seed SEED       a number or a commit hash; fresh when absent. Several, with commas between them, are run as they are;
+                    SEED:N has calls of its own number
   --seeds N         that many seeds: consecutive from --seed when it is a number, otherwise fresh (default 1)
   --profile NAME    ${Options.profiles.join(" | ")} (default swarm)
   --steps N         calls that clients begin before faults stop (default 1000)
@@ -95,7 +102,8 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
     switch (word) {
       case "--seed":
         seed = words[++index]
-        if (seed === undefined || !/^[0-9a-zA-Z]{1,64}(,[0-9a-zA-Z]{1,64})*$/.test(seed)) fail("--seed needs numbers or commit hashes")
+        if (seed === undefined || !/^[0-9a-zA-Z]{1,64}(:[1-9][0-9]{0,8})?(,[0-9a-zA-Z]{1,64}(:[1-9][0-9]{0,8})?)*$/.test(seed))
+          fail("--seed needs numbers or commit hashes")
         break
       case "--seeds":
         seeds = count(word, words[++index])
@@ -144,7 +152,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
 }
 
 const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
-  if (seed?.includes(",") === true) return seed.split(",")
+  if (seed !== undefined && /[,:]/.test(seed)) return seed.split(",")
   const consecutive = seed !== undefined && /^[0-9]{1,15}$/.test(seed)
   return Array.from({ length: howMany }, (_, index) => {
     if (consecutive) return String(Number(seed) + index)
@@ -153,14 +161,23 @@ const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<str
   })
 }
 
-const repeat = (options: Arguments, seed: string): string =>
-  `npm run sim -- --seed ${seed} --profile ${options.profile} --steps ${options.steps}`
+/** What is to be run of a seed as it was given. */
+const runOf = ({ steps }: Arguments, given: string): Run => {
+  const [seed = "", calls] = given.split(":")
+  return { seed, steps: calls === undefined ? steps : Number(calls) }
+}
+
+const repeat = (options: Arguments, given: string): string => {
+  const { seed, steps } = runOf(options, given)
+  return `npm run sim -- --seed ${seed} --profile ${options.profile} --steps ${steps}`
+}
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
 
-const reportFailure = (options: Arguments, report: Simulation.Report, failure: Simulation.Failure): void => {
+const reportFailure = (given: Arguments, { steps }: Run, report: Simulation.Report, failure: Simulation.Failure): void => {
+  const options = { ...given, steps }
   print(`FAILED seed ${report.seed}: ${failure.kind} ${failure.invariant} ${failure.properties.join(", ")} at step ${failure.step}`)
   print(failure.what)
   print(`repeat: ${repeat(options, report.seed)} --trace`)
@@ -254,10 +271,11 @@ const runAll = (options: Arguments): number => {
   const total = { records: 0, fills: 0, crashes: 0, commands: 0, simulatedMs: 0 }
   const began = performance.now()
   bar?.start(options.seeds.length, 0, total)
-  for (const seed of options.seeds) {
-    const request = { seed, profile: options.profile, steps: options.steps }
+  for (const given of options.seeds) {
+    const { seed, steps } = runOf(options, given)
+    const request = { seed, profile: options.profile, steps }
     if (!many && !options.digests) {
-      print(`seed ${seed}, profile ${options.profile}, ${options.steps} steps`)
+      print(`seed ${seed}, profile ${options.profile}, ${steps} steps`)
       if (!options.quiet) print(JSON.stringify(Simulation.optionsOf(request)))
     }
     const started = performance.now()
@@ -265,11 +283,11 @@ const runAll = (options: Arguments): number => {
       ...request,
       ...(options.trace ? { trace: printTrace } : {})
     })
-    if (options.digests) print(`${seed} ${report.digest}${report.failure === undefined ? "" : " failed"}`)
+    if (options.digests) print(`${given} ${report.digest}${report.failure === undefined ? "" : " failed"}`)
     if (report.failure !== undefined) {
       bar?.stop()
       if (many && !options.digests && !options.quiet) print(JSON.stringify(report.options))
-      if (!options.digests) reportFailure(options, report, report.failure)
+      if (!options.digests) reportFailure(options, request, report, report.failure)
       return exitCodes[report.failure.kind]
     }
     marks = Reached.sum(marks, report.marks)

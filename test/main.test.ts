@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { versions } from "../src/sequencer/Versions.js"
 import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
+import { line, runAll } from "./cli/Tool.js"
 import * as Newer from "./journal/Newer.js"
 import { unpack } from "../scripts/fixtures/Version.js"
 
@@ -142,13 +143,17 @@ describe("a data directory that refuses the start stays as it is", () => {
       expect(stderr).toContain(`or at least to ${needed()}`)
       expect(stderr).not.toContain("    at ")
       expect(status).toBe(78)
-      const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", DATA_DIR, "--verify"], {
-        env: { PATH: process.env["PATH"] ?? "", [setting]: "1000" },
-        encoding: "utf8"
-      })
-      expect(replay.stderr).toContain(`${setting} is 1000, and the `)
-      expect(replay.status).toBe(3)
     })
+
+  test("and replay says the same of both settings, over either", async () => {
+    const asked = ["ORDER_CAPACITY", "IDEMPOTENCY_CAPACITY"].flatMap((setting) =>
+      [bySnapshot, byReplay].map((data) => line("dist/tools/replay.js", ["--data", data, "--verify"], { [setting]: "1000" }))
+    )
+    const results = await runAll(asked)
+    expect(results.map(({ code, stderr }) => [code, /^(?:.* )?(\w+ is 1000), and the /m.exec(stderr)?.[1]])).toEqual(
+      asked.map(({ environment }) => [3, `${Object.keys(environment)[0]} is 1000`])
+    )
+  })
 })
 
 describe("a data directory of another version ends with 65 and says which", () => {

@@ -59,4 +59,6 @@ export interface Report {
   readonly counts: Readonly<Record<string, number>>
   /** How often each mark of the venue's code was reached. */
   readonly marks: Readonly<Partial<Record<Mark, number>>>
+  /** How many calls had begun when each of them was reached first: a run of the same seed that ends later comes to it likewise. */
+  readonly callsUntil: Readonly<Partial<Record<Mark, number>>>
 }

@@ -25,6 +25,8 @@ export class Witness {
   readonly counts: { [name: string]: number } = {}
   /** How often each mark of the venue's code was reached. */
   readonly marks: { [M in Mark]?: number } = {}
+  /** How many calls had begun when each of them was reached first. */
+  readonly callsUntil: { [M in Mark]?: number } = {}
   /** Lines that the venue logged. */
   readonly logged: Array<string> = []
   readonly #watching = watchers()
@@ -33,7 +35,12 @@ export class Witness {
   #unhashed = ""
   #steps = 0
 
-  constructor(readonly world: World, readonly model: NaiveVenue, readonly reads: () => Reads | undefined) {}
+  constructor(
+    readonly world: World,
+    readonly model: NaiveVenue,
+    readonly reads: () => Reads | undefined,
+    readonly calls: () => number
+  ) {}
 
   see(seen: Observation): void {
     const { request, time } = this.world
@@ -53,6 +60,7 @@ export class Witness {
 
   readonly reached = (mark: Mark): void => {
     this.marks[mark] = (this.marks[mark] ?? 0) + 1
+    this.callsUntil[mark] ??= this.calls()
   }
 
   /** Keeps a line that the venue logged. */

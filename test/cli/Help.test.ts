@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type Result, run } from "./Tool.js"
+import { line, type Result, run, runAll } from "./Tool.js"
 
-const tool = (name: string, ...args: ReadonlyArray<string>): Promise<Result> =>
-  run(`dist/tools/${name}.js`, args, { OPERATOR_TOKEN: "token-of-tests" })
+const environment = { OPERATOR_TOKEN: "token-of-tests" }
+const tool = (name: string, ...args: ReadonlyArray<string>): Promise<Result> => run(`dist/tools/${name}.js`, args, environment)
 
 describe("--help", () => {
   test("of a tool: its commands first, then its exit codes, in plain text", async () => {
@@ -102,23 +102,20 @@ describe("an exit code", () => {
     ["demo"]
   ]
 
-  /** Side by side, a few at a time. */
+  /** The first of them in a process of its own, the others in one. */
   const codesOf = async (lines: ReadonlyArray<ReadonlyArray<string>>): Promise<ReadonlyArray<string>> => {
-    const codes: Array<string> = []
-    for (let at = 0; at < lines.length; at += 4) {
-      const part = await Promise.all(lines.slice(at, at + 4).map(async (line) => {
-        const [name = "", ...args] = line
-        return `${line.slice(0, 3).join(" ")}: ${(await tool(name, ...args)).code}`
-      }))
-      codes.push(...part)
-    }
-    return codes
+    const [[first = "", ...words] = [], ...others] = lines
+    const results = await Promise.all([
+      tool(first, ...words),
+      runAll(others.map(([name = "", ...args]) => line(`dist/tools/${name}.js`, args, environment)))
+    ])
+    return results.flat().map(({ code }, at) => `${lines[at]!.slice(0, 3).join(" ")}: ${code}`)
   }
   const expected = (lines: ReadonlyArray<ReadonlyArray<string>>, code: number) =>
-    lines.map((line) => `${line.slice(0, 3).join(" ")}: ${code}`)
+    lines.map((words) => `${words.slice(0, 3).join(" ")}: ${code}`)
 
   test("of 1 is every operator's command's that the venue refuses", async () => {
-    const lines = remote.map((line) => ["venue", ...line, "--url", url])
+    const lines = remote.map((words) => ["venue", ...words, "--url", url])
     expect(await codesOf(lines)).toEqual(expected(lines, 1))
   })
 

@@ -1,5 +1,6 @@
-/** Runs a compiled tool as a process of its own. */
+/** Runs compiled tools as processes. */
 import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
 
 export interface Result {
   readonly code: number
@@ -7,16 +8,43 @@ export interface Result {
   readonly stderr: string
 }
 
-/** Runs a program to its end. */
+/** What is asked of a tool. */
+export interface Line {
+  readonly program: string
+  readonly args: ReadonlyArray<string>
+  readonly environment: Readonly<Record<string, string>>
+}
+
+const mostBytes = 1 << 26
+
+/** Runs a program to its end, as a process of its own. */
 export const run = (
   program: string,
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>> = {}
 ): Promise<Result> =>
   new Promise((resolve, reject) => {
-    execFile(process.execPath, [program, ...args], { env: { ...process.env, ...environment } }, (error, stdout, stderr) => {
+    const options = { env: { ...process.env, ...environment }, maxBuffer: mostBytes }
+    execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : error.code
       if (typeof code === "number") resolve({ code, stdout, stderr })
       else reject(error)
     })
   })
+
+/**
+ * Runs what is asked of tools one behind the other, all in one process: for many lines of which each is over in a moment. That a tool's
+ * process ends with what it came to is shown elsewhere, of one line of each kind.
+ */
+export const runAll = async (lines: ReadonlyArray<Line>): Promise<ReadonlyArray<Result>> => {
+  const { code, stderr, stdout } = await run(fileURLToPath(new URL("Lines.js", import.meta.url)), [JSON.stringify(lines)])
+  if (code !== 0) throw new Error(`the process that runs tools ended with ${code}:\n${stderr}${stdout}`)
+  return JSON.parse(stdout) as ReadonlyArray<Result>
+}
+
+/** A line of a tool. */
+export const line = (program: string, args: ReadonlyArray<string>, environment: Line["environment"] = {}): Line => ({
+  program,
+  args,
+  environment
+})

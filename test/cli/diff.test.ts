@@ -17,7 +17,7 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { labelled } from "./Labelled.js"
 import * as Recorded from "./Recorded.js"
-import { run } from "./Tool.js"
+import { line, runAll } from "./Tool.js"
 
 const folder = Recorded.folders()
 
@@ -210,7 +210,7 @@ describe("a snapshot held to replay", () => {
 describe("the command", { timeout: 120_000 }, () => {
   const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../tools/replay.js")
   const settings = { ORDER_CAPACITY: "10000", IDEMPOTENCY_CAPACITY: "10000" }
-  const diff = (data: string, ...more: ReadonlyArray<string>) => run(program, ["--data", data, "--diff", ...more], settings)
+  const diff = (data: string, ...more: ReadonlyArray<string>) => line(program, ["--data", data, "--diff", ...more], settings)
 
   it("ends with 0 for equal, 1 for different, 2 for what cannot be compared, and 3 for what is not there", async () => {
     const equal = await planted(() => {})
@@ -220,14 +220,14 @@ describe("the command", { timeout: 120_000 }, () => {
     const damaged = await planted(() => {})
     const [name] = fs.readdirSync(path.join(damaged, "snapshots"))
     fs.truncateSync(path.join(damaged, "snapshots", name!), 100)
-    const results = await Promise.all([
+    const results = await runAll([
       diff(equal),
       diff(equal, String(block.lastSequence)),
       diff(differing),
       diff(damaged),
       diff(equal, "1"),
       diff(pristine),
-      run(program, ["--data", equal, "--verify", "--snapshot", "7"], settings)
+      line(program, ["--data", equal, "--verify", "--snapshot", "7"], settings)
     ])
     expect(results.map(({ code }) => code)).toEqual([0, 0, 1, 2, 3, 3, 3])
     expect(results[0]!.stdout).toMatch(new RegExp(`^snapshot ${block.lastSequence} equal: `))

@@ -18,7 +18,7 @@ import { SnapshotStore } from "../../src/journal/SnapshotStore.js"
 import { complete } from "../engine/commands.js"
 import { Driver, parameters, RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
-import { run } from "./Tool.js"
+import { line, run, runAll } from "./Tool.js"
 
 const everything: Story.Bounds = { from: 1, to: Number.MAX_SAFE_INTEGER, limit: 100_000 }
 
@@ -444,21 +444,21 @@ describe("the command", { timeout: 120_000 }, () => {
 
   it("draws and tells", async () => {
     const account = recording.accountId(1)
-    const [at, story] = [
-      await replay("--data", made, "--at", String(recording.sequence)),
-      await replay("--data", made, "--account", account, "--limit", "3")
-    ]
-    expect([at.code, story.code]).toEqual([0, 0])
-    expect(at.stdout).toContain(`Sequence ${recording.sequence}, `)
-    expect(story.stdout.split("\n")[0]).toMatch(new RegExp(`^\\d{4}-\\d{2}-\\d{2}T\\S+Z +\\d+  ${account} opened$`))
-    expect(story.stdout).toContain("more lines")
+    const [at, story] = await runAll([
+      line(program, ["--data", made, "--at", String(recording.sequence)]),
+      line(program, ["--data", made, "--account", account, "--limit", "3"])
+    ])
+    expect([at!.code, story!.code]).toEqual([0, 0])
+    expect(at!.stdout).toContain(`Sequence ${recording.sequence}, `)
+    expect(story!.stdout.split("\n")[0]).toMatch(new RegExp(`^\\d{4}-\\d{2}-\\d{2}T\\S+Z +\\d+  ${account} opened$`))
+    expect(story!.stdout).toContain("more lines")
   })
 
   it("ends with 1 where replay differs", async () => {
     const { folder: lied } = await Recorded.write(recording, folder(), { outcomeAt: 50 })
-    const [verified, drawnAt] = [await replay("--data", lied, "--verify"), await replay("--data", lied, "--at", "100")]
-    expect([verified.code, drawnAt.code]).toEqual([1, 1])
-    expect(verified.stderr).toContain("diverged: at sequence")
+    const [verified, drawnAt] = await runAll([["--verify"], ["--at", "100"]].map((words) => line(program, ["--data", lied, ...words])))
+    expect([verified!.code, drawnAt!.code]).toEqual([1, 1])
+    expect(verified!.stderr).toContain("diverged: at sequence")
   })
 
   it("ends with 2 where the journal is damaged, and names the way on", async () => {
@@ -485,7 +485,7 @@ describe("the command", { timeout: 120_000 }, () => {
       ["--data", made, "--verify", "--limit", "0"],
       ["--bogus"]
     ]
-    const results = await Promise.all(wrong.map((args) => replay(...args)))
+    const results = await runAll(wrong.map((args) => line(program, args)))
     expect(results.filter(({ code }) => code !== 3)).toEqual([])
     expect(fs.existsSync(nowhere)).toBe(false)
   })

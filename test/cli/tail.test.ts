@@ -12,7 +12,7 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
-import { run } from "./Tool.js"
+import { line, run, runAll } from "./Tool.js"
 
 const program = "dist/tools/venue.js"
 const folders: Array<string> = []
@@ -38,7 +38,8 @@ describe("over a journal", () => {
   let folder = ""
   let recording: Recorded.RecordingEngine
   let last = 0
-  const tail = (...args: ReadonlyArray<string>) => run(program, ["journal", "tail", "--data", folder, ...args])
+  const tailing = (...args: ReadonlyArray<string>) => line(program, ["journal", "tail", "--data", folder, ...args])
+  const tail = (...args: ReadonlyArray<string>) => run(program, tailing(...args).args)
 
   beforeAll(async () => {
     folder = Recorded.newFolder()
@@ -52,7 +53,8 @@ describe("over a journal", () => {
 
   it("shows every record with its events as JSON, whatever snapshot it begins from", async () => {
     const before = fs.readdirSync(path.join(folder, "journal"))
-    const { code, stderr, stdout } = await tail("--json", "--from", "1")
+    const [whole, late] = await runAll([tailing("--json", "--from", "1"), tailing("--json", "--from", String(last - 30))])
+    const { code, stderr, stdout } = whole!
     expect([code, stderr]).toEqual([0, ""])
     const records = shown(stdout)
     expect(records.map(({ sequence }) => sequence)).toEqual(recording.taken.map(({ record }) => record.sequence))
@@ -61,8 +63,7 @@ describe("over a journal", () => {
       const { record } = recording.taken[index]!
       if (record.command.kind !== "OpenDemoAccounts") expect(command).toEqual(JSON.parse(JSON.stringify(record.command)))
     }
-    const late = await tail("--json", "--from", String(last - 30))
-    expect(shown(late.stdout)).toEqual(records.slice(last - 31))
+    expect(shown(late!.stdout)).toEqual(records.slice(last - 31))
     // It took no lock and wrote nothing.
     expect(fs.readdirSync(path.join(folder, "journal"))).toEqual(before)
   })
@@ -76,10 +77,11 @@ describe("over a journal", () => {
   })
 
   it("shows the last twenty records where no first one is asked for", async () => {
-    expect(shown((await tail("--json")).stdout).map(({ sequence }) => sequence)).toEqual(
+    const [json, plain] = await runAll([tailing("--json"), tailing()])
+    expect(shown(json!.stdout).map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 20 }, (_, index) => last - 19 + index)
     )
-    const lines = (await tail()).stdout.trimEnd().split("\n")
+    const lines = plain!.stdout.trimEnd().split("\n")
     const sequences = lines.map((line) => Number(line.slice(24).trimStart().split(" ")[0]))
     expect([...new Set(sequences)]).toEqual(Array.from({ length: 20 }, (_, index) => last - 19 + index))
   })
@@ -87,32 +89,32 @@ describe("over a journal", () => {
   it("shows what concerns an account, a market, or one in the other", async () => {
     const accountId = recording.accountId(1)
     const { marketId } = recording.market(0).parameters
-    const [ofAccount, ofMarket, ofBoth] = await Promise.all([
-      tail("--from", "1", "--account", accountId),
-      tail("--from", "1", "--market", marketId),
-      tail("--from", "1", "--market", marketId, "--account", accountId)
+    const [ofAccount, ofMarket, ofBoth] = await runAll([
+      tailing("--from", "1", "--account", accountId),
+      tailing("--from", "1", "--market", marketId),
+      tailing("--from", "1", "--market", marketId, "--account", accountId)
     ])
-    const own = ofAccount.stdout.trimEnd().split("\n")
-    const market = new Set(ofMarket.stdout.trimEnd().split("\n"))
+    const own = ofAccount!.stdout.trimEnd().split("\n")
+    const market = new Set(ofMarket!.stdout.trimEnd().split("\n"))
     expect(own.some((line) => line.includes(`${accountId} opened`))).toBe(true)
     expect(own.filter((line) => line.includes(`placed by ${recording.accountId(0)}`))).toEqual([])
     expect(market.size).toBeGreaterThan(20)
-    const both = ofBoth.stdout.trimEnd().split("\n")
+    const both = ofBoth!.stdout.trimEnd().split("\n")
     expect(both.length).toBeGreaterThan(10)
     expect(both).toEqual(own.filter((line) => market.has(line)))
   })
 
   it("ends with 3 for what it does not know, and shows nothing behind the end", async () => {
-    const [account, market, nowhere, zero, behind] = await Promise.all([
-      tail("--account", "acc_none"),
-      tail("--market", "NO-SUCH"),
-      run(program, ["journal", "tail", "--data", path.join(folder, "nowhere")]),
-      tail("--from", "0"),
-      tail("--from", String(last + 1))
+    const [account, market, nowhere, zero, behind] = await runAll([
+      tailing("--account", "acc_none"),
+      tailing("--market", "NO-SUCH"),
+      line(program, ["journal", "tail", "--data", path.join(folder, "nowhere")]),
+      tailing("--from", "0"),
+      tailing("--from", String(last + 1))
     ])
-    expect([account.code, account.stderr]).toEqual([3, "the journal knows no account acc_none\n"])
-    expect([market.code, market.stderr]).toEqual([3, "the journal knows no market NO-SUCH\n"])
-    expect([nowhere.code, zero.code]).toEqual([3, 3])
+    expect([account!.code, account!.stderr]).toEqual([3, "the journal knows no account acc_none\n"])
+    expect([market!.code, market!.stderr]).toEqual([3, "the journal knows no market NO-SUCH\n"])
+    expect([nowhere!.code, zero!.code]).toEqual([3, 3])
     expect(behind).toEqual({ code: 0, stdout: "", stderr: "" })
   })
 

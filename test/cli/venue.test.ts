@@ -17,7 +17,7 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
-import { run } from "./Tool.js"
+import { line, run, runAll } from "./Tool.js"
 
 /** What a request looked like from outside. */
 interface Seen {
@@ -436,7 +436,9 @@ describe("the command", { timeout: 120_000 }, () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const tool = (...args: ReadonlyArray<string>) => run(program, [...args, "--url", url], { OPERATOR_TOKEN: "token-of-tests" })
-    return { asked, tool, close: () => new Promise((resolve) => server.close(resolve)) }
+    const tools = (words: ReadonlyArray<ReadonlyArray<string>>) =>
+      runAll(words.map((args) => line(program, [...args, "--url", url], { OPERATOR_TOKEN: "token-of-tests" })))
+    return { asked, tool, tools, close: () => new Promise((resolve) => server.close(resolve)) }
   }
 
   it("shows a market as a file that puts the same market, and previews one without putting it", async () => {
@@ -455,7 +457,7 @@ describe("the command", { timeout: 120_000 }, () => {
       underMaintenanceMargin: 1,
       journalSequence: 7
     }
-    const { asked, close, tool } = await answeringAt({
+    const { asked, close, tool, tools } = await answeringAt({
       "GET /v1/operator/markets": {
         version: "operator-markets/v1",
         markets: [{ marketId, status: "draft", parameters }],
@@ -466,18 +468,18 @@ describe("the command", { timeout: 120_000 }, () => {
     })
     const folder = Recorded.newFolder()
     folders.push(folder)
-    const [listed, shown, json, unknown] = await Promise.all([
-      tool("market", "list"),
-      tool("market", "show", marketId),
-      tool("market", "show", marketId, "--json"),
-      tool("market", "show", "NONE-USDC-PERP")
+    const [listed, shown, json, unknown] = await tools([
+      ["market", "list"],
+      ["market", "show", marketId],
+      ["market", "show", marketId, "--json"],
+      ["market", "show", "NONE-USDC-PERP"]
     ])
-    expect([listed.code, shown.code, json.code, unknown.code]).toEqual([0, 0, 0, 1])
-    expect(listed.stdout).toMatch(/LINK-USDC-PERP │ crypto │ draft/)
-    expect(shown.stdout).toMatch(/maxLeverageX +│ 20/)
-    expect(unknown.stderr).toContain("there is no market NONE-USDC-PERP")
+    expect([listed!.code, shown!.code, json!.code, unknown!.code]).toEqual([0, 0, 0, 1])
+    expect(listed!.stdout).toMatch(/LINK-USDC-PERP │ crypto │ draft/)
+    expect(shown!.stdout).toMatch(/maxLeverageX +│ 20/)
+    expect(unknown!.stderr).toContain("there is no market NONE-USDC-PERP")
     const file = path.join(folder, "market.json")
-    fs.writeFileSync(file, json.stdout)
+    fs.writeFileSync(file, json!.stdout)
     const put = await tool("market", "put", file)
     expect([put.code, put.stderr]).toEqual([0, ""])
     expect(JSON.parse(asked.find(({ path }) => path.startsWith("PUT"))!.body)).toEqual(parameters)
@@ -542,39 +544,40 @@ describe("the command", { timeout: 120_000 }, () => {
   it("does not cut under a running venue, nor unasked, nor without a journal", async () => {
     const { blocks, folder } = await recorded()
     const nowhere = path.join(folder, "nowhere")
-    const cut = (data: string, ...more: ReadonlyArray<string>) => run(program, ["journal", "cut", "--data", data, "--at", "60", ...more])
+    const cutting = (data: string, ...more: ReadonlyArray<string>) =>
+      line(program, ["journal", "cut", "--data", data, "--at", "60", ...more])
     const locked = await Effect.runPromise(
       Effect.scoped(Effect.gen(function*() {
         yield* Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
-        return yield* Effect.promise(() => cut(folder, "--yes"))
+        return yield* Effect.promise(() => run(program, cutting(folder, "--yes").args))
       })).pipe(Effect.provide(NodeDisk.layer(folder)))
     )
     expect([locked.code, locked.stderr]).toEqual([1, "refused: a venue is running on this data directory\n"])
-    const [unasked, absent, info] = await Promise.all([
-      cut(folder),
-      cut(nowhere, "--yes"),
-      run(program, ["journal", "info", "--data", folder])
+    const [unasked, absent, info] = await runAll([
+      cutting(folder),
+      cutting(nowhere, "--yes"),
+      line(program, ["journal", "info", "--data", folder])
     ])
-    expect([unasked.code, absent.code]).toEqual([3, 3])
+    expect([unasked!.code, absent!.code]).toEqual([3, 3])
     expect(fs.existsSync(nowhere)).toBe(false)
-    expect(info.stdout).toContain(`records    ${blocks.at(-1)!.lastSequence}, `)
+    expect(info!.stdout).toContain(`records    ${blocks.at(-1)!.lastSequence}, `)
   })
 
   it("ends with 2 where nobody listens to a status, and with 3 for what it does not know", async () => {
     const folder = Recorded.newFolder()
     folders.push(folder)
-    const results = await Promise.all([
-      run(program, ["status", "--url", "http://127.0.0.1:1"]),
-      run(program, ["status", "--url", "http://127.0.0.1:1", "--data", folder]),
-      run(program, ["demo", "--data", folder, "--accounts", "0"]),
-      run(program, ["demo", "--data", folder, "--lifetime", "299"]),
-      run(program, ["halt", "--data", folder], { OPERATOR_TOKEN: "" }),
-      run(program, ["index", "--data", folder, "BTC-USDC-PERP", "1e5"]),
-      run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "open"]),
-      run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "sideways"]),
-      run(program, ["cancel", "--data", folder]),
-      run(program, ["cancel", "--data", folder, "--order", "ord_1", "--market", "BTC-USDC-PERP"]),
-      run(program, ["launch"])
+    const results = await runAll([
+      line(program, ["status", "--url", "http://127.0.0.1:1"]),
+      line(program, ["status", "--url", "http://127.0.0.1:1", "--data", folder]),
+      line(program, ["demo", "--data", folder, "--accounts", "0"]),
+      line(program, ["demo", "--data", folder, "--lifetime", "299"]),
+      line(program, ["halt", "--data", folder], { OPERATOR_TOKEN: "" }),
+      line(program, ["index", "--data", folder, "BTC-USDC-PERP", "1e5"]),
+      line(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "open"]),
+      line(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "sideways"]),
+      line(program, ["cancel", "--data", folder]),
+      line(program, ["cancel", "--data", folder, "--order", "ord_1", "--market", "BTC-USDC-PERP"]),
+      line(program, ["launch"])
     ])
     expect(results.slice(2).filter(({ code }) => code !== 3)).toEqual([])
     expect(results.slice(0, 2).map(({ code }) => code)).toEqual([2, 2])

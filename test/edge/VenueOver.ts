@@ -146,11 +146,14 @@ export class VenueOver {
     }
   }
 
-  /** The same in leaps, from one sleeper's moment to the next: for long times. */
-  async leap(millis: number): Promise<void> {
+  /**
+   * The same in leaps, from one sleeper's moment to the next: for long times. None is shorter than `atLeastMs`, as on a machine where
+   * everybody wakes late: something in a venue wakes every half second, and has nothing to do.
+   */
+  async leap(millis: number, atLeastMs = 0): Promise<void> {
     const end = this.nowMs + millis
     while (this.nowMs < end) {
-      const next = Math.min(...[...this.sleepers].map(({ untilMs }) => untilMs))
+      const next = Math.max(this.nowMs + atLeastMs, Math.min(...[...this.sleepers].map(({ untilMs }) => untilMs)))
       this.nowMs = Math.max(this.nowMs, Math.min(end, next))
       for (const sleeper of [...this.sleepers]) {
         if (sleeper.untilMs <= this.nowMs && this.sleepers.delete(sleeper)) sleeper.wake()

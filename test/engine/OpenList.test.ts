@@ -70,7 +70,7 @@ test("an account with many orders has the margins that its orders come to, as ma
       for (const market of [0, 1]) {
         for (let at = 0; at < listedFrom; at++) rest(market, market === 0 ? Order.buy : Order.sell, market === 0 ? 990 : 1010, 5)
       }
-      for (const { market, price, side, size, what, which } of steps) {
+      for (const [taken, { market, price, side, size, what, which }] of steps.entries()) {
         const order = numbers[which % numbers.length]!
         if (what === "place") { for (let at = 0; at < 8; at++) rest(market, side, 1000 + price - at, size) }
         else if (what === "reduce") rest(market, side, 1000 + price, size, true)
@@ -81,8 +81,10 @@ test("an account with many orders has the margins that its orders come to, as ma
         else driver.index(market, 1000 + price)
         const { state } = driver.engine
         const held = [0, 1].map((index) => state.positions.find(many, index))
-        for (const slot of held) if (slot >= 0) expect(isOfChain(state, slot)).toBe(true)
+        expect(held.filter((slot) => slot >= 0 && !isOfChain(state, slot))).toEqual([])
         longest = Math.max(longest, ...held.map((slot) => state.positions.openCount(slot)))
+        // To make an engine anew takes most of the time: always behind what moves marks or sizes, else at one step in four.
+        if (what !== "index" && what !== "fill" && taken % 4 !== 0) continue
         const anew = new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), capacity))
         expect(driver.engine.balance(many)).toEqual(anew.balance(many))
       }

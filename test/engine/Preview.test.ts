@@ -12,11 +12,9 @@ import { Driver, parameters, RandomDriver } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
-const canonical = ({ state }: Engine): string => {
-  const lines: Array<string> = []
-  Snapshot.canonical(state, (line) => lines.push(line))
-  return lines.join("\n")
-}
+/** All that a state is restored from, copied: it takes a tenth of the time of its canonical form. */
+const bytesOf = ({ state }: Engine): Buffer =>
+  Buffer.concat(Snapshot.encode(state).flatMap(({ bytes, name }) => [Buffer.from(name), bytes]))
 
 const entryOf = (driver: Driver, account: number, given: Partial<PlaceEntry>): PlaceEntry => driver.placement(account, given).entries[0]!
 
@@ -47,9 +45,9 @@ const figures = ({ engine }: Driver, account: number, market: number) => {
 /** Previews an entry, which leaves the state as it was, places it and compares; what the preview was. */
 const compare = (driver: Driver, account: number, entry: PlaceEntry): PreviewView => {
   const { engine } = driver
-  const state = canonical(engine)
+  const state = bytesOf(engine)
   engine.preview(account, entry, driver.atEpochMs)
-  expect(canonical(engine)).toBe(state)
+  expect(Buffer.compare(bytesOf(engine), state)).toBe(0)
   return compareOutcomes(driver, account, entry)
 }
 

@@ -195,7 +195,7 @@ export class Owner {
       status = await this.turn(kind, id, approvals)
       await at("between")
       if (["ledger_confirmed", "rejected", "expired"].includes(status)) return status
-      await this.bank.venue.leap(10_000)
+      await this.bank.venue.leap(10_000, 2_500)
       await at("after")
     }
     return status

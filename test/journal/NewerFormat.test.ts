@@ -10,7 +10,7 @@ import { cutAt } from "../../src/journal/Cut.js"
 import * as Following from "../../src/journal/Following.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
-import { run } from "../cli/Tool.js"
+import { line, runAll } from "../cli/Tool.js"
 import { appendMany, generator, journalOver, segmentFiles, session } from "./Harness.js"
 import * as Newer from "./Newer.js"
 
@@ -100,17 +100,16 @@ describe("the tools", () => {
       fs.writeFileSync(path.join(directory, file), disk.bytes(file))
     }
     const before = fs.readFileSync(path.join(directory, last))
-    for (
-      const [program, ...args] of [
-        ["replay", "--verify"],
-        ["replay", "--at", "1"],
-        ["venue", "journal", "info"],
-        ["venue", "journal", "tail"],
-        ["venue", "bundle", "--out", path.join(directory, "a.bundle")],
-        ["venue", "journal", "cut", "--at", "2", "--yes"]
-      ]
-    ) {
-      const { code, stderr } = await run(`dist/tools/${program}.js`, [...args, "--data", directory])
+    const lines = [
+      ["replay", "--verify"],
+      ["replay", "--at", "1"],
+      ["venue", "journal", "info"],
+      ["venue", "journal", "tail"],
+      ["venue", "bundle", "--out", path.join(directory, "a.bundle")],
+      ["venue", "journal", "cut", "--at", "2", "--yes"]
+    ].map(([program, ...args]) => line(`dist/tools/${program}.js`, [...args, "--data", directory]))
+    for (const [at, { code, stderr }] of (await runAll(lines)).entries()) {
+      const { args } = lines[at]!
       expect(stderr, args.join(" ")).toContain("is written in format 9, and this program reads up to")
       expect(stderr, args.join(" ")).not.toMatch(/journal cut|corrupt| {4}at /)
       expect(code, args.join(" ")).toBe(2)

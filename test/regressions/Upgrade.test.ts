@@ -16,7 +16,7 @@ import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
-import { run } from "../cli/Tool.js"
+import { line, type Result, run, runAll } from "../cli/Tool.js"
 import * as Newer from "../journal/Newer.js"
 import * as Kept from "./KeptVersion.js"
 
@@ -131,8 +131,24 @@ describe("the tools over what was taken over", () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
   afterAll(() => fs.rmSync(directory, { recursive: true }))
   const data = path.join(directory, "data")
-  const replay = (...args: ReadonlyArray<string>) => run("dist/tools/replay.js", args)
-  const venue = (...args: ReadonlyArray<string>) => run("dist/tools/venue.js", args)
+  const bundles = { later: path.join(directory, "later.bundle"), earlier: path.join(directory, "earlier.bundle") }
+  const replay = (...args: ReadonlyArray<string>) => line("dist/tools/replay.js", args)
+  const venue = (...args: ReadonlyArray<string>) => line("dist/tools/venue.js", args)
+  const asked = {
+    verified: replay("--data", data, "--verify"),
+    diffed: replay("--data", data, "--diff"),
+    story: replay("--data", data, "--account", alice.accountId),
+    at: replay("--data", data, "--at", "48"),
+    later: replay("--data", data, "--at", "51"),
+    before: replay("--data", data, "--at", "20"),
+    made: venue("bundle", "--data", data, "--from", "50", "--out", bundles.later),
+    replayed: replay("--bundle", bundles.later, "--verify"),
+    refused: venue("bundle", "--data", data, "--from", "20", "--out", bundles.earlier),
+    forAlice: venue("bundle", "--data", data, "--from", "50", "--redact", alice.accountId, "--out",
+      path.join(directory, "redacted.bundle")),
+    tail: venue("journal", "tail", "--data", data, "--from", "49")
+  }
+  let told: Readonly<Record<keyof typeof asked, Result>>
 
   beforeAll(async () => {
     const disk = await Kept.diskOf("rules-1")
@@ -144,10 +160,12 @@ describe("the tools over what was taken over", () => {
     await later.ask(order(alice, "new-3", { price: "59960.0" }))
     await later.stop()
     Kept.writeOut(disk, data)
+    const results = await runAll(Object.values(asked))
+    told = Object.fromEntries(Object.keys(asked).map((name, at) => [name, results[at]!])) as Record<keyof typeof asked, Result>
   })
 
-  test("replay --verify proves it from the step on, and says what is before", async () => {
-    const { code, stderr, stdout } = await replay("--data", data, "--verify")
+  test("replay --verify proves it from the step on, and says what is before", () => {
+    const { code, stderr, stdout } = told.verified
     expect(stderr).toBe("")
     expect(stdout).toContain("sequences 1 to 48 are verified by their chain: an earlier version decided them")
     expect(stdout).toMatch(/records +5\n/)
@@ -155,49 +173,40 @@ describe("the tools over what was taken over", () => {
     expect(code).toBe(0)
   })
 
-  test("replay --diff finds no difference", async () => {
-    const { code, stdout } = await replay("--data", data, "--diff")
+  test("replay --diff finds no difference", () => {
+    const { code, stdout } = told.diffed
     expect(stdout).not.toContain("differs")
     expect(code).toBe(0)
   })
 
-  test("stories and states begin with the step", async () => {
-    const story = await replay("--data", data, "--account", alice.accountId)
+  test("stories and states begin with the step", () => {
+    const { at, before, later, story } = told
     expect(story.code).toBe(0)
     expect(story.stdout).toContain("what happened up to sequence 48 is not replayed here")
     expect(story.stdout).toContain("new-1")
-    const at = await replay("--data", data, "--at", "48")
     expect(at.code).toBe(0)
     expect(at.stdout).toContain("Sequence 48")
     expect(at.stdout).toContain("DOGE-USDC-PERP")
-    const later = await replay("--data", data, "--at", "51")
     expect(later.stdout).toContain("Sequence 51")
-    const before = await replay("--data", data, "--at", "20")
     expect([before.code, before.stderr]).toEqual([3, "what is replayed begins behind sequence 48\n"])
   })
 
-  test("a bundle from behind the step replays; one from before it names the version that replays it", async () => {
-    const file = path.join(directory, "later.bundle")
-    const made = await venue("bundle", "--data", data, "--from", "50", "--out", file)
+  test("a bundle from behind the step replays; one from before it names the version that replays it", () => {
+    const { forAlice, made, refused, replayed } = told
     expect([made.stderr, made.code]).toEqual(["", 0])
-    const replayed = await replay("--bundle", file, "--verify")
     expect([replayed.stderr, replayed.code]).toEqual(["", 0])
     expect(replayed.stdout).toContain("begins with   the state at 48")
-    const earlier = path.join(directory, "earlier.bundle")
-    const refused = await venue("bundle", "--data", data, "--from", "20", "--out", earlier)
     expect(refused.stderr).toContain("only the version of the program that wrote them (0.1.0) replays them")
     expect(refused.stderr).not.toContain("cut")
     expect(refused.code).toBe(2)
-    expect(fs.existsSync(earlier)).toBe(false)
-    const redacted = path.join(directory, "redacted.bundle")
-    const forAlice = await venue("bundle", "--data", data, "--from", "50", "--redact", alice.accountId, "--out", redacted)
+    expect(fs.existsSync(bundles.earlier)).toBe(false)
     // What is hidden is hidden by running the journal again from its first record, and that only 0.1.0 does.
     expect(forAlice.stderr).toContain("only the version of the program that wrote them (0.1.0) replays them")
     expect(forAlice.code).toBe(2)
   })
 
-  test("journal tail tells the records behind the step", async () => {
-    const tail = await venue("journal", "tail", "--data", data, "--from", "49")
+  test("journal tail tells the records behind the step", () => {
+    const { tail } = told
     expect(tail.stderr).toBe("")
     expect(tail.stdout).toContain("new-1")
   })

@@ -16,7 +16,7 @@ import type { StartVenue } from "../../src/operations/venue/StartVenue.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
-import { run } from "../cli/Tool.js"
+import { line, runAll } from "../cli/Tool.js"
 import { generator } from "../journal/Harness.js"
 import * as Kept from "./KeptVersion.js"
 
@@ -25,6 +25,10 @@ const soonAfterMs = Kept.soonAfterMs(exchanges)
 const { takenOverAt } = Kept
 const keptFiles = Kept.filesOf("rules-1")
 const stepPath = "snapshots/00000000000000000048.step"
+
+/** Starts the present venue, with segments that are soon written: hundreds of starts, each of which keeps one free, fill them with zeros. */
+const start = (disk: Parameters<typeof Kept.start>[0], atEpochMs: number) =>
+  Kept.start(disk, atEpochMs, { journal: { segmentBytes: 2 ** 18, maxBlockBytes: 2 ** 16 } })
 
 /** A disk with a kept directory, and what happens to its operations from now on. */
 const trouble = async (random: () => number = () => 0) => {
@@ -48,7 +52,7 @@ const startUntil = (
       resolve("crashed")
       return undefined
     }
-    Effect.runFork(Kept.start(disk.mount(), soonAfterMs)).addObserver((exit) => {
+    Effect.runFork(start(disk.mount(), soonAfterMs)).addObserver((exit) => {
       plan.each = () => undefined
       if (Exit.isSuccess(exit)) resolve(exit.value)
       else reject(Cause.squash(exit.cause))
@@ -101,7 +105,7 @@ const operationsOfStart = async (): Promise<ReadonlyArray<SimDisk.Call>> => {
     calls.push(call)
     return undefined
   }
-  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  const running = await Effect.runPromise(start(disk.mount(), soonAfterMs))
   plan.each = () => undefined
   await running.stop()
   return calls
@@ -134,7 +138,7 @@ describe.each(["power", "kill"] as const)("loss of %s", (kind) => {
         expect(at).toBeGreaterThan(journaledAt + 1)
         troubled.disk.crash(kind)
       }
-      const running = await Effect.runPromise(Kept.start(troubled.disk.mount(), soonAfterMs + 1_000))
+      const running = await Effect.runPromise(start(troubled.disk.mount(), soonAfterMs + 1_000))
       if (at <= journaledAt) expect(running.venue.reads.sequence).toBe(takenOverAt + 1)
       await expectTakenOver(troubled.disk, running)
       await running.stop()
@@ -149,7 +153,7 @@ describe.each(["power", "kill"] as const)("loss of %s", (kind) => {
         const ended = await startUntil(troubled, Math.floor(random() * 60), kind)
         if (ended !== "crashed") troubled.disk.crash(kind)
       }
-      const running = await Effect.runPromise(Kept.start(troubled.disk.mount(), soonAfterMs + 1_000))
+      const running = await Effect.runPromise(start(troubled.disk.mount(), soonAfterMs + 1_000))
       await expectTakenOver(troubled.disk, running)
       await running.stop()
     }
@@ -160,13 +164,13 @@ test("without room for the state it begins with the start fails and says so; not
   const { disk, plan } = await trouble()
   const before = Kept.contents(disk)
   plan.each = ({ operation, path }) => operation === "writeAt" && path.startsWith("snapshots/") ? "ENOSPC" : undefined
-  const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
+  const refused = await Effect.runPromise(Effect.flip(start(disk.mount(), soonAfterMs)))
   expect(refused).toMatchObject({ _tag: "StepNotKept", sequence: takenOverAt })
   expect(refused.message).toContain("ENOSPC")
   expect(refused.message).toContain("the start may be tried again, by this version or the one before")
   expect(Kept.contents(disk)).toEqual(before)
   plan.each = () => undefined
-  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  const running = await Effect.runPromise(start(disk.mount(), soonAfterMs))
   await expectTakenOver(disk, running)
   await running.stop()
 })
@@ -174,11 +178,11 @@ test("without room for the state it begins with the start fails and says so; not
 test.each(["writeAt", "dataSync", "rename", "syncDirectory"] as const)("a %s that fails within the step is survived", async (operation) => {
   const { disk, plan } = await trouble()
   plan.each = (call) => call.operation === operation && call.path.startsWith("snapshots") ? "EIO" : undefined
-  const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
+  const refused = await Effect.runPromise(Effect.flip(start(disk.mount(), soonAfterMs)))
   expect(["StepNotKept", "DiskError"]).toContain(refused._tag)
   plan.each = () => undefined
   disk.crash("power")
-  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  const running = await Effect.runPromise(start(disk.mount(), soonAfterMs))
   await expectTakenOver(disk, running)
   await running.stop()
 })
@@ -190,7 +194,7 @@ describe("a damaged state of the step", () => {
   /** A directory that was taken over, and whose step was then damaged. */
   const damaged = async (damage: (disk: SimDisk.SimDisk) => void) => {
     const disk = await Kept.diskOf("rules-1")
-    const first = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    const first = await Effect.runPromise(start(disk.mount(), soonAfterMs))
     await first.stop()
     damage(disk)
     return disk
@@ -203,12 +207,12 @@ describe("a damaged state of the step", () => {
     const disk = await damaged(damage)
     const data = path.join(directory, name.replaceAll(" ", "-"))
     Kept.writeOut(disk, data)
-    for (const asked of [["--verify"], ["--at", "49"], ["--diff"]]) {
-      const { code, stderr } = await run("dist/tools/replay.js", ["--data", data, ...asked])
+    const asked = [["--verify"], ["--at", "49"], ["--diff"]].map((words) => line("dist/tools/replay.js", ["--data", data, ...words]))
+    for (const { code, stderr } of await runAll(asked)) {
       expect(stderr).toContain("the state that the last step began with is damaged: its digest does not match its bytes")
       expect(code).toBe(2)
     }
-    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 1_000))
+    const running = await Effect.runPromise(start(disk.mount(), soonAfterMs + 1_000))
     expect(running.venue.recovered).toEqual({ fromSequence: takenOverAt + 1, records: 0 })
     await running.stop()
   })
@@ -225,10 +229,10 @@ describe("a damaged state of the step", () => {
         return undefined
       }
     })
-    Effect.runFork(Kept.start(disk.mount(), soonAfterMs))
+    Effect.runFork(start(disk.mount(), soonAfterMs))
     await ended
     disk.flip(stepPath, 900, 3)
-    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    const running = await Effect.runPromise(start(disk.mount(), soonAfterMs))
     await expectTakenOver(disk, running)
     await running.stop()
     const store = await Effect.runPromise(
@@ -242,19 +246,19 @@ describe("a damaged state of the step", () => {
     const files = new Map(disk.files().filter((file) => /\.(seg|step)$/.test(file)).map((file) => [file, disk.bytes(file)]))
     const bare = SimDisk.make({ random: () => 0 })
     await Effect.runPromise(Effect.provide(Kept.lay(files), bare.mount()))
-    const refused = await Effect.runPromise(Effect.flip(Kept.start(bare.mount(), soonAfterMs)))
+    const refused = await Effect.runPromise(Effect.flip(start(bare.mount(), soonAfterMs)))
     expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 1, program: "0.1.0" })
   })
 })
 
 test("what was taken over starts from the step alone, and replays to the same", async () => {
   const disk = await Kept.diskOf("rules-1")
-  const first = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  const first = await Effect.runPromise(start(disk.mount(), soonAfterMs))
   await first.stop()
   const files = new Map(disk.files().filter((file) => /\.(seg|step)$/.test(file)).map((file) => [file, disk.bytes(file)]))
   const bare = SimDisk.make({ random: () => 0 })
   await Effect.runPromise(Effect.provide(Kept.lay(files), bare.mount()))
-  const running = await Effect.runPromise(Kept.start(bare.mount(), soonAfterMs + 1_000))
+  const running = await Effect.runPromise(start(bare.mount(), soonAfterMs + 1_000))
   expect(running.venue.recovered).toEqual({ fromSequence: takenOverAt, records: 1 })
   await expectTakenOver(bare, running)
   await running.stop()

@@ -1,4 +1,5 @@
 /** The engine and the naive model are given the same records and must come to the same, by properties that know neither. */
+import { isDeepStrictEqual } from "node:util"
 import { expect, test } from "vitest"
 import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { type Command, isTrading, Operation, type Outcome } from "../../src/operations/Operations.js"
@@ -243,7 +244,8 @@ const run = (seed: string, commands: number): number => {
       : isTrading(command) && model.halted
       ? Refusal.engineHalted
       : undefined
-    expect(without?.refusal, `seed ${seed}, ${JSON.stringify(command)}`).toBe(expected)
+    // An expectation costs more than a decision: it is spoken where it fails.
+    if (without?.refusal !== expected) expect(without?.refusal, `seed ${seed}, ${JSON.stringify(command)}`).toBe(expected)
     if (without !== undefined) return
     sequence++
     const before = process.env["MODEL_TRACE"] === undefined ? "" : drawn(model)
@@ -251,8 +253,9 @@ const run = (seed: string, commands: number): number => {
     engine.state.events.clear()
     const decision = model.apply({ sequence, atEpochMs, command })
     fills += decision.fills.length
-    const where = `seed ${seed}, record ${sequence}: ${JSON.stringify(command)}${before}`
-    expect(simplified(outcome), where).toEqual(modelled(command, decision.outcomes))
+    const where = (): string => `seed ${seed}, record ${sequence}: ${JSON.stringify(command)}${before}`
+    const [said, meant] = [simplified(outcome), modelled(command, decision.outcomes)]
+    if (!isDeepStrictEqual(said, meant)) expect(said, where()).toEqual(meant)
     const reads = new Glance(engine)
     for (const watcher of watching) {
       const verdict = watcher.observe({
@@ -263,7 +266,7 @@ const run = (seed: string, commands: number): number => {
         block: { epoch: 1, firstSequence: sequence, count: 1, bytes: 512, isFilled: true }
       })
         ?? watcher.observe({ _tag: "Inspected", reads, model, decision, whole: sequence % 97 === 0 })
-      expect(verdict, `${where}\n${watcher.name}`).toBe(undefined)
+      if (verdict !== undefined) expect(verdict, `${where()}\n${watcher.name}`).toBe(undefined)
     }
   }
   for (const command of opening(random.pick([2e9, 2e10, 1e12]))) apply(command)

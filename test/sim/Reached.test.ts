@@ -5,7 +5,6 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import * as Reached from "../../sim/report/Reached.js"
-import * as Simulation from "../../sim/Simulation.js"
 import { names } from "../../src/domain/Marks.js"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..")
@@ -31,11 +30,3 @@ test("the kept list names marks, each once", () => {
   expect(new Set(kept).size).toBe(kept.length)
   for (const mark of kept) expect(names).toContain(mark)
 })
-
-test("a run tells which marks its venue reached, the same for the same seed", () => {
-  const run = (): Simulation.Report => Simulation.run({ seed: "13", profile: "crash", steps: 150 })
-  const first = run()
-  expect(first.failure).toBe(undefined)
-  expect(Object.keys(first.marks).length).toBeGreaterThan(4)
-  expect(run().marks).toEqual(first.marks)
-}, 60_000)

@@ -1,19 +1,26 @@
 /** Whole runs: clean under every profile, equal for equal seeds, different for different ones. */
 import { describe, expect, test } from "vitest"
 import * as Options from "../../sim/faults/Options.js"
+import { isCall, type Script } from "../../sim/run/Script.js"
 import * as Simulation from "../../sim/Simulation.js"
 
-const run = (seed: string, profile: Options.Profile, steps = 200): Simulation.Report => Simulation.run({ seed, profile, steps })
+const run = (seed: string, profile: Options.Profile, steps: number): Simulation.Report => Simulation.run({ seed, profile, steps })
 
 describe("a run", () => {
   for (const profile of Options.profiles) {
-    test(`breaks no property under the profile ${profile}`, () => {
-      const report = run("2", profile, 150)
-      expect(report.failure).toBe(undefined)
-      expect(report.records).toBeGreaterThan(100)
-      expect(report.fills).toBeGreaterThan(0)
+    test(`breaks no property under the profile ${profile}, and sees the same again from its script`, () => {
+      const request = { seed: "2", profile, steps: 150 }
+      const first = Simulation.run({ ...request, record: true })
+      expect(first.failure).toBe(undefined)
+      expect(first.records).toBeGreaterThan(100)
+      expect(first.fills).toBeGreaterThan(0)
       // Under this one its process crashes often, and goes on.
-      if (profile === "crash") expect(report.crashes).toBeGreaterThan(2)
+      if (profile === "crash") expect(first.crashes).toBeGreaterThan(2)
+      const script = JSON.parse(JSON.stringify(first.script)) as Script
+      expect(script.steps.filter(isCall).length).toBeGreaterThan(100)
+      const again = Simulation.run({ ...request, options: first.options, script })
+      expect(again.failure).toBe(undefined)
+      expect(again.digest).toBe(first.digest)
     }, 60_000)
   }
 
@@ -68,11 +75,17 @@ describe("a run", () => {
     expect([fed > 3, set > 3]).toEqual([true, true])
   }, 60_000)
 
-  test("sees the same again for the same seed, and something else for another", () => {
-    const first = run("11", "swarm", 100)
-    expect(run("11", "swarm", 100).digest).toBe(first.digest)
-    expect(run("12", "swarm", 100).digest).not.toBe(first.digest)
-  }, 60_000)
+  test("sees and reaches the same again for the same seed, something else for another, and what it had reached by where it ends sooner",
+    () => {
+      const first = run("211", "swarm", 150)
+      expect(first.failure).toBe(undefined)
+      const again = run("211", "swarm", 150)
+      expect([again.digest, again.marks, again.callsUntil]).toEqual([first.digest, first.marks, first.callsUntil])
+      expect(run("174", "swarm", 150).digest).not.toBe(first.digest)
+      const sooner = Object.entries(first.callsUntil).filter(([, calls]) => calls <= 80).map(([mark]) => mark)
+      expect(sooner.length).toBeGreaterThan(2)
+      expect(Object.keys(run("211", "swarm", 80).marks)).toEqual(expect.arrayContaining(sooner))
+    }, 60_000)
 
   test("puts back what it took from the JavaScript world", () => {
     const before = [Date.now, Math.random, setTimeout]

@@ -2,14 +2,14 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type DemoAccount, VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Capture from "../../scripts/tape/Capture.js"
 import * as Flow from "../../scripts/tape/Flow.js"
 import * as Market from "../../scripts/tape/Market.js"
 import type { Report } from "../../scripts/tape/Report.js"
 import * as Run from "../../scripts/tape/Run.js"
-import { run } from "../cli/Tool.js"
+import { line, type Result, run, runAll } from "../cli/Tool.js"
 import * as Synthetic from "./Synthetic.js"
 
 const folders: Array<string> = []
@@ -60,7 +60,20 @@ const addsUp = (report: Report): void => {
   )
 }
 
+/** A tape that was played twice on one venue, which nothing disturbed: both what comes again and what is disturbed are held to it. */
+const playedTwice = async () => {
+  const tape = keep(Synthetic.captures(3, 80))
+  const venue = await VenueProcess.start(path.join(tape.folder, "undisturbed"), settings)
+  const whole = await Run.run(options(venue, [tape.perpetual, tape.spot]))
+  const book = await (await fetch(new URL(`/v1/markets/${Market.defaultMarketId(undefined)}/book`, urlOf(venue)))).json()
+  const again = await Run.run(options(venue, [tape.perpetual, tape.spot]))
+  return { tape, venue, whole, book, again, exit: await venue.stop() }
+}
+
 describe("a made-up tape", () => {
+  const known: { played?: ReturnType<typeof playedTwice> } = {}
+  const undisturbed = () => known.played ??= playedTwice()
+
   it("is played by the command on a venue of its own, whose journal then verifies", async () => {
     const tape = keep(Synthetic.captures(1, 150))
     const dataDir = path.join(tape.folder, "data")
@@ -86,30 +99,22 @@ describe("a made-up tape", () => {
   })
 
   it("can be played again on the same venue, and leaves nothing open", async () => {
-    const tape = keep(Synthetic.captures(2, 40))
-    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
-    try {
-      const first = await Run.run(options(venue, [tape.perpetual, tape.spot]))
-      addsUp(first)
-      const book = await (await fetch(new URL(`/v1/markets/${Market.defaultMarketId(undefined)}/book`, urlOf(venue)))).json()
-      expect(book).toMatchObject({ bids: [], asks: [] })
-      const again = await Run.run(options(venue, [tape.perpetual, tape.spot]))
-      addsUp(again)
-      expect(again.orders).toEqual(first.orders)
-      expect(again.fills).toEqual(first.fills)
-      expect(again.touch.afterStep).toEqual(first.touch.afterStep)
-    } finally {
-      expect(await venue.stop()).toBe(0)
-    }
+    const { again, book, exit, venue, whole } = await undisturbed()
+    addsUp(whole)
+    expect(book).toMatchObject({ bids: [], asks: [] })
+    addsUp(again)
+    expect(again.orders).toEqual(whole.orders)
+    expect(again.fills).toEqual(whole.fills)
+    expect(again.touch.afterStep).toEqual(whole.touch.afterStep)
+    expect(exit).toBe(0)
     await verify(venue.dataDir)
   })
 
   it("goes on over a venue that is killed and started again, and nothing is done twice", async () => {
-    const tape = keep(Synthetic.captures(3, 80))
+    const { tape, whole } = await undisturbed()
     const dataDir = path.join(tape.folder, "data")
     let venue = await VenueProcess.start(dataDir, settings)
     const { port } = venue
-    const undisturbed = path.join(tape.folder, "undisturbed")
     let restarted: Promise<void> | undefined
     const killed = await Run.run({
       ...options(venue, [tape.perpetual, tape.spot]),
@@ -125,10 +130,6 @@ describe("a made-up tape", () => {
     expect(killed.connectionsLost).toBeGreaterThan(0)
     addsUp(killed)
     await verify(dataDir)
-
-    const other = await VenueProcess.start(undisturbed, settings)
-    const whole = await Run.run(options(other, [tape.perpetual, tape.spot]))
-    expect(await other.stop()).toBe(0)
     expect(killed.orders).toEqual(whole.orders)
     expect(killed.fills).toEqual(whole.fills)
     expect(killed.money).toEqual(whole.money)
@@ -232,14 +233,20 @@ const intrude = async (venue: VenueProcess, account: DemoAccount): Promise<numbe
 }
 
 describe("wrong usage", () => {
-  it.each([
+  const wrong: ReadonlyArray<readonly [what: string, args: ReadonlyArray<string>]> = [
     ["no capture", []],
     ["a missing capture", ["usdm_missing.gz"]],
     ["a capture of neither market", ["package.json"]],
     ["an unknown option", ["--frobnicate"]],
     ["a speed that is none", ["--speed", "0"]]
-  ])("with %s is told how it is used, and exits with 2", async (_, args) => {
-    const command = await run("dist/scripts/tape.js", args)
+  ]
+  let commands: ReadonlyArray<Result>
+  beforeAll(async () => {
+    commands = await runAll(wrong.map(([, args]) => line("dist/scripts/tape.js", args)))
+  })
+
+  it.each(wrong.map(([what], at) => [what, at] as const))("with %s is told how it is used, and exits with 2", (_, at) => {
+    const command = commands[at]!
     expect(command.code).toBe(2)
     expect(command.stderr).toMatch(/usage: tape FILE/)
   })
