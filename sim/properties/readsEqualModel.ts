@@ -243,8 +243,7 @@ const currentKey = ({ call, json, model }: Reading): Json => {
       scopes: ["read", "trade"],
       state: "active",
       createdAtEpochMs: openedAtEpochMs,
-      // Nobody who trades in a run asks for another lifetime than the usual.
-      expiresAtEpochMs: openedAtEpochMs + 30 * 24 * 3_600_000,
+      expiresAtEpochMs: model.identity.keys.find((key) => key.keyId === keyId)!.expiresAtEpochMs,
       revokedAtEpochMs: null,
       // The process knows it: this request is a use.
       lastUsedAtEpochMs: (json["key"] as Json)["lastUsedAtEpochMs"]

@@ -57,6 +57,8 @@ const maxDisturbanceMs = 1_500
 const lookedAtTwiceMs = 2_200
 /** Statuses in which a market stays for a while. */
 const disturbances: ReadonlyArray<Status> = ["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]
+/** The longest that a demo account's key lives. */
+const longestSeconds = 31_536_000
 /** How often it repeats itself. */
 const againShare = 0.12
 type Way = (draft: Calls.Draft, random: SimRandom) => Calls.Draft
@@ -160,8 +162,9 @@ class Commands {
     return this.#draft("add to the fund", "addToFund", "AddToFund", "POST", "/v1/operator/insurance-fund", { amount })
   }
 
+  /** Accounts that trade: their keys last for as long as keys may, since a clock may go ahead by more than the usual thirty days. */
   openAccounts(accounts: number, collateral: number): Calls.Draft {
-    return this.openAccountsOf({ accounts, collateral: String(collateral) })
+    return this.openAccountsOf({ accounts, collateral: String(collateral), keyLifetimeSeconds: longestSeconds })
   }
 
   openAccountsOf(
