@@ -263,13 +263,20 @@ class Depositor {
     if (isBack) this.#moneyAtoms += open.amountAtoms
   }
 
+  /** Whoever has just been told how something has ended often looks at once at all that there has been. */
+  #behind({ kind }: Open, answer: Answer | undefined): void {
+    if (!isOver(member(answer, "status")) || this.random.chance(0.5)) return this.#after(answer)
+    const list = kind === "change" || this.random.chance(0.3) ? "security-events" : kind === "deposit" ? "deposits" : "withdrawals"
+    this.#page(list, this.random.pick([3, 100]))
+  }
+
   #goOn(): void {
     if (this.#open.length === 0) return this.#deposit()
     const open = this.random.pick(this.#open)
     this.#say(Calls.initiate(this.#who, open), (answer, call) => {
       this.#forget(open, answer)
       if (answer?.status !== 200 || member(answer, "status") !== "approval_required" || this.session === undefined)
-        return this.#after(answer)
+        return this.#behind(open, answer)
       const approve = (): void => {
         if (this.session === undefined) return this.#next()
         const passkey = this.random.chance(0.8) ? this.passkeys[0]! : this.random.pick(this.passkeys)
@@ -278,7 +285,7 @@ class Depositor {
         this.#answered.push(draft)
         this.#say(draft, (completed) => {
           this.#forget(open, completed)
-          this.#after(completed)
+          this.#behind(open, completed)
         })
       }
       if (this.random.chance(0.2)) this.desk.time.after(this.random.between(100, 6_000), approve)
@@ -293,7 +300,7 @@ class Depositor {
     const open = this.random.pick(all)
     this.#say(Calls.cancel(this.#who, open), (answer) => {
       this.#forget(open, answer)
-      this.#next()
+      this.#behind(open, answer)
     })
   }
 
