@@ -51,8 +51,9 @@ interface LiveOptions {
   readonly histories?: Histories.Histories["Type"]
   /** What the stream has room for, as far as it is not the usual. */
   readonly room?: Partial<Room>
-  /** Accounts that may be opened without a credential in an hour; as many as one likes unless told. */
+  /** Accounts that may be opened without a credential in an hour, and requests of a key in a minute; as many as one likes unless told. */
   readonly openingsPerHour?: number
+  readonly perKey?: number
 }
 
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
@@ -95,6 +96,7 @@ export class LiveVenue {
       environment = "development",
       histories = Histories.none,
       openingsPerHour,
+      perKey = RateLimits.unlimited.perKey,
       room,
       workloads = unbound
     } = this.options
@@ -139,7 +141,7 @@ export class LiveVenue {
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
         acceptsIndexStream: true,
-        rateLimits: { ...RateLimits.unlimited, ...(openingsPerHour === undefined ? {} : { openingsPerHour }) },
+        rateLimits: { ...RateLimits.unlimited, perKey, ...(openingsPerHour === undefined ? {} : { openingsPerHour }) },
         trustedProxies: 0,
         corsOrigins: [],
         site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },

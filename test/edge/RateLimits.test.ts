@@ -4,6 +4,7 @@ import * as Contract from "../../src/edge/Contract.js"
 import { clientAddress } from "../../src/edge/http/ClientAddress.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Fake from "./FakeVenue.js"
+import { LiveVenue } from "./LiveVenue.js"
 
 const start = 1_700_000_000_500
 
@@ -70,6 +71,21 @@ describe("a key", () => {
     expect(Fake.json(compat)).toMatchObject({ name: "RateLimitExceeded", code: "rate_limited", retryable: true, timestamp: start })
     expect([native, compat].map(({ headers, status }) => [status, headers["retry-after"]])).toEqual([[429, "60"], [429, "60"]])
     expect((await fake.ask(time)).status).toBe(429)
+  })
+
+  test("that is refused has not been used: where it came from is noted with the first request that is let in", async () => {
+    const venue = LiveVenue.make({ orders: 1_000, idempotencyKeys: 1_000 }, { perKey: 1 })
+    const [trader] = await venue.traders(1)
+    const from = (remoteAddress: string) => venue.ask({ target: "/v1/api-keys/current", key: trader!.key, remoteAddress })
+    const noted = () =>
+      venue.engine.securityEvents(trader!.account, Infinity, 9)
+        .flatMap(({ kind, remoteAddress }) => kind === "key_used_from_new_address" ? [remoteAddress] : [])
+    expect((await from("192.0.2.1")).status).toBe(200)
+    expect((await from("192.0.2.2")).status).toBe(429)
+    expect(noted()).toEqual(["192.0.2.1"])
+    venue.atEpochMs += 60_000
+    expect((await from("192.0.2.2")).status).toBe(200)
+    expect(noted()).toEqual(["192.0.2.2", "192.0.2.1"])
   })
 
   test("that is refused did nothing, and the same request is done later under its idempotency key", async () => {

@@ -27,20 +27,18 @@ export const noteUse = ({ keyUses, now, state }: Services, apiKey: number, addre
   if (key !== undefined) keyUses.note(key, address, now())
 }
 
-/** Whoever the credential is of, if it may act now; otherwise why not. The use of a key is noted. */
-const identify = (call: Call): Trader | Credentials.Rejection => {
-  const { keyUses, now, state, tokens } = call.services
-  const { headers } = call.request
-  const atEpochMs = now()
-  const { ticketOf } = call.request
-  if (ticketOf !== undefined) {
-    const key = ApiKeys.standing(state.apiKey(ticketOf.apiKey), atEpochMs)
-    if (typeof key !== "string") keyUses.note(key, call.remoteAddress, atEpochMs)
-    return key
-  }
-  const trader = Credentials.identify(headers["authorization"], state, tokens, atEpochMs)
-  if (typeof trader !== "string" && trader.principal === Principal.key) keyUses.note(trader, call.remoteAddress, atEpochMs)
-  return trader
+/** Whoever the credential is of, if it may act now; otherwise why not. */
+const identify = ({ request, services: { now, state, tokens } }: Call): Trader | Credentials.Rejection =>
+  request.ticketOf === undefined
+    ? Credentials.identify(request.headers["authorization"], state, tokens, now())
+    : ApiKeys.standing(state.apiKey(request.ticketOf.apiKey), now())
+
+/** Counts a call for whom it is of; the use of a key is noted where it is let in. Whether it is; it was answered otherwise. */
+const letIn = (call: Call, trader: Trader): boolean => {
+  if (!Limiting.ofTrader(call, trader)) return false
+  const { keyUses, now } = call.services
+  if (trader.principal === Principal.key) keyUses.note(trader, call.remoteAddress, now())
+  return true
 }
 
 /** What is said of a credential that may not act. */
@@ -61,7 +59,7 @@ export const outBy = (call: Call): Errors.Failure | undefined => {
 /** Whoever the credential is of; undefined when the call was answered. */
 const identified = (call: Call): Trader | undefined => {
   const trader = identify(call)
-  if (typeof trader !== "string") return Limiting.ofTrader(call, trader) ? trader : undefined
+  if (typeof trader !== "string") return letIn(call, trader) ? trader : undefined
   // Whoever guesses at credentials is held up like anybody without one.
   if (!Limiting.ofAddress(call)) return undefined
   const failure = rejected(call, trader)
@@ -103,7 +101,7 @@ const owner = (call: Call): Caller | undefined => {
 const reader = (call: Call): Caller | undefined => {
   const trader = identify(call)
   if (typeof trader === "string") return Limiting.ofAddress(call) ? anyone : undefined
-  if (!Limiting.ofTrader(call, trader)) return undefined
+  if (!letIn(call, trader)) return undefined
   return trader.principal === Principal.session || (trader.scopes & scopeRead) !== 0 ? { trader } : anyone
 }
 
