@@ -139,6 +139,9 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly histories: Histories.Histories["Type"]
 }>() {}
 
+/** How long a stop waits until the latest uses of keys are noted. */
+const lastUsesWait = "250 millis"
+
 /** Why the writer stopped, for whoever operates it. */
 const reasonOf = (failure: Sequencer.Failure): string =>
   failure._tag === "JournalFenced" || failure._tag === "FollowerDiffers" ? failure.reason : String(failure.cause)
@@ -456,8 +459,13 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   yield* Effect.forkScoped(SettlementWatch.drive(state))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
-  // Before the writer ends, and when no request uses a key any more.
-  yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
+  // Before the writer ends, and when no request uses a key any more. A disk that does not answer is waited for by the writer, which
+  // says so; what this would note may be a minute behind anyway.
+  yield* Effect.addFinalizer(() =>
+    writer.trouble() === undefined
+      ? Effect.raceAll([keyUses.flush, writer.failure, Effect.sleep(lastUsesWait)].map((each) => Effect.interruptible(each)))
+      : Effect.void
+  )
   yield* Effect.forkScoped(keyUses.drive)
   const { durableSequence, followers } = writer
   if (followers !== undefined) {
