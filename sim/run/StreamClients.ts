@@ -190,6 +190,8 @@ class Client {
   readonly held = new Map<string, Held>()
   #line: Line | undefined
   #ticket: string | undefined
+  /** The one of its own that it has shown last: another may have come for a connection that is gone. */
+  #shown: string | undefined
   /** The latest that it came by, oldest first. */
   #tickets: ReadonlyArray<string> = []
   readonly #copied: SimRandom
@@ -395,7 +397,8 @@ class Client {
         if (connection === this.#connections) this.#authenticate()
       })
     }
-    this.#show(this.#ticket, this.#isToCancel ? { cancelOnDisconnect: true } : {})
+    this.#shown = this.#ticket
+    this.#show(this.#shown, this.#isToCancel ? { cancelOnDisconnect: true } : {})
     if (!this.#isToCancel || this.#hasAskedToCancel) return
     this.#hasAskedToCancel = true
     this.all.witness.see({ _tag: "Arming", connectionId: this.#connectionId, account: this.account })
@@ -425,11 +428,11 @@ class Client {
     const { clients, witness } = this.all
     this.#trading?.begin({
       isOpen: () => this.#line === line && this.#isTrusted && !this.#isDead,
-      ticket: () => this.#ticket,
+      ticket: () => this.#shown,
       send: (draft, frame) => {
         clients.saidOver(draft)
         const scope = draft.scope!
-        witness.see({ _tag: "SaidBy", ticket: this.#ticket!, scope })
+        witness.see({ _tag: "SaidBy", ticket: this.#shown!, scope })
         if (this.#isToCancel) witness.see({ _tag: "SaidOver", connectionId: this.#connectionId, scope })
         this.#say(frame)
       }
