@@ -601,7 +601,7 @@ const trapped = (drawn: Drawn, random: SimRandom): Drawn => {
       ruin: { ...ruin, leverageShare: 0.9, traps: traps(random) }
     },
     feed: { ...drawn.feed, meanPauseMs: Math.max(seldomMs, drawn.feed.meanPauseMs) },
-    edges: { ...drawn.edges, money: "ordinary", delistingShare: 0, announcingShare: 0, parametersShare: 0, meanStepMs: 0 },
+    edges: { ...drawn.edges, money: "ordinary", delistingShare: 0, meanStepMs: 0 },
     owners: { ...drawn.owners, meanStepMs: 0 },
     tickets: { ...drawn.tickets, meanStepMs: 0 },
     sessions: { ...drawn.sessions, markets: 0, later: false },
