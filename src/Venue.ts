@@ -142,6 +142,18 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
 /** How long a stop waits until the latest uses of keys are noted. */
 const lastUsesWait = "250 millis"
 
+/**
+ * Notes the latest uses of keys as a stop begins. A disk that does not answer is waited for by the writer, which says so; what this
+ * would note may be a minute behind anyway.
+ */
+const noteLastUses = (
+  { flush }: Context.Tag.Service<typeof KeyUses.KeyUses>,
+  { failure, trouble }: Context.Tag.Service<typeof Writer.Writer>
+): Effect.Effect<void> =>
+  trouble() === undefined
+    ? Effect.asVoid(Effect.raceAll([flush, failure, Effect.sleep(lastUsesWait)].map((each) => Effect.interruptible(each))))
+    : Effect.void
+
 /** Why the writer stopped, for whoever operates it. */
 const reasonOf = (failure: Sequencer.Failure): string =>
   failure._tag === "JournalFenced" || failure._tag === "FollowerDiffers" ? failure.reason : String(failure.cause)
@@ -459,13 +471,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   yield* Effect.forkScoped(SettlementWatch.drive(state))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
-  // Before the writer ends, and when no request uses a key any more. A disk that does not answer is waited for by the writer, which
-  // says so; what this would note may be a minute behind anyway.
-  yield* Effect.addFinalizer(() =>
-    writer.trouble() === undefined
-      ? Effect.raceAll([keyUses.flush, writer.failure, Effect.sleep(lastUsesWait)].map((each) => Effect.interruptible(each)))
-      : Effect.void
-  )
+  // Before the writer ends, and when no request uses a key any more.
+  yield* Effect.addFinalizer(() => noteLastUses(keyUses, writer))
   yield* Effect.forkScoped(keyUses.drive)
   const { durableSequence, followers } = writer
   if (followers !== undefined) {
