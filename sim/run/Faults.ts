@@ -28,6 +28,9 @@ const tasksOfRename = 10
 const besideMs = [-1_000, -1, 0, 0, 1, 1_000]
 const standingMs = [5, 60, 400]
 
+/** For how long the keys of those who trade go on behind the farthest of these steps: longer than all other ones of a run come to. */
+const outlivedMs = 60 * 24 * 3_600_000
+
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
 /** Most steps of the clock to where something of the owners' ends, and how far one goes at most. */
@@ -311,10 +314,15 @@ export class Faults {
     })
   }
 
-  /** How far the process's clock is from those of some moments that it has before it. */
+  /**
+   * How far the process's clock is from those of some moments that it has before it, and that the keys of those who trade outlive: the
+   * first keys that there are.
+   */
   #msAhead(moments: ReadonlyArray<number>): ReadonlyArray<number> {
     const now = this.host.process?.clock.unsafeCurrentTimeMillis()
-    return now === undefined ? [] : moments.map((moment) => moment - now).filter((ms) => ms > 0)
+    const [first] = this.host.follower.model.identity.keys
+    const before = (first?.expiresAtEpochMs ?? Number.POSITIVE_INFINITY) - outlivedMs
+    return now === undefined ? [] : moments.filter((moment) => now < moment && moment < before).map((moment) => moment - now)
   }
 
   #scriptedDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
