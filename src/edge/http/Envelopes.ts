@@ -174,18 +174,30 @@ const compat = (status: Status) =>
 
 const describe = (status: Status): string => `${status}: ${codes[status].join(", ")}`
 
+/** Made once for each status that is asked for: hundreds of endpoints share them, and a start would wait for the making. */
+const once = <A>(make: (status: Status) => A): (status: Status) => A => {
+  const made = new Map<Status, A>()
+  return (status) => {
+    const known = made.get(status) ?? make(status)
+    made.set(status, known)
+    return known
+  }
+}
+
 /** The native envelope as sent with a status. */
-export const nativeError = (status: Status) =>
+export const nativeError = once((status) =>
   native(status).annotations({
     identifier: `NativeError${status}`,
     description: describe(status),
     ...HttpApiSchema.annotations({ status })
   })
+)
 
 /** The compatibility layer's envelope as sent with a status. */
-export const compatError = (status: Status) =>
+export const compatError = once((status) =>
   compat(status).annotations({
     identifier: `CompatError${status}`,
     description: describe(status),
     ...HttpApiSchema.annotations({ status })
   })
+)
