@@ -51,8 +51,8 @@ describe("the command line", () => {
   })
 
   test("plays the one that is named, and refuses a name that none has", () => {
-    const played = sim("--scenario", "takeover-beyond-the-fund")
-    expect([played.status, played.stdout.split(":")[0]]).toEqual([0, "scenario takeover-beyond-the-fund ok"])
+    const played = sim("--scenario", "thin-book-pushed")
+    expect([played.status, played.stdout.split(":")[0]]).toEqual([0, "scenario thin-book-pushed ok"])
     expect(sim("--scenario", "nothing").status).toBe(64)
   }, 60_000)
 })

@@ -62,7 +62,7 @@ const addsUp = (report: Report): void => {
 
 /** A tape that was played twice on one venue, which nothing disturbed: both what comes again and what is disturbed are held to it. */
 const playedTwice = async () => {
-  const tape = keep(Synthetic.captures(3, 80))
+  const tape = keep(Synthetic.captures(3, 60))
   const venue = await VenueProcess.start(path.join(tape.folder, "undisturbed"), settings)
   const whole = await Run.run(options(venue, [tape.perpetual, tape.spot]))
   const book = await (await fetch(new URL(`/v1/markets/${Market.defaultMarketId(undefined)}/book`, urlOf(venue)))).json()
@@ -75,7 +75,7 @@ describe("a made-up tape", () => {
   const undisturbed = () => known.played ??= playedTwice()
 
   it("is played by the command on a venue of its own, whose journal then verifies", async () => {
-    const tape = keep(Synthetic.captures(1, 150))
+    const tape = keep(Synthetic.captures(1, 90))
     const dataDir = path.join(tape.folder, "data")
     const json = path.join(tape.folder, "report.json")
     const command = await run("dist/scripts/tape.js", [tape.perpetual, tape.spot, "--spawn", dataDir, "--takers", "3", "--json", json])
@@ -150,7 +150,7 @@ describe("a made-up tape", () => {
   })
 
   it("says where another account's order stands in the way, and does not call that a fault", async () => {
-    const tape = keep(Synthetic.captures(5, 60))
+    const tape = keep(Synthetic.captures(5, 40))
     const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
     const [other] = await venue.demoAccounts(1)
     let placed: Promise<number> | undefined
