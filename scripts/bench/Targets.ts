@@ -38,7 +38,7 @@ const targets: ReadonlyMap<string, Target> = new Map([
   ["P11-cascade", atMost(1, "5 ms allowed")],
   ["P11-cancel", atMost(1, "5 ms allowed")],
   ["P12", atLeast(1.5, "P3, POST /v1/orders")],
-  ["P12-p99", atMost(1, "P3, POST /v1/orders")],
+  ["P12-single-p99", atMost(1, "P3, POST /v1/orders")],
   ["worst", atMost(1, "1 ms allowed")],
   ["flat-P1-resting", atMost(2.5, "1,000 resting orders, 1,000,000 are")],
   ["flat-P2-resting", atMost(1.5, "1,000 resting orders, 1,000,000 are")],

@@ -47,6 +47,13 @@ export class StreamConnection {
     this.socket.write(masked(text))
   }
 
+  /** What is sent before it ends goes in one write. */
+  together(send: () => void): void {
+    this.socket.cork()
+    send()
+    this.socket.uncork()
+  }
+
   close(): void {
     this.socket.destroy()
   }
@@ -60,7 +67,10 @@ export class StreamConnection {
       this.isUpgraded = true
       this.buffered = this.buffered.subarray(end + headEnd.length)
     }
-    while (this.frame());
+    // Answers that came together are answered together.
+    this.together(() => {
+      while (this.frame());
+    })
   }
 
   /** Takes one frame that has come whole. */

@@ -13,6 +13,8 @@ export interface Task {
   readonly firstSerial: number
   /** Orders in one request: an array of them where it is more than 1. */
   readonly entries: number
+  /** Orders under way at once on each connection of the stream: 1 where it is left out. */
+  readonly underWay?: number
 }
 
 export interface Report {

@@ -1,6 +1,7 @@
 /**
  * The load generator of orders over the stream, as a process of its own: what `generator` does by requests, one frame after the
- * other on every connection, each of which speaks for an account by a ticket.
+ * other on every connection, each of which speaks for an account by a ticket. With more under way than one, each answer makes room for
+ * the next order, as of a client that quotes several prices.
  */
 import { body } from "./Orders.js"
 import { StreamConnection, ticketOf } from "./StreamConnection.js"
@@ -16,12 +17,20 @@ interface Said {
 /** A connection that speaks for an account, and who hears of answers on it. */
 interface Speaking {
   readonly connection: StreamConnection
-  answered: (type: string) => void
+  answered: (type: string, id: string) => void
   lost: () => void
 }
 
 /** What a frame is: answers begin with it. */
 const typeOf = (text: string): string => text.slice(9, text.indexOf("\"", 9))
+
+const idMember = "\"id\":\""
+
+/** What an answer answers. */
+const idOf = (text: string): string => {
+  const from = text.indexOf(idMember) + idMember.length
+  return text.slice(from, text.indexOf("\"", from))
+}
 
 const speak = (port: number, account: DemoAccount): Promise<Speaking> =>
   new Promise((resolve, reject) => {
@@ -31,7 +40,7 @@ const speak = (port: number, account: DemoAccount): Promise<Speaking> =>
       text: (bytes) => {
         const text = bytes.toString()
         const type = typeOf(text)
-        if (type === "result" || type === "error") return speaking === undefined ? refuse(text) : speaking.answered(type)
+        if (type === "result" || type === "error") return speaking === undefined ? refuse(text) : speaking.answered(type, idOf(text))
         if (type === "hello") return void ticketOf(port, account).then((ticket) =>
             connection.send(JSON.stringify({ op: "auth", id: "a", ticket }))
           )
@@ -58,16 +67,24 @@ const run = async (task: Task): Promise<void> => {
       speaking.connection.close()
       tally.finish()
     }
-    let sent = 0n
+    /** When each order that is under way was sent, by its frame's id. */
+    const underWay = new Map<string, bigint>()
     const next = (): void => {
-      sent = process.hrtime.bigint()
-      if (tally.isOver(sent)) return finish()
+      const now = process.hrtime.bigint()
+      if (tally.isOver(now)) {
+        if (underWay.size === 0) finish()
+        return
+      }
+      underWay.set(String(serial), now)
       speaking.connection.send(
         `{"op":"place","id":"${serial}","idempotencyKey":"${account.accountId}-${serial}","body":${body(account, serial)}}`
       )
       serial += task.connections
     }
-    speaking.answered = (type) => {
+    speaking.answered = (type, id) => {
+      const sent = underWay.get(id)
+      if (sent === undefined) throw new Error(`nothing under way has the id ${id}`)
+      underWay.delete(id)
       tally.answer(sent, type)
       next()
     }
@@ -75,7 +92,9 @@ const run = async (task: Task): Promise<void> => {
       if (!isDone) tally.lost++
       finish()
     }
-    next()
+    speaking.connection.together(() => {
+      for (let each = 0; each < (task.underWay ?? 1); each++) next()
+    })
   }
 }
 
