@@ -22,11 +22,19 @@ export interface Reckoning {
 /** 1970-01-01 was a Thursday, three days behind Monday. */
 const firstWeekday = 3
 
-/** Moments that are remembered of a calendar: more than one look asks for, and the next look asks for most of them again. */
-const mostKnown = 64
+/** Moments that are remembered of a zone: more than one look asks for, and the next look asks for most of them again. */
+const mostKnown = 256
+
+/** Zones whose clocks are remembered. */
+const mostZones = 64
+
+interface Clocks {
+  readonly local: (epochMs: number) => number
+  readonly momentOf: (localMs: number) => number
+}
 
 /** A zone's clocks. Local times are milliseconds, as if the wall clock were that of UTC. */
-const clocksOf = (timeZone: string) => {
+const makeClocks = (timeZone: string): Clocks => {
   const zone = DateTime.zoneUnsafeMakeNamed(timeZone)
   const local = (epochMs: number): number => DateTime.toDate(DateTime.unsafeMakeZoned(epochMs, { timeZone: zone })).getTime()
   const resolve = (localMs: number, disambiguation: "earlier" | "later"): number =>
@@ -59,6 +67,24 @@ const clocksOf = (timeZone: string) => {
   }
   return { local, momentOf }
 }
+
+/**
+ * Makes clocks once for each zone. To ask the system for a zone's offsets is dear, and whoever reads a calendar asks for the same
+ * moments as others of its zone.
+ */
+const onceForZone = (make: (timeZone: string) => Clocks): (timeZone: string) => Clocks => {
+  const known = new Map<string, Clocks>()
+  return (timeZone) => {
+    const before = known.get(timeZone)
+    if (before !== undefined) return before
+    if (known.size >= mostZones) known.clear()
+    const made = make(timeZone)
+    known.set(timeZone, made)
+    return made
+  }
+}
+
+const clocksOf = onceForZone(makeClocks)
 
 const intersect = (spans: ReadonlyArray<Span>, within: ReadonlyArray<Span>): ReadonlyArray<Span> =>
   spans.flatMap(([from, to]) =>
