@@ -9,7 +9,7 @@ import type * as SimBank from "../world/SimBank.js"
 import type * as SimFollower from "../world/SimFollower.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { Limits } from "../properties/Observation.js"
+import type { Limits, ToldAgain } from "../properties/Observation.js"
 
 /** Probabilities are per request, per disk call or per crash, as named; times in milliseconds. */
 export interface Options {
@@ -210,6 +210,8 @@ export interface Streams {
   readonly keptUpdates: number
   /** For how long nothing is heard of a client that is gone. Absent from what was kept before: as long as a venue waits. */
   readonly silenceMs?: number
+  /** How far back accounts are told again. Absent: as far as by a venue. */
+  readonly toldAgain?: ToldAgain
   /** What they trade. Absent: nothing. */
   readonly trading?: Trading
 }
@@ -693,6 +695,12 @@ const streams = (random: SimRandom): Streams => {
   return { ...drawn, clients: 2, trading: { meanPauseMs: random.pick([100, 400, 1_500]) } }
 }
 
+/** In how many runs what is told again of accounts ends within the run, as little as bounds that are met from both sides. */
+const toldAgainShare = 0.4
+
+const toldAgain = (random: SimRandom): Pick<Streams, "toldAgain"> =>
+  random.chance(toldAgainShare) ? { toldAgain: { records: random.pick([3, 40, 400]), ms: random.pick([1, 500, 5_000, 60_000]) } } : {}
+
 /** In how many runs there is a follower, which runs every record once more: so few that a series of runs takes hardly longer. */
 const followerShare = 0.25
 
@@ -941,7 +949,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     limits: limits(random.split("limits")),
     owners: owners(random.split("owners")),
     tickets: tickets(random.split("tickets")),
-    streams: streams(random.split("streams")),
+    streams: { ...streams(random.split("streams")), ...toldAgain(random.split("told again")) },
     favorites: favorites(random.split("favorites")),
     follower: follower(random.split("follower")),
     histories: histories(random),

@@ -75,6 +75,12 @@ export interface Limits {
   readonly windowMs: number
 }
 
+/** How far back accounts are told again: at least so many of the latest records, and at least so long. */
+export interface ToldAgain {
+  readonly records: number
+  readonly ms: number
+}
+
 /** What of a process is there or not, by how it is set: affiliates, and a platform whose workloads may have bots' keys. */
 export interface Settings {
   readonly affiliates: boolean
@@ -176,6 +182,7 @@ export type Observation =
     readonly bounds: Bounds
     readonly limits: Limits
     readonly set: Settings
+    readonly toldAgain: ToldAgain
   }
   /** It refused to: the journal is another version's to finish, or to go on with. */
   | {

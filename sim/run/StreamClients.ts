@@ -87,6 +87,13 @@ interface Frame extends Partial<Names> {
   readonly data?: Data
 }
 
+/** What is told where changes are no longer: from where on they are, and the last record. */
+interface Refused {
+  readonly rejectionGuard: string
+  readonly limit: string
+  readonly nearest: string
+}
+
 /** Tickets that a client keeps, and how often it shows the oldest of them on a new connection. */
 const ticketsKept = 3
 const copiedShare = 0.2
@@ -295,6 +302,12 @@ class Client {
       persistent: false
     }, (answer) => {
       if (answer?.status === 200) this.#through = (answer.json as { readonly throughSequence: number }).throughSequence
+      const guard = answer?.status === 400 ? answer.json as Partial<Refused> : undefined
+      if (guard?.rejectionGuard === "sequence_not_retained") {
+        this.all.witness.count("changes no longer told")
+        // From the oldest that is told on, which may be a later one by then, or from the last.
+        this.#through = Number(reading.chance(0.8) ? guard.limit : guard.nearest)
+      }
       this.all.witness.count(`changes ${answer?.status ?? "unanswered"}`)
       this.#readLater()
     })

@@ -60,10 +60,16 @@ export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
    * record from `sequence` on, while that engine stands at it.
    */
   readonly standingFrom: (sequence: number, each?: EachRecord) => Stream.Stream<Standing, ReadError>
+  /** A sequence behind which is all that was decided at a time and later, and not much more. */
+  readonly before: (atEpochMs: number) => Effect.Effect<number, ReadError>
 }>() {}
 
 /** Where nothing is committed. */
-export const none: Feed["Type"] = { from: () => Stream.never, standingFrom: () => Stream.never }
+export const none: Feed["Type"] = {
+  from: () => Stream.never,
+  standingFrom: () => Stream.never,
+  before: () => Effect.succeed(0)
+}
 
 /** A record and what it decided. */
 export interface Decided {
@@ -284,7 +290,8 @@ export const standing = (source: Source, sequence: number, each?: EachRecord): E
 /** The feed of a source. */
 export const make = (source: Source): Feed["Type"] => ({
   from: (sequence) => stream(Effect.sync(() => new Reader(source, sequence))),
-  standingFrom: (sequence, each) => stream(standing(source, sequence, each))
+  standingFrom: (sequence, each) => stream(standing(source, sequence, each)),
+  before: source.journal.before
 })
 
 /**

@@ -13,7 +13,6 @@ import type { Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { type AccountTouched, touchedBy } from "./Touched.js"
 
-export { replayedRecords as mostRecords } from "../domain/Retention.js"
 /** Characters of what it missed, at most. */
 const mostText = 2 << 20
 /** Characters of what all who wait missed, at most. */

@@ -8,6 +8,9 @@ import { accountChannels } from "../../src/streams/Channels.js"
 import { Hub, type Outside } from "../../src/streams/Hub.js"
 import { Histogram } from "../../src/domain/Histogram.js"
 import { Replays } from "../../src/streams/Replay.js"
+import { Retention } from "../../src/streams/Retention.js"
+import * as Feed from "../../src/sequencer/Feed.js"
+import { toldAgain } from "../../src/domain/Retention.js"
 import * as Fake from "./FakeVenue.js"
 import { ask, must, Owner } from "./identity/Owner.js"
 import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
@@ -143,8 +146,9 @@ describe("the changes of an account", () => {
 
 describe("whoever asks for changes", () => {
   const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, isOver: () => false, whenGone: () => () => {} }
-  const at = (sequence: number, clock: Clock.Clock = Clock.make(), changedAt = sequence): Changes => {
-    const reads = { sequence } as Reads
+  /** `weekSince`: behind which record all of a week is. */
+  const at = (sequence: number, clock: Clock.Clock = Clock.make(), changedAt = sequence, weekSince = sequence): Changes => {
+    const reads = { sequence, atEpochMs: 0 } as Reads
     const payloads = { changedAt: () => changedAt } as never
     const outside: Outside = {
       keptUpdates: 1,
@@ -160,7 +164,8 @@ describe("whoever asks for changes", () => {
     return new Changes({
       reads,
       hub: new Hub(reads, payloads, outside),
-      replays: new Replays({ from: () => Stream.never, standingFrom: () => Stream.never }, payloads),
+      replays: new Replays({ ...Feed.none, standingFrom: () => Stream.empty }, payloads),
+      retention: new Retention(reads, { before: () => Effect.succeed(weekSince) }, toldAgain),
       durableSequence: () => sequence,
       now: () => clock.unsafeCurrentTimeMillis(),
       monotonicNanos: () => Number(clock.unsafeCurrentTimeNanos())
@@ -175,6 +180,12 @@ describe("whoever asks for changes", () => {
     const untouched = at(9_000_000, Clock.make(), 4)
     expect(Effect.runSync(untouched.read(asked(5), quiet))).toEqual({ told: [], throughSequence: 9_000_000, hasMore: false })
     expect(Effect.runSync(untouched.read(asked(3), quiet))).toEqual({ without: "retention", oldestSequence: 8_000_000 })
+  })
+
+  test("is told of a week, of however many records that is", async () => {
+    const busy = at(9_000_000, Clock.make(), 9_000_000, 2_000_000)
+    expect(await Effect.runPromise(busy.read(asked(1_999_999), quiet))).toEqual({ without: "retention", oldestSequence: 2_000_000 })
+    expect(await Effect.runPromise(busy.read(asked(2_000_000), quiet))).toEqual({ told: [], throughSequence: 2_100_000, hasMore: true })
   })
 
   test("waits no longer than asked, nor than there is room, nor than the credential is good", () =>

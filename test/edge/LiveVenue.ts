@@ -123,7 +123,11 @@ export class LiveVenue {
       Layer.succeed(Submit, way),
       Layer.succeed(Barrier, { whenDurable, durableSequence: () => this.durableSequence }),
       Layer.succeed(Live, { listen: (listening) => this.listeners.listen(listening) }),
-      Layer.succeed(Feed.Feed, { ...Feed.none, standingFrom: (sequence, each) => this.rerun(sequence, each) }),
+      Layer.succeed(Feed.Feed, {
+        ...Feed.none,
+        standingFrom: (sequence, each) => this.rerun(sequence, each),
+        before: (atEpochMs) => this.before(atEpochMs)
+      }),
       NodePasskeyVerifier.layer,
       Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
@@ -213,6 +217,11 @@ export class LiveVenue {
     this.waiting = []
     for (const { callback } of waiting) callback()
     this.listeners.committed(this.engine.sequence)
+  }
+
+  /** The last record before a time. */
+  private before(atEpochMs: number): Effect.Effect<number> {
+    return Effect.sync(() => this.journal.findLastIndex((record) => record.atEpochMs < atEpochMs) + 1)
   }
 
   /** The journal from its beginning, run again: a block for each record. */

@@ -4,7 +4,6 @@ import { assert } from "../../domain/Assert.js"
 import { type AccountChannel, candleChannel, isAccountChannel } from "../../streams/Channels.js"
 import { Frame } from "../../streams/Frame.js"
 import { type Log, type ResyncReason, resyncText, snapshotText, type Update } from "../../streams/Log.js"
-import { mostRecords } from "../../streams/Replay.js"
 import { type Sink, Subscription } from "../../streams/Subscription.js"
 import type { Setting } from "./Setting.js"
 
@@ -145,7 +144,7 @@ export class Place {
     if (fromSequence >= log.since) {
       return barrier.whenDurable(fromSequence, this.whileIn(() => this.goOn(fromSequence, [], fromSequence, began)))
     }
-    if (!isAccountChannel(log.name.channel) || reads.sequence - fromSequence > mostRecords) return this.anew(began, "retention")
+    if (!isAccountChannel(log.name.channel)) return this.anew(began, "retention")
     this.replay(log.name.channel, fromSequence, began)
   }
 
@@ -158,7 +157,9 @@ export class Place {
       if (missed === undefined) this.anew(began, "retention")
       else this.goOn(fromSequence, missed, upTo, began)
     })
-    setting.fork(Effect.map(setting.missed(channel, log.subject, fromSequence, upTo), (found) => {
+    const asked = Effect.flatMap(setting.isTold(fromSequence),
+      (isTold) => isTold ? setting.missed(channel, log.subject, fromSequence, upTo) : Effect.succeed(undefined))
+    setting.fork(Effect.map(asked, (found) => {
       missed = found
       then()
     }))

@@ -8,7 +8,7 @@ import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Barrier } from "../../sequencer/Submit.js"
-import type { Feed } from "../../sequencer/Feed.js"
+import type { Feed, ReadError } from "../../sequencer/Feed.js"
 import type { Live } from "../../sequencer/Live.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Histories } from "../../readmodel/Histories.js"
@@ -16,6 +16,7 @@ import type { Past, PastCandles } from "../../streams/CandleStreams.js"
 import { Changes } from "../../streams/Changes.js"
 import { Hub } from "../../streams/Hub.js"
 import { Replays } from "../../streams/Replay.js"
+import { Retention } from "../../streams/Retention.js"
 import { Principal } from "../../operations/Header.js"
 import { Operation } from "../../operations/Operations.js"
 import { noteUse } from "../http/Admission.js"
@@ -59,6 +60,7 @@ export interface Source {
 export interface Streams {
   readonly hub: Hub
   readonly replays: Replays
+  readonly retention: Retention
   readonly changes: Changes
   readonly sessions: Sessions
 }
@@ -184,19 +186,24 @@ export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos,
   sessions.whenTicked(() => hub.candles.watch())
   const replays = new Replays(feed, payloads)
   const { durableSequence } = barrier
-  const changes = new Changes({ reads: state, hub, replays, durableSequence, now, monotonicNanos })
+  const retention = new Retention(state, feed, room.toldAgain)
+  const changes = new Changes({ reads: state, hub, replays, retention, durableSequence, now, monotonicNanos })
   live.listen(hub)
   live.listen(changes)
   metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
   metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
   metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
   metrics.gauge("venue_change_waits", "Requests that wait for changes of an account.", () => changes.waiting)
-  return { hub, replays, changes, sessions }
+  return { hub, replays, retention, changes, sessions }
 }
+
+/** What was read, or what there is without, which is logged. */
+const orUnread = <A, B>(read: Effect.Effect<A, ReadError>, without: B): Effect.Effect<A | B> =>
+  Effect.catchAll(read, (error) => Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), without))
 
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
-  const { handle, random, room, runtime, services, stage, streams: { hub, replays, sessions } } = parts
+  const { handle, random, room, runtime, services, stage, streams: { hub, replays, retention, sessions } } = parts
   const { barrier, environment, metrics, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
   const setting: Setting = {
@@ -211,9 +218,8 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     nextRequestId: services.nextRequestId,
     refused: (name) => metrics.refused(name),
     handle,
-    missed: (...asked) =>
-      Effect.catchAll(replays.missed(...asked), (error) =>
-        Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)),
+    isTold: (after) => orUnread(retention.isTold(after), false),
+    missed: (...asked) => orUnread(replays.missed(...asked), undefined),
     disconnects,
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),

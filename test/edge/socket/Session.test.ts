@@ -36,6 +36,7 @@ describe("the stream", () => {
       })
       expect(hello.connectionId).toMatch(/^con_[0-9a-f]{24}$/)
       expect(Object.keys(hello.retention)).toHaveLength(11)
+      expect(hello.retention["account.fills"]).toEqual({ ms: 604_800_000, records: 1_000_000 })
     })
 
     test.each([
