@@ -222,6 +222,19 @@ export type Observation =
     readonly expected: string | undefined
     readonly held: string
   }
+  /** A client of the stream was told that what it has is no good any more, and why. */
+  | {
+    readonly _tag: "Resynced"
+    readonly client: string
+    readonly stream: string
+    readonly reason: string
+    /** The last sequence that it had of the stream; undefined before any. */
+    readonly before: number | undefined
+    /** The last record that was durable when that left the process. */
+    readonly durable: number
+    /** Whether the disk may have failed to be read. */
+    readonly mayBeUnread: boolean
+  }
   /** Nothing is sent any more: what a client has of a stream, and what it is by the model. */
   | { readonly _tag: "StreamRests"; readonly client: string; readonly stream: string; readonly held: string; readonly expected: string }
   /** A client of the stream asks that a connection cancel its orders, which the venue has given an id. */

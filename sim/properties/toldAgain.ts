@@ -61,6 +61,12 @@ export const toldAgain: Property<State> = {
         const fault = refusalFault(state, seen.answer, seen.leftBehind)
         return fault === undefined ? holds : broken(`${seen.call.target} of ${seen.call.client} ${fault}`)
       }
+      case "Resynced": {
+        const { before, client, durable, mayBeUnread, reason, stream } = seen
+        if (reason !== "retention" || !stream.startsWith("account.") || before === undefined || mayBeUnread) return holds
+        if (!isPromised(state, before, durable)) return holds
+        return broken(`${client} is told that of ${stream} what is behind ${before} is told no more, of ${durable} records`)
+      }
       default:
         return holds
     }

@@ -104,12 +104,13 @@ const reconcileMs = 4_000
 const promised: ToldAgain = { records: 1_000_000, ms: 7 * 24 * 60 * 60 * 1000 }
 
 /** What its stream has room for. */
-const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
+const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
   behindBytes,
   bufferedBytes,
   keptUpdates,
   ...(silenceMs === undefined ? {} : { silenceMs }),
-  ...(toldAgain === undefined ? {} : { toldAgain })
+  ...(toldAgain === undefined ? {} : { toldAgain }),
+  ...(missed === undefined ? {} : { missed })
 })
 
 /** How long its histories rest, near the end of the journal and behind it. */

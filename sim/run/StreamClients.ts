@@ -26,6 +26,8 @@ const accountChannels = ["account.orders", "account.fills", "account.positions",
 const againMs = 200
 /** How long it takes a client at most to notice that nothing comes any more. */
 const patienceMs = 20_000
+/** How often it reads again what it has read before, from somewhere on. */
+const againShare = 0.15
 /** Between two reads of what has changed, on average. */
 const meanReadMs = 300
 
@@ -285,6 +287,8 @@ class Client {
     const { reading } = this
     if (this.#key === undefined) return this.#readLater()
     const accountId = this.#accountId!
+    // Whoever has lost what he read goes back to where he had it.
+    if (reading.chance(againShare)) this.#through = Math.floor(reading.next() * this.#through!)
     const limit = reading.pick([1, 1, 2, 5, 50, 500])
     const waitMs = reading.pick([0, 0, 300, 2_000])
     this.all.issue({
@@ -498,7 +502,20 @@ class Client {
       if (code === "dependency_unavailable") this.#askForCandlesLater()
     }
     if (frame.type === "resync") {
-      this.held.get(keyOf({ ...frame, channel: frame.stream! }))!.last = undefined
+      const stream = keyOf({ ...frame, channel: frame.stream! })
+      const held = this.held.get(stream)!
+      const { nameErrorRate, readErrorRate } = this.all.world.options.disk
+      const mayBeUnread = readErrorRate + nameErrorRate > 0
+      this.all.witness.see({
+        _tag: "Resynced",
+        client: this.name,
+        stream,
+        reason: frame.reason!,
+        before: held.last,
+        durable,
+        mayBeUnread
+      })
+      held.last = undefined
       this.all.witness.count(`resync for ${frame.reason}`)
     }
     if (frame.type === "subscribed") this.#begun.add(keyOf(frame as Names))

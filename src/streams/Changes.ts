@@ -17,8 +17,6 @@ import type { Log, Taker } from "./Log.js"
 import { type Replays, textOf, type Told } from "./Replay.js"
 import type { Retention } from "./Retention.js"
 
-/** Records of the journal that are run again for one answer at most: where there is more, the next answer goes on. */
-const mostLooked = 100_000
 /** Characters of events from which on an answer takes no further record. */
 const mostText = 1 << 20
 /** How often whoever waits is looked after, whatever happens. */
@@ -197,10 +195,9 @@ export class Changes implements Listening {
   /** What the journal has. */
   private replayed({ account, after, mostRecords: most }: Asked, durable: number): Effect.Effect<Page | Without, ReadError> {
     return Effect.suspend(() => {
-      const upTo = Math.min(durable, after + mostLooked)
       const gathering = new Gathering(most)
-      return Effect.map(this.around.replays.each(account, after, upTo, gathering.take, gathering.isFull),
-        (wasRead): Page | Without => wasRead ? gathering.page(upTo, durable) : { without: "room", of: "venue" })
+      return Effect.map(this.around.replays.each(account, after, durable, { take: gathering.take, isEnough: gathering.isFull }),
+        (upTo): Page | Without => upTo === undefined ? { without: "room", of: "venue" } : gathering.page(upTo, durable))
     })
   }
 

@@ -29,13 +29,13 @@ export class Retention {
   readonly oldest: Effect.Effect<number, ReadError> = Effect.suspend(() => {
     const { reads, toldAgain: { ms, records } } = this
     const sinceEpochMs = reads.atEpochMs - ms
-    const nearest = (): number => Math.max(0, reads.sequence - records)
+    const further = (sequence: number): number => Math.min(sequence, Math.max(0, reads.sequence - records))
     if (this.known !== undefined && sinceEpochMs - this.known.sinceEpochMs <= ms * lookedAgainAfter) {
-      return Effect.succeed(Math.min(this.known.sequence, nearest()))
+      return Effect.succeed(further(this.known.sequence))
     }
     return Effect.map(this.feed.before(sinceEpochMs), (sequence) => {
       this.known = { sequence, sinceEpochMs }
-      return Math.min(sequence, nearest())
+      return further(sequence)
     })
   })
 

@@ -1,5 +1,5 @@
 /** What has changed of an account, by REST: the events of its channels, whole records at a time, and nothing skipped or shown early. */
-import { Clock, Effect, Fiber, Stream, TestClock, TestContext } from "effect"
+import { Clock, Effect, Fiber, TestClock, TestContext } from "effect"
 import { beforeAll, describe, expect, test } from "vitest"
 import type { Response } from "../../src/edge/http/Listener.js"
 import type { Reads } from "../../src/engine/Reads.js"
@@ -9,7 +9,7 @@ import { Hub, type Outside } from "../../src/streams/Hub.js"
 import { Histogram } from "../../src/domain/Histogram.js"
 import { Replays } from "../../src/streams/Replay.js"
 import { Retention } from "../../src/streams/Retention.js"
-import * as Feed from "../../src/sequencer/Feed.js"
+import type * as Feed from "../../src/sequencer/Feed.js"
 import { toldAgain } from "../../src/domain/Retention.js"
 import * as Fake from "./FakeVenue.js"
 import { ask, must, Owner } from "./identity/Owner.js"
@@ -72,6 +72,21 @@ describe("the changes of an account", () => {
     expect(told).toEqual(streamed)
     expect(from).toBe(venue.engine.sequence)
     expect(eventsOf(await read(`fromSequence=${from}`))).toEqual([])
+  })
+
+  test("go on in the journal where the page before ended: each record is run again once", async () => {
+    venue.restart()
+    const { engines, records } = venue.reruns
+    const told: Array<unknown> = []
+    let from = begun
+    // What has changed last the streams know by themselves.
+    while (told.length < streamed.length) {
+      const page = await read(`fromSequence=${from}&limit=1`)
+      told.push(...eventsOf(page))
+      from = page.throughSequence
+    }
+    expect(told).toEqual(streamed)
+    expect([venue.reruns.engines - engines, venue.reruns.records - records <= venue.engine.sequence]).toEqual([1, true])
   })
 
   test("are durable", async () => {
@@ -146,6 +161,12 @@ describe("the changes of an account", () => {
 
 describe("whoever asks for changes", () => {
   const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, isOver: () => false, whenGone: () => () => {} }
+  /** An engine by which no account is touched. */
+  const empty = (begins: number): Feed.Rerun => {
+    let stands = begins
+    const next = Effect.sync(() => void (stands += 10_000))
+    return { sequence: () => stands, begunFor: 0, next: () => next, close: Effect.void }
+  }
   /** `weekSince`: behind which record all of a week is. */
   const at = (sequence: number, clock: Clock.Clock = Clock.make(), changedAt = sequence, weekSince = sequence): Changes => {
     const reads = { sequence, atEpochMs: 0 } as Reads
@@ -164,7 +185,7 @@ describe("whoever asks for changes", () => {
     return new Changes({
       reads,
       hub: new Hub(reads, payloads, outside),
-      replays: new Replays({ ...Feed.none, standingFrom: () => Stream.empty }, payloads),
+      replays: new Replays({ rerun: (after) => Effect.succeed(empty(after)) }, payloads, () => sequence),
       retention: new Retention(reads, { before: () => Effect.succeed(weekSince) }, toldAgain),
       durableSequence: () => sequence,
       now: () => clock.unsafeCurrentTimeMillis(),

@@ -4,6 +4,7 @@
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
@@ -184,8 +185,8 @@ export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos,
     failed
   })
   sessions.whenTicked(() => hub.candles.watch())
-  const replays = new Replays(feed, payloads)
   const { durableSequence } = barrier
+  const replays = new Replays(feed, payloads, durableSequence, room.missed)
   const retention = new Retention(state, feed, room.toldAgain)
   const changes = new Changes({ reads: state, hub, replays, retention, durableSequence, now, monotonicNanos })
   live.listen(hub)
@@ -193,13 +194,18 @@ export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos,
   metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
   metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
   metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
+  metrics.gauge("venue_replay_engines", "Engines that read the journal for clients, or stand where they left it.", () => replays.engines)
   metrics.gauge("venue_change_waits", "Requests that wait for changes of an account.", () => changes.waiting)
   return { hub, replays, retention, changes, sessions }
 }
 
 /** What was read, or what there is without, which is logged. */
-const orUnread = <A, B>(read: Effect.Effect<A, ReadError>, without: B): Effect.Effect<A | B> =>
-  Effect.catchAll(read, (error) => Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), without))
+const orUnread = <A, B>(read: Effect.Effect<A, ReadError>, without: B): Effect.Effect<A | B> => {
+  const unread = (error: ReadError): Effect.Effect<B> =>
+    Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), without)
+  return Effect.catchAllDefect(Effect.catchAll(read, unread),
+    (defect) => Effect.as(Effect.logError("what a client missed could not be made again", defect), without))
+}
 
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
@@ -219,7 +225,8 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     refused: (name) => metrics.refused(name),
     handle,
     isTold: (after) => orUnread(retention.isTold(after), false),
-    missed: (...asked) => orUnread(replays.missed(...asked), undefined),
+    missed: (channel, account, after, upTo, give) =>
+      orUnread(Effect.map(replays.missed(channel, account, after, upTo, give), (given) => given ?? "room"), undefined),
     disconnects,
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
@@ -227,7 +234,10 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       // Whether it is so is decided in the record's own turn, as where it is sent to the route.
       services.submit(proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress }),
         ({ refusal }) => then(refusal === Refusal.none ? Refusal.ticketRotated : refusal)),
-    fork: (effect) => void Runtime.runFork(runtime)(effect),
+    fork: (effect) => {
+      const fiber = Runtime.runFork(runtime)(effect)
+      return () => fiber.unsafeInterruptAsFork(FiberId.none)
+    },
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
