@@ -231,8 +231,9 @@ const rerun = ({ pause }: Source, engine: Engine, block: Block.Block): Effect.Ef
     return Effect.as(pause, standing)
   })
 
-/** Records that are run again without letting other work in: less than a millisecond of it. */
+/** Records that are run again without letting other work in, and words of their events, of which dear ones have many: about a millisecond. */
 const mostAtOnce = 128
+const mostWordsAtOnce = 4_096
 
 /** The same for a block of any length, a few of its records at a time. */
 const rerunInParts = (
@@ -242,9 +243,18 @@ const rerunInParts = (
   each: EachRecord
 ): Effect.Effect<void, Diverged | CapacityTooSmall> => {
   const { events } = engine.state
+  /** Runs some from one of them on; tells which is the next. */
+  const some = (from: number): number => {
+    const begun = events.length
+    let next = from
+    do {
+      runRecords(engine, [block.records[next++]!], each)
+    } while (next < block.records.length && next - from < mostAtOnce && events.length - begun < mostWordsAtOnce)
+    return next
+  }
   const part = (from: number): Effect.Effect<void, Diverged | CapacityTooSmall> =>
-    Effect.flatMap(withinRoom(() => runRecords(engine, block.records.slice(from, from + mostAtOnce), each)), () => {
-      if (from + mostAtOnce < block.records.length) return Effect.zipRight(source.pause, part(from + mostAtOnce))
+    Effect.flatMap(withinRoom(() => some(from)), (next) => {
+      if (next < block.records.length) return Effect.zipRight(source.pause, part(next))
       const diverged = divergence(engine, block)
       if (diverged !== undefined) return diverged
       events.clear()

@@ -260,7 +260,7 @@ export class Place {
   /** Gives what the stream has kept behind a sequence and is durable, and is told of all that follows. */
   private goOn(fromSequence: number, began: (resumption: Resumption) => void): void {
     // What the stream keeps may have moved on meanwhile.
-    if (this.log.since > fromSequence) return this.anew(began, "retention")
+    if (this.log.since > fromSequence) return this.from(fromSequence, began)
     began("resumed")
     this.isGiven = true
     this.subscription.begin(fromSequence)

@@ -315,6 +315,28 @@ describe("the stream", () => {
       }
     )
 
+    test("goes on behind a record that was not durable when it asked, also where the stream keeps no more what came next", async () => {
+      venue = LiveVenue.make(undefined, { room: { keptUpdates: 1 } })
+      ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
+      const [first, second] = [new Client(venue), new Client(venue)]
+      await first.authenticate(alice)
+      first.say({ op: "subscribe", channel: "account.orders" })
+      await second.authenticate(alice)
+      second.fresh()
+      venue.holdDisk()
+      void venue.place(alice, { price: "99.0" })
+      const fromSequence = venue.engine.sequence
+      expect(second.say({ op: "subscribe", channel: "account.orders", fromSequence })).toEqual([])
+      const placed = [venue.place(alice, { price: "98.0" }), venue.place(alice, { price: "97.0" })]
+      venue.releaseDisk()
+      const orders = (await Promise.all(placed)).map(({ orderId }) => orderId)
+      await second.reached(3)
+      const [subscribed, ...updates] = second.fresh()
+      expect(subscribed).toMatchObject({ type: "subscribed", resumed: true })
+      expect(updates.map(({ data }) => data[0].orderId)).toEqual(orders)
+      expect(updates[0].previousSequence).toBe(fromSequence)
+    })
+
     test("is given what it missed as it takes it, in many pieces, and goes on with what comes", async () => {
       const missed = { ...usualBounds, pieceText: 1_000, pieceRecords: 4, turnRecords: 3 }
       venue = LiveVenue.make(undefined, { room: { behindBytes: 500, keptUpdates: 2, missed } })
