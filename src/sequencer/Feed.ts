@@ -231,7 +231,7 @@ const rerun = ({ pause }: Source, engine: Engine, block: Block.Block): Effect.Ef
     return Effect.as(pause, standing)
   })
 
-/** Records that are run again without letting other work in, and words of their events, of which dear ones have many: about a millisecond. */
+/** How many records are run again without letting other work in, and how many words of events: about a millisecond, also of dear ones. */
 const mostAtOnce = 128
 const mostWordsAtOnce = 4_096
 
