@@ -48,13 +48,13 @@ const replayed = (feed: Feed.Feed["Type"], last: number) =>
   )
 
 const resumed = (feed: Feed.Feed["Type"], last: number) => {
-  const replays = new Replays(feed, payloads)
+  const replays = new Replays(feed, payloads, () => last)
   const each = Array.from({ length: shape.accounts },
-    (_, account) => Effect.forEach(channels, (channel) => replays.missed(channel, account, last - missed, last)))
+    (_, account) => Effect.forEach(channels, (channel) => replays.missed(channel, account, last - missed, last, Effect.succeed)))
   // Each client asks for its channels one after the other, as whoever waits for each answer.
   return Effect.map(Effect.all(each, { concurrency: "unbounded" }), (found) => {
     const updates = found.flat()
-    assert(updates.every((own) => own !== undefined), "nobody missed more than is given at once")
+    assert(updates.every((own) => own?.throughSequence === last), "nobody missed more than is given at once")
     return updates
   })
 }

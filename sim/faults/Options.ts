@@ -9,7 +9,7 @@ import type * as SimBank from "../world/SimBank.js"
 import type * as SimFollower from "../world/SimFollower.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { Limits } from "../properties/Observation.js"
+import type { Limits, ToldAgain } from "../properties/Observation.js"
 
 /** Probabilities are per request, per disk call or per crash, as named; times in milliseconds. */
 export interface Options {
@@ -210,8 +210,22 @@ export interface Streams {
   readonly keptUpdates: number
   /** For how long nothing is heard of a client that is gone. Absent from what was kept before: as long as a venue waits. */
   readonly silenceMs?: number
+  /** How far back accounts are told again. Absent: as far as by a venue. */
+  readonly toldAgain?: ToldAgain
+  /** How much of what they missed is read and given at once. Absent: as much as by a venue. */
+  readonly missed?: Missed
   /** What they trade. Absent: nothing. */
   readonly trading?: Trading
+}
+
+/** What is read for clients that missed something: how much of it at once, for whom in turns, and how long engines stand for the next piece. */
+export interface Missed {
+  readonly pieceText: number
+  readonly pieceRecords: number
+  readonly pageRecords: number
+  readonly turnRecords: number
+  readonly nearRecords: number
+  readonly standingMs: number
 }
 
 /** Orders of clients of the stream, over connections that are to cancel them: how long they wait on average between two. */
@@ -693,6 +707,29 @@ const streams = (random: SimRandom): Streams => {
   return { ...drawn, clients: 2, trading: { meanPauseMs: random.pick([100, 400, 1_500]) } }
 }
 
+/** In how many runs what is told again of accounts ends within the run, as little as bounds that are met from both sides. */
+const toldAgainShare = 0.4
+
+const toldAgain = (random: SimRandom): Pick<Streams, "toldAgain"> =>
+  random.chance(toldAgainShare) ? { toldAgain: { records: random.pick([3, 40, 400]), ms: random.pick([1, 500, 5_000, 60_000]) } } : {}
+
+/** In how many runs what was missed comes in many pieces. */
+const missedShare = 0.7
+
+const missed = (random: SimRandom): Pick<Streams, "missed"> =>
+  random.chance(missedShare)
+    ? {
+      missed: {
+        pieceText: random.pick([1, 2_000, 50_000]),
+        pieceRecords: random.pick([1, 20, 500]),
+        pageRecords: random.pick([1, 20, 500]),
+        turnRecords: random.pick([1, 10, 200]),
+        nearRecords: random.pick([10, 200]),
+        standingMs: random.pick([0, 100, 5_000])
+      }
+    }
+    : {}
+
 /** In how many runs there is a follower, which runs every record once more: so few that a series of runs takes hardly longer. */
 const followerShare = 0.25
 
@@ -941,7 +978,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     limits: limits(random.split("limits")),
     owners: owners(random.split("owners")),
     tickets: tickets(random.split("tickets")),
-    streams: streams(random.split("streams")),
+    streams: { ...streams(random.split("streams")), ...toldAgain(random.split("told again")), ...missed(random.split("missed")) },
     favorites: favorites(random.split("favorites")),
     follower: follower(random.split("follower")),
     histories: histories(random),

@@ -70,6 +70,7 @@ import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
 import { streams } from "./streams.js"
 import { tables } from "./tables.js"
+import { toldAgain } from "./toldAgain.js"
 import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
 import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
@@ -91,6 +92,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(book),
   watch(feedRebuildsBook),
   watch(streams),
+  watch(toldAgain),
   watch(disconnects),
   watch(band),
   watch(funding),

@@ -75,6 +75,12 @@ export interface Limits {
   readonly windowMs: number
 }
 
+/** How far back accounts are told again: at least so many of the latest records, and at least so long. */
+export interface ToldAgain {
+  readonly records: number
+  readonly ms: number
+}
+
 /** What of a process is there or not, by how it is set: affiliates, and a platform whose workloads may have bots' keys. */
 export interface Settings {
   readonly affiliates: boolean
@@ -176,6 +182,7 @@ export type Observation =
     readonly bounds: Bounds
     readonly limits: Limits
     readonly set: Settings
+    readonly toldAgain: ToldAgain
   }
   /** It refused to: the journal is another version's to finish, or to go on with. */
   | {
@@ -214,6 +221,19 @@ export type Observation =
     /** What the stream's state was then by the model, where that stood at the frame's record; and what the client has by it. */
     readonly expected: string | undefined
     readonly held: string
+  }
+  /** A client of the stream was told that what it has is no good any more, and why. */
+  | {
+    readonly _tag: "Resynced"
+    readonly client: string
+    readonly stream: string
+    readonly reason: string
+    /** The last sequence that it had of the stream; undefined before any. */
+    readonly before: number | undefined
+    /** The last record that was durable when that left the process. */
+    readonly durable: number
+    /** Whether the disk may have failed to be read. */
+    readonly mayBeUnread: boolean
   }
   /** Nothing is sent any more: what a client has of a stream, and what it is by the model. */
   | { readonly _tag: "StreamRests"; readonly client: string; readonly stream: string; readonly held: string; readonly expected: string }

@@ -19,7 +19,7 @@ import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
 import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.js"
-import type { Limits, Settings } from "../properties/Observation.js"
+import type { Limits, Settings, ToldAgain } from "../properties/Observation.js"
 import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as SimBank from "../world/SimBank.js"
@@ -100,12 +100,17 @@ export const keptOf = (options: Options): Kept => {
 /** How often a venue that has a ledger compares its books with it. */
 const reconcileMs = 4_000
 
+/** How far back a venue tells accounts again, unless it is set otherwise: what the contract promises. */
+const promised: ToldAgain = { records: 1_000_000, ms: 7 * 24 * 60 * 60 * 1000 }
+
 /** What its stream has room for. */
-const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, silenceMs }: NonNullable<Options["streams"]>) => ({
+const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
   behindBytes,
   bufferedBytes,
   keptUpdates,
-  ...(silenceMs === undefined ? {} : { silenceMs })
+  ...(silenceMs === undefined ? {} : { silenceMs }),
+  ...(toldAgain === undefined ? {} : { toldAgain }),
+  ...(missed === undefined ? {} : { missed })
 })
 
 /** How long its histories rest, near the end of the journal and behind it. */
@@ -226,7 +231,8 @@ export class Host {
       rules,
       bounds,
       limits,
-      set: settingsOf(options)
+      set: settingsOf(options),
+      toldAgain: options.streams?.toldAgain ?? promised
     })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY

@@ -26,6 +26,8 @@ const accountChannels = ["account.orders", "account.fills", "account.positions",
 const againMs = 200
 /** How long it takes a client at most to notice that nothing comes any more. */
 const patienceMs = 20_000
+/** How often it reads again what it has read before, from somewhere on. */
+const againShare = 0.15
 /** Between two reads of what has changed, on average. */
 const meanReadMs = 300
 
@@ -85,6 +87,13 @@ interface Frame extends Partial<Names> {
   readonly resumed?: boolean
   readonly expiresAt?: number
   readonly data?: Data
+}
+
+/** What is told where changes are no longer: from where on they are, and the last record. */
+interface Refused {
+  readonly rejectionGuard: string
+  readonly limit: string
+  readonly nearest: string
 }
 
 /** Tickets that a client keeps, and how often it shows the oldest of them on a new connection. */
@@ -278,6 +287,8 @@ class Client {
     const { reading } = this
     if (this.#key === undefined) return this.#readLater()
     const accountId = this.#accountId!
+    // Whoever has lost what he read goes back to where he had it.
+    if (reading.chance(againShare)) this.#through = Math.floor(reading.next() * this.#through!)
     const limit = reading.pick([1, 1, 2, 5, 50, 500])
     const waitMs = reading.pick([0, 0, 300, 2_000])
     this.all.issue({
@@ -295,6 +306,12 @@ class Client {
       persistent: false
     }, (answer) => {
       if (answer?.status === 200) this.#through = (answer.json as { readonly throughSequence: number }).throughSequence
+      const guard = answer?.status === 400 ? answer.json as Partial<Refused> : undefined
+      if (guard?.rejectionGuard === "sequence_not_retained") {
+        this.all.witness.count("changes no longer told")
+        // From the oldest that is told on, which may be a later one by then, or from the last.
+        this.#through = Number(reading.chance(0.8) ? guard.limit : guard.nearest)
+      }
       this.all.witness.count(`changes ${answer?.status ?? "unanswered"}`)
       this.#readLater()
     })
@@ -485,7 +502,20 @@ class Client {
       if (code === "dependency_unavailable") this.#askForCandlesLater()
     }
     if (frame.type === "resync") {
-      this.held.get(keyOf({ ...frame, channel: frame.stream! }))!.last = undefined
+      const stream = keyOf({ ...frame, channel: frame.stream! })
+      const held = this.held.get(stream)!
+      const { nameErrorRate, readErrorRate } = this.all.world.options.disk
+      const mayBeUnread = readErrorRate + nameErrorRate > 0
+      this.all.witness.see({
+        _tag: "Resynced",
+        client: this.name,
+        stream,
+        reason: frame.reason!,
+        before: held.last,
+        durable,
+        mayBeUnread
+      })
+      held.last = undefined
       this.all.witness.count(`resync for ${frame.reason}`)
     }
     if (frame.type === "subscribed") this.#begun.add(keyOf(frame as Names))

@@ -188,6 +188,8 @@ const describe = (seen: Observation): string => {
       return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
     case "Streamed":
       return `streamed ${seen.stream} ${seen.isSnapshot ? "snapshot" : seen.previousSequence} ${seen.sequence} to ${seen.client}`
+    case "Resynced":
+      return `resync of ${seen.stream} for ${seen.reason} behind ${seen.before} to ${seen.client}`
     case "StreamRests":
       return `${seen.client} has ${seen.stream} ${seen.held}`
     case "Arming":

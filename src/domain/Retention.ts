@@ -16,8 +16,17 @@ export const leastRetentionMs = 10 * minuteMs
 /** With more, tables would have to hold months of orders. */
 export const mostRetentionMs = 30 * 24 * 60 * minuteMs
 
-/** Records of the journal that are run again for one client at most: snapshots are kept so that this begins near. */
+/** What is told again to whoever comes back, of an account: at least so many of the journal's latest records, and at least so long. */
+export interface ToldAgain {
+  readonly records: number
+  readonly ms: number
+}
+
+/** Records of the journal that are told again however fast they came: snapshots are kept so that this begins near. */
 export const replayedRecords = 1_000_000
+
+/** The bounds that a venue has: a million records, and a week. */
+export const toldAgain: ToldAgain = { records: replayedRecords, ms: 7 * 24 * 60 * minuteMs }
 
 /** Whether a retention may be set. */
 export const isRetention = (durationMs: number): boolean =>

@@ -150,6 +150,11 @@ export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
   readonly whenRoom: (callback: () => void) => void
   /** Durable blocks that hold `fromSequence` or a later one, oldest first. */
   readonly replay: (fromSequence: number) => Stream.Stream<Block.Block, Unreadable | Unknown>
+  /**
+   * A sequence behind which is every durable record of a time and of later ones, found without reading what lies between: where a
+   * segment begins, or the journal itself.
+   */
+  readonly before: (atEpochMs: number) => Effect.Effect<number, Unreadable | Unknown>
   /** The same blocks without their records, of any format. */
   readonly links: (fromSequence: number) => Stream.Stream<Link, Unreadable | Unknown>
 }>() {}

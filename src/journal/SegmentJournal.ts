@@ -640,6 +640,9 @@ type Give<A> = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, o
 
 const reading = (disk: Disk["Type"], waypoints: () => ReadonlyArray<Scan.Waypoint>, durableSequence: () => number) => ({
   replay: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, decode),
+  before: (atEpochMs: number) =>
+    Effect.mapError(Effect.provideService(before(atEpochMs), Disk, disk), (error) =>
+      error instanceof DiskError ? new Unknown({ cause: error }) : error),
   links: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, link)
 })
 
@@ -666,6 +669,31 @@ const read = <A>(
     Stream.provideService(Disk, disk),
     Stream.catchTag("DiskError", (cause) => Stream.fail(new Unknown({ cause })))
   )
+
+/** The last sequence before the latest segment that begins earlier than a time, or before the first. */
+const before = (atEpochMs: number): Effect.Effect<number, Corrupt | NewerFormat | DiskError, Disk> =>
+  Effect.gen(function*() {
+    const segments = yield* Scan.segments
+    let found = 0
+    for (let low = 1, high = segments.length - 1; low <= high;) {
+      const middle = (low + high) >> 1
+      if ((yield* beganAt(segments[middle]!)) < atEpochMs) {
+        found = middle
+        low = middle + 1
+      } else high = middle - 1
+    }
+    return (segments[found] ?? 1) - 1
+  })
+
+/** The time of the last record of a segment's first block: no record before the segment is later. Infinity where there is none yet. */
+const beganAt = (segment: number): Effect.Effect<number, Corrupt | NewerFormat | DiskError, Disk> =>
+  Effect.scoped(Effect.gen(function*() {
+    const file = yield* Effect.flatMap(Disk, (disk) => disk.open(Segment.pathOf(segment), "read"))
+    const header = yield* Scan.readSegmentHeader(file, segment)
+    const piece = yield* Scan.readPiece(file, header, Block.sectorBytes, Scan.chainBefore(header), Block.sectorBytes)
+    if (piece.malformed !== undefined) return yield* piece.malformed
+    return piece.blocks.length === 0 ? Number.POSITIVE_INFINITY : piece.chain.atEpochMs
+  }))
 
 interface ReplayAt {
   readonly segment: number

@@ -72,17 +72,37 @@ export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number
 export const directory = "snapshots"
 const unfinishedName = "next.tmp"
 
+/** Snapshots that are kept for readings from further back than near ones begin, at most: from two for each doubling of an age on. */
+const mostFar = 16
+
 /**
- * Which snapshots are kept, of those that there are, oldest first: the newest two; the newest that is so old that all which is run
- * again for clients lies behind it; and the one that comes to be this next. Without these, two stops shortly after each other would
- * leave only what is of just now, and whoever had lost his connection before would have the whole journal run again for him.
+ * Which snapshots are kept, of those that there are, oldest first: the newest two; the newest that is so old that all which a near
+ * reading runs again lies behind it, and the one that comes to be this next: without these, two stops shortly after each other would
+ * leave only what is of just now, and whoever had lost his connection before would have the whole journal run again for him. Behind
+ * these some of the older ones, further and further apart, each at most twice as old as the one before it: so a reading of what is
+ * older begins at most as far again back as that is old, and a journal of any length needs few of them.
  */
 export const keptOf = (sequences: ReadonlyArray<number>): ReadonlyArray<number> => {
   const newest = sequences.at(-1) ?? 0
   // The journal's first record is as near as that.
   if (newest <= replayedRecords) return sequences.slice(-2)
   const next = sequences.filter((sequence) => sequence <= newest - replayedRecords).length
-  return sequences.filter((_, at) => at >= sequences.length - 2 || at === next - 1 || at === next)
+  const far = next === 0 ? [] : farOf(sequences.slice(0, next), newest)
+  return sequences.filter((sequence, at) => at >= sequences.length - 2 || at === next || at < next && far.includes(sequence))
+}
+
+/** Of snapshots behind which a near reading begins, oldest first, those that readings from further back begin with. */
+const farOf = (sequences: ReadonlyArray<number>, newest: number): ReadonlyArray<number> => {
+  const kept = [sequences.at(-1)!]
+  for (let at = sequences.length - 2; at >= 0 && kept.length < mostFar; at--) {
+    const reachedSequence = newest - 2 * (newest - kept.at(-1)!)
+    // The journal's first record is as near as that.
+    if (reachedSequence <= 0) break
+    // The one before it is near enough, so this one is not needed.
+    if (at > 0 && sequences[at - 1]! >= reachedSequence) continue
+    kept.push(sequences[at]!)
+  }
+  return kept
 }
 
 const pathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.snap`

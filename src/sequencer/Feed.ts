@@ -26,7 +26,7 @@ import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
 import type { Record } from "../journal/Record.js"
 import type { SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
-import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, withinRoom } from "./Recovery.js"
+import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, runRecords, withinRoom } from "./Recovery.js"
 
 export type { DecodedEvent }
 
@@ -49,21 +49,41 @@ export interface Standing extends Committed {
 /** Looks at an engine that stands at its last record, whose events are the words of its log from a place on. */
 export type EachRecord = (engine: Engine, from: number) => void
 
+/** An engine of a reader's own, beside the writer, that stands where a block ends and runs those behind it, one by one. */
+export interface Rerun {
+  /** The last record that it has run. */
+  readonly sequence: () => number
+  /** The newest snapshot that there was before the place that it was begun for: one that could not be begun with is not tried again. */
+  readonly begunFor: number
+  /** Runs the next block; `each` is called behind every record of it. At the head it waits for one. Once it has failed it is of no use. */
+  readonly next: (each: EachRecord) => Effect.Effect<void, ReadError>
+  readonly close: Effect.Effect<void>
+}
+
 /** Why the journal cannot be read on. A reader may begin anew where it was. */
 export type ReadError = Unreadable | Unknown | DiskError | Diverged | CapacityTooSmall
 
 export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
   /** Blocks that hold `sequence` or a later one, oldest first. At the head it waits for the next; it never ends. */
   readonly from: (sequence: number) => Stream.Stream<Committed, ReadError>
+  /** The same, for readers that need the state: each runs an engine of its own all the time. */
+  readonly standingFrom: (sequence: number) => Stream.Stream<Standing, ReadError>
   /**
-   * The same, for readers that need the state: each runs an engine of its own all the time. `each` is called behind every
-   * record from `sequence` on, while that engine stands at it.
+   * An engine at a sequence or before it: of those that stand already the nearest, or another one where a snapshot is nearer.
+   * `makeRoom` is done before that one is made.
    */
-  readonly standingFrom: (sequence: number, each?: EachRecord) => Stream.Stream<Standing, ReadError>
+  readonly rerun: (sequence: number, standing: ReadonlyArray<Rerun>, makeRoom: Effect.Effect<void>) => Effect.Effect<Rerun, ReadError>
+  /** A sequence behind which is all that was decided at a time and later, and not much more. */
+  readonly before: (atEpochMs: number) => Effect.Effect<number, ReadError>
 }>() {}
 
 /** Where nothing is committed. */
-export const none: Feed["Type"] = { from: () => Stream.never, standingFrom: () => Stream.never }
+export const none: Feed["Type"] = {
+  from: () => Stream.never,
+  standingFrom: () => Stream.never,
+  rerun: () => Effect.never,
+  before: () => Effect.succeed(0)
+}
 
 /** A record and what it decided. */
 export interface Decided {
@@ -201,13 +221,8 @@ class Segments {
 }
 
 /** Runs a block again, compares what it decides, and lets other work in. */
-const rerun = (
-  { pause }: Source,
-  engine: Engine,
-  block: Block.Block,
-  each?: EachRecord
-): Effect.Effect<Standing, Diverged | CapacityTooSmall> =>
-  Effect.flatMap(withinRoom(() => runBlock(engine, block, each)), (outcomes) => {
+const rerun = ({ pause }: Source, engine: Engine, block: Block.Block): Effect.Effect<Standing, Diverged | CapacityTooSmall> =>
+  Effect.flatMap(withinRoom(() => runBlock(engine, block)), (outcomes) => {
     const diverged = divergence(engine, block)
     if (diverged !== undefined) return diverged
     const { events } = engine.state
@@ -215,6 +230,41 @@ const rerun = (
     events.clear()
     return Effect.as(pause, standing)
   })
+
+/** How many records are run again without letting other work in, and how many words of events: about a millisecond, also of dear ones. */
+const mostAtOnce = 128
+const mostWordsAtOnce = 4_096
+
+/** The same for a block of any length, a few of its records at a time. */
+const rerunInParts = (
+  source: Source,
+  engine: Engine,
+  block: Block.Block,
+  each: EachRecord
+): Effect.Effect<void, Diverged | CapacityTooSmall> => {
+  const { events } = engine.state
+  /** Runs some from one of them on; tells which is the next. */
+  const some = (from: number): number => {
+    const begun = events.length
+    let next = from
+    do {
+      runRecords(engine, [block.records[next++]!], each)
+    } while (next < block.records.length && next - from < mostAtOnce && events.length - begun < mostWordsAtOnce)
+    return next
+  }
+  const part = (from: number): Effect.Effect<void, Diverged | CapacityTooSmall> =>
+    Effect.flatMap(withinRoom(() => some(from)), (next) => {
+      if (next < block.records.length) return Effect.zipRight(source.pause, part(next))
+      const diverged = divergence(engine, block)
+      if (diverged !== undefined) return diverged
+      events.clear()
+      return source.pause
+    })
+  return Effect.suspend(() => {
+    events.clear()
+    return part(0)
+  })
+}
 
 /** One reader: where it is, and the engine it runs while it reads what memory does not have. */
 class Reader {
@@ -265,17 +315,44 @@ const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.Stream<A,
     Effect.map(Effect.acquireRelease(open, ({ close }) => close), ({ next }) => Stream.repeatEffect(next))
   )
 
+/** The newest snapshot at a sequence or before it, whether or not it can be begun with; 0 for none. */
+const snapshotBefore = ({ snapshots }: Source, sequence: number): Effect.Effect<number, DiskError> =>
+  Effect.map(snapshots.list, (sequences) => sequences.findLast((each) => each <= sequence) ?? 0)
+
+/** See `Feed.rerun`. */
+const rerunTo = (
+  source: Source,
+  sequence: number,
+  standing: ReadonlyArray<Rerun>,
+  makeRoom: Effect.Effect<void>
+): Effect.Effect<Rerun, ReadError> =>
+  Effect.gen(function*() {
+    const begunFor = yield* snapshotBefore(source, sequence)
+    const before = standing.filter((one) => one.sequence() <= sequence)
+    const nearest = before.reduce<Rerun | undefined>((near, one) => near === undefined || one.sequence() > near.sequence() ? one : near,
+      undefined)
+    if (nearest !== undefined && begunFor <= Math.max(nearest.sequence(), nearest.begunFor)) return nearest
+    const { capacity, journal, snapshots } = source
+    yield* makeRoom
+    const engine = yield* engineBefore(journal, snapshots, capacity, sequence + 1)
+    const begins = engine.sequence + 1
+    const cursor = new Cursor(source, begins)
+    return {
+      sequence: () => engine.sequence,
+      begunFor,
+      next: (each) => Effect.flatMap(cursor.next, ({ block }) => rerunInParts(source, engine, block, each)),
+      close: cursor.leaveSegments
+    }
+  })
+
 /** Reads blocks one by one with an engine of its own: what `standingFrom` gives, for one who asks for each. */
-export const standing = (source: Source, sequence: number, each?: EachRecord): Effect.Effect<Reading<Standing>, ReadError> =>
+export const standing = (source: Source, sequence: number): Effect.Effect<Reading<Standing>, ReadError> =>
   Effect.gen(function*() {
     const { capacity, head, journal, snapshots } = source
     const engine = yield* engineBefore(journal, snapshots, capacity, Math.min(sequence, head.durableSequence() + 1))
     const cursor = new Cursor(source, engine.sequence + 1)
-    const fromThere: EachRecord | undefined = each === undefined ? undefined : (at, from) => {
-      if (at.sequence >= sequence) each(at, from)
-    }
     const next: Effect.Effect<Standing, ReadError> = Effect.flatMap(
-      Effect.flatMap(cursor.next, ({ block }) => rerun(source, engine, block, fromThere)),
+      Effect.flatMap(cursor.next, ({ block }) => rerun(source, engine, block)),
       (committed) => committed.block.lastSequence < sequence ? next : Effect.succeed(committed)
     )
     return { next, close: cursor.leaveSegments }
@@ -284,7 +361,9 @@ export const standing = (source: Source, sequence: number, each?: EachRecord): E
 /** The feed of a source. */
 export const make = (source: Source): Feed["Type"] => ({
   from: (sequence) => stream(Effect.sync(() => new Reader(source, sequence))),
-  standingFrom: (sequence, each) => stream(standing(source, sequence, each))
+  standingFrom: (sequence) => stream(standing(source, sequence)),
+  rerun: (sequence, standing, makeRoom) => rerunTo(source, sequence, standing, makeRoom),
+  before: source.journal.before
 })
 
 /**

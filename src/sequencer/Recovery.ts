@@ -13,6 +13,7 @@ import { OutOfRoom } from "../engine/OutOfRoom.js"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
+import type { Record } from "../journal/Record.js"
 import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
 import type { SnapshotStore, Stored } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
@@ -166,6 +167,21 @@ export const divergence = (engine: Engine, block: Block.Block): Diverged | undef
   })
 }
 
+/** Runs records, the events of each behind those of the one before; `each` is told where in them its own begin. */
+export const runRecords = (
+  engine: Engine,
+  records: ReadonlyArray<Record>,
+  each?: (engine: Engine, from: number) => void
+): ReadonlyArray<Outcome> => {
+  const { events } = engine.state
+  return records.map((record) => {
+    const from = events.length
+    const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
+    each?.(engine, from)
+    return outcome
+  })
+}
+
 /**
  * Runs a block's records: what each came to. The engine's events are those of the block, until the next; `each` is told where
  * in them those of the record begin at which the engine stands.
@@ -175,14 +191,8 @@ export const runBlock = (
   block: Block.Block,
   each?: (engine: Engine, from: number) => void
 ): ReadonlyArray<Outcome> => {
-  const { events } = engine.state
-  events.clear()
-  return block.records.map((record) => {
-    const from = events.length
-    const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
-    each?.(engine, from)
-    return outcome
-  })
+  engine.state.events.clear()
+  return runRecords(engine, block.records, each)
 }
 
 /** As `runBlock`, and compares the digest of what was decided. */

@@ -14,10 +14,9 @@ import type { Listening } from "../sequencer/Live.js"
 import { accountChannels } from "./Channels.js"
 import type { Hub } from "./Hub.js"
 import type { Log, Taker } from "./Log.js"
-import { mostRecords, type Replays, textOf, type Told } from "./Replay.js"
+import { type Replays, textOf, type Told } from "./Replay.js"
+import type { Retention } from "./Retention.js"
 
-/** Records of the journal that are run again for one answer at most: where there is more, the next answer goes on. */
-const mostLooked = 100_000
 /** Characters of events from which on an answer takes no further record. */
 const mostText = 1 << 20
 /** How often whoever waits is looked after, whatever happens. */
@@ -71,6 +70,7 @@ export interface Around {
   readonly reads: Reads
   readonly hub: Hub
   readonly replays: Replays
+  readonly retention: Retention
   readonly durableSequence: () => number
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -175,7 +175,7 @@ export class Changes implements Listening {
   private now(asked: Asked): Effect.Effect<Page | Without, ReadError> {
     return Effect.suspend(() => {
       const { account, after } = asked
-      const { durableSequence, reads, replays } = this.around
+      const { durableSequence, retention } = this.around
       const durable = durableSequence()
       if (after >= durable) {
         // The streams are kept up from here on, for whoever comes back with the answer.
@@ -185,13 +185,19 @@ export class Changes implements Listening {
       // Streams know what changed them last: of an account that nothing has touched since they have all, however long that is ago.
       const kept = this.kept(asked, durable)
       if (kept !== undefined) return Effect.succeed(kept)
-      if (reads.sequence - after > mostRecords) {
-        return Effect.succeed<Without>({ without: "retention", oldestSequence: reads.sequence - mostRecords })
-      }
-      const upTo = Math.min(durable, after + mostLooked)
-      const gathering = new Gathering(asked.mostRecords)
-      return Effect.map(replays.each(account, after, upTo, gathering.take, gathering.isFull),
-        (wasRead): Page | Without => wasRead ? gathering.page(upTo, durable) : { without: "room", of: "venue" })
+      if (retention.isNear(after)) return this.replayed(asked, durable)
+      return Effect.flatMap(retention.oldest,
+        (oldestSequence) =>
+          after < oldestSequence ? Effect.succeed<Without>({ without: "retention", oldestSequence }) : this.replayed(asked, durable))
+    })
+  }
+
+  /** What the journal has. */
+  private replayed({ account, after, mostRecords: most }: Asked, durable: number): Effect.Effect<Page | Without, ReadError> {
+    return Effect.suspend(() => {
+      const gathering = new Gathering(most)
+      return Effect.map(this.around.replays.each(account, after, durable, { take: gathering.take, isEnough: gathering.isFull }),
+        (upTo): Page | Without => upTo === undefined ? { without: "room", of: "venue" } : gathering.page(upTo, durable))
     })
   }
 

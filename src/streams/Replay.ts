@@ -1,27 +1,56 @@
 /**
- * What clients missed of their accounts' streams, from the journal: its records are run again on an engine of their own, beside
- * the writer, and each says what it said then. Whoever asks while the journal is being read is served by the next reading,
- * together with all others who wait by then: after a restart a thousand clients come back, and one reading serves them.
+ * What clients missed of their accounts' streams, from the journal: its records are run again on engines of their own, beside
+ * the writer, and each says what it said then. One reading is under way at a time, and serves all who wait and whom it comes
+ * past: after a restart a thousand clients come back, and one reading serves them. It takes turns between what is near and what
+ * is far, so that who missed a moment does not wait behind who missed a week.
+ *
+ * Nobody is given more than a piece at a time: whoever has taken it asks for the next. Engines stay where they are for a while,
+ * so that a piece begins where the one before ended, and not at a snapshot again.
  */
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import { Multimap } from "../domain/Multimap.js"
+import { replayedRecords } from "../domain/Retention.js"
 import type { Reads } from "../engine/Reads.js"
-import type { EachRecord, Feed, ReadError } from "../sequencer/Feed.js"
+import type { EachRecord, Feed, ReadError, Rerun } from "../sequencer/Feed.js"
 import { type AccountChannel, accountChannels } from "./Channels.js"
 import type { Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { type AccountTouched, touchedBy } from "./Touched.js"
 
-export { replayedRecords as mostRecords } from "../domain/Retention.js"
-/** Characters of what it missed, at most. */
-const mostText = 2 << 20
-/** Characters of what all who wait missed, at most. */
+export interface Bounds {
+  /** Characters of what one client missed, from which on a piece of it ends with the block at hand. */
+  readonly pieceText: number
+  /** Records that are looked at for a piece of a stream, and for a page, until it ends with the block at hand. */
+  readonly pieceRecords: number
+  readonly pageRecords: number
+  /** Records that are run for some before others have their turn. */
+  readonly turnRecords: number
+  /** What is no further back is near. */
+  readonly nearRecords: number
+  /** How long engines stay where they are, once nobody waits. */
+  readonly standingMs: number
+}
+
+export const usualBounds: Bounds = {
+  pieceText: 2 << 20,
+  pieceRecords: replayedRecords,
+  pageRecords: 100_000,
+  turnRecords: 16_384,
+  nearRecords: replayedRecords,
+  standingMs: 5_000
+}
+
+/** Characters of what all who wait, or take it, missed, from which on each piece ends with the block at hand. */
 const mostTextOfAll = 256 << 20
 /** Most who wait for the journal to be read for them. */
 const mostWaiting = 32_768
 /** Blocks after which it is looked whether anybody still wants the rest. */
 const lookedEvery = 64
+/** Engines that stand at once: each takes as much memory as the venue's tables. */
+const mostStanding = 2
+/** Pages that ended within a block, of which it is known what the block had behind them. */
+const mostRests = 64
 
 /** What one record changed of one of an account's channels. */
 export interface Told {
@@ -31,29 +60,94 @@ export interface Told {
 
 export const textOf = ({ entries }: Update): number => entries.reduce((sum, { text }) => sum + text.length, 0)
 
+/** What a client missed of one channel, and up to which record that is all. */
+export interface Piece {
+  readonly updates: ReadonlyArray<Update>
+  readonly throughSequence: number
+}
+
+/** Takes what was told of an account. */
+interface Gathering {
+  /** All that one record told. */
+  readonly take: (told: ReadonlyArray<Told>) => void
+  /** Whether no more is wanted. */
+  readonly isEnough: () => boolean
+}
+
+/** What somebody wants to have read. */
+interface Wish {
+  readonly channels: ReadonlyArray<AccountChannel>
+  readonly account: number
+  /** The last record that is known already. */
+  readonly after: number
+  /** The last record that is wanted, which is durable. */
+  readonly upTo: number
+  /** Records that are looked at, until it ends with the block at hand. */
+  readonly mostRecords: number
+  /** Whether what ends within a block takes all of it; otherwise it ends with a record. */
+  readonly takesBlocks: boolean
+}
+
 /** Somebody who waits for a part of the journal. */
 class Asked {
   /** Why the reading that was to serve this one has failed. */
-  failure: ReadError | undefined = undefined
-  /** Lets it look again whether it is served, or has to read itself. */
+  failure: Cause.Cause<ReadError> | undefined = undefined
+  /** Lets it see that it is served, or that it failed. */
   wake: () => void = () => {}
+  /** All up to here was given. */
+  throughSequence: number
+  /** Where the block begins in which it had enough. */
+  private fullIn: number | undefined = undefined
+  /** What that block told behind this. */
+  rest: Array<ReadonlyArray<Told>> = []
 
-  constructor(
-    readonly channels: ReadonlyArray<AccountChannel>,
-    readonly account: number,
-    /** The last record that was looked at. */
-    public after: number,
-    /** The last record that is wanted, which is durable. */
-    readonly upTo: number,
-    /** Is given what each record changed, in the journal's order. */
-    readonly take: (told: ReadonlyArray<Told>) => void,
-    /** Whether no more is wanted. */
-    readonly isEnough: () => boolean
-  ) {}
+  constructor(readonly wish: Wish, private readonly gathering: Gathering) {
+    this.throughSequence = wish.after
+  }
 
   get isDone(): boolean {
-    return this.after >= this.upTo || this.isEnough()
+    const { throughSequence, wish: { after, mostRecords, upTo } } = this
+    return throughSequence >= upTo || this.fullIn !== undefined || throughSequence - after >= mostRecords
   }
+
+  /** Takes what a record of a block told; whether that was enough. */
+  take(told: ReadonlyArray<Told>, firstOfBlock: number): boolean {
+    const { gathering, wish: { takesBlocks } } = this
+    if (this.fullIn !== undefined) {
+      if (this.fullIn !== firstOfBlock) return false
+      if (takesBlocks) gathering.take(told)
+      else this.rest.push(told)
+      return false
+    }
+    gathering.take(told)
+    if (!gathering.isEnough()) return false
+    this.fullIn = firstOfBlock
+    this.throughSequence = told[0]!.update.sequence
+    return true
+  }
+
+  /** Behind the block in which it had enough: what that told behind this. */
+  ended(lastOfBlock: number): Rest | undefined {
+    const { rest, throughSequence, wish: { account, takesBlocks, upTo } } = this
+    this.rest = []
+    if (takesBlocks) this.throughSequence = Math.min(upTo, lastOfBlock)
+    return takesBlocks ? undefined : { account, after: throughSequence, told: rest, throughSequence: lastOfBlock }
+  }
+
+  /** All up to a record was given, unless it had enough before. */
+  reached(sequence: number): void {
+    if (this.fullIn === undefined) this.throughSequence = Math.max(this.throughSequence, Math.min(this.wish.upTo, sequence))
+  }
+}
+
+/** What the block in which a page ended told of its account behind the page. */
+interface Rest {
+  readonly account: number
+  readonly after: number
+  /** By record. */
+  readonly told: ReadonlyArray<ReadonlyArray<Told>>
+  /** The block's last record. */
+  readonly throughSequence: number
 }
 
 /** What one record told of one account, made once for all who ask for it. */
@@ -80,31 +174,48 @@ class Telling {
   }
 }
 
-/** Reads the journal for clients, once for all who wait. Whoever goes away leaves the others where they are. */
+/** Reads the journal for clients. Whoever goes away leaves the others where they are. */
 export class Replays {
   /** In the order in which they came. */
   private readonly waiting = new Set<Asked>()
-  /** Who reads for all. */
-  private reader: Asked | undefined = undefined
-  /** Characters that those who wait have been given. */
+  /** Engines that stand where a reading has left them, the one that was used last at the end. */
+  private standing: ReadonlyArray<Rerun> = []
+  private rests: ReadonlyArray<Rest> = []
+  private isReading = false
+  /** Whether the last turn was that of what is near. */
+  private wasNear = false
+  /** Lets the reading go on, where it rests. */
+  private wake: () => void = () => {}
+  /** Characters that those who wait, or take it, have been given. */
   private text = 0
 
-  constructor(private readonly feed: Feed["Type"], private readonly payloads: Payloads) {}
+  constructor(
+    private readonly feed: Pick<Feed["Type"], "rerun">,
+    private readonly payloads: Payloads,
+    private readonly lastSequence: () => number,
+    private readonly bounds: Bounds = usualBounds
+  ) {}
+
+  /** How many engines stand. */
+  get engines(): number {
+    return this.standing.length
+  }
 
   /**
-   * Updates of a channel behind one sequence up to another; undefined where they are more than a client is given at once, or
-   * too many wait.
+   * Has a piece of a channel given behind one sequence, of what there is up to another; undefined where too many wait. What it holds
+   * counts among what all have been given until `give` is over.
    */
-  missed(
+  missed<A>(
     channel: AccountChannel,
     account: number,
     after: number,
-    upTo: number
-  ): Effect.Effect<ReadonlyArray<Update> | undefined, ReadError> {
+    upTo: number,
+    give: (piece: Piece) => Effect.Effect<A>
+  ): Effect.Effect<A | undefined, ReadError> {
     return Effect.suspend(() => {
+      const { pieceRecords, pieceText } = this.bounds
       const updates: Array<Update> = []
       let text = 0
-      let isTooMuch = false
       const take = (told: ReadonlyArray<Told>): void => {
         for (const { update } of told) {
           const more = textOf(update)
@@ -112,10 +223,11 @@ export class Replays {
           this.text += more
           updates.push(update)
         }
-        isTooMuch = text > mostText || this.text > mostTextOfAll
       }
-      return this.ask(new Asked([channel], account, after, upTo, take, () => isTooMuch)).pipe(
-        Effect.map((wasRead) => wasRead && !isTooMuch ? updates : undefined),
+      const isEnough = (): boolean => text >= pieceText || this.text >= mostTextOfAll
+      const wish: Wish = { channels: [channel], account, after, upTo, mostRecords: pieceRecords, takesBlocks: true }
+      return this.ask(new Asked(wish, { take, isEnough })).pipe(
+        Effect.flatMap((throughSequence) => throughSequence === undefined ? Effect.succeed(undefined) : give({ updates, throughSequence })),
         Effect.ensuring(Effect.sync(() => {
           this.text -= text
         }))
@@ -123,87 +235,160 @@ export class Replays {
     })
   }
 
-  /** Gives what each record behind one sequence up to another changed of an account, until that is enough; false where too many wait. */
-  each(
-    account: number,
-    after: number,
-    upTo: number,
-    take: (told: ReadonlyArray<Told>) => void,
-    isEnough: () => boolean
-  ): Effect.Effect<boolean, ReadError> {
-    return Effect.suspend(() => this.ask(new Asked(accountChannels, account, after, upTo, take, isEnough)))
-  }
-
-  /** Waits for the reading under way, if there is one. The next one serves all who wait by then, and one of them does it. */
-  private ask(asked: Asked): Effect.Effect<boolean, ReadError> {
-    if (this.waiting.size >= mostWaiting) return Effect.succeed(false)
-    return Effect.acquireUseRelease(
-      Effect.sync(() => this.waiting.add(asked)),
-      () => Effect.as(this.turn(asked), true),
-      () => Effect.sync(() => this.leave(asked))
-    )
-  }
-
-  private turn(asked: Asked): Effect.Effect<void, ReadError> {
+  /**
+   * Gives what each record behind one sequence changed of an account, until that is enough or a page's records were looked at; tells
+   * the last record up to which that is all. Undefined where too many wait.
+   */
+  each(account: number, after: number, upTo: number, gathering: Gathering): Effect.Effect<number | undefined, ReadError> {
     return Effect.suspend(() => {
-      if (asked.failure !== undefined) return Effect.fail(asked.failure)
-      if (asked.isDone) return Effect.void
-      this.reader ??= asked
-      // Whoever asks in the same turn is served by the same reading.
-      if (this.reader === asked) return Effect.zipRight(Effect.yieldNow(), this.read([...this.waiting]))
-      const woken = Effect.async<void>((resume) => {
-        // What happened before it could be woken is not waited for.
-        if (asked.isDone || asked.failure !== undefined || this.reader === undefined || this.reader === asked) resume(Effect.void)
-        else asked.wake = () => resume(Effect.void)
-      })
-      return Effect.zipRight(woken, this.turn(asked))
+      const wish: Wish = { channels: accountChannels, account, after, upTo, mostRecords: this.bounds.pageRecords, takesBlocks: false }
+      return this.ask(new Asked(wish, gathering))
     })
   }
 
-  /** One is served, or has gone. Where it was the one who read, those it has served are told, and one of the others reads on. */
-  private leave(asked: Asked): void {
-    this.waiting.delete(asked)
-    if (this.reader !== asked) return
-    this.reader = undefined
-    for (const other of this.waiting) {
-      const isServed = other.isDone || other.failure !== undefined
-      if (!isServed && this.reader !== undefined) continue
-      if (!isServed) this.reader = other
-      other.wake()
-    }
+  private ask(asked: Asked): Effect.Effect<number | undefined, ReadError> {
+    if (this.waiting.size >= mostWaiting) return Effect.succeed(undefined)
+    return Effect.acquireUseRelease(
+      Effect.sync(() => {
+        this.giveRest(asked)
+        this.waiting.add(asked)
+      }),
+      () => asked.isDone ? Effect.succeed(asked.throughSequence) : Effect.zipRight(this.begin, served(asked)),
+      () => Effect.sync(() => this.waiting.delete(asked))
+    )
   }
 
-  /** Reads from the earliest record that anybody wants to the last. Where it is cut short, each goes on from where it was. */
-  private read(all: ReadonlyArray<Asked>): Effect.Effect<void, ReadError> {
+  /** Gives what the block told in which the page before ended. */
+  private giveRest(asked: Asked): void {
+    const { account, after, takesBlocks, upTo } = asked.wish
+    const rest = takesBlocks ? undefined : this.rests.find((one) => one.account === account && one.after === after)
+    if (rest === undefined || rest.throughSequence > upTo) return
+    const end = rest.told.findIndex((told) => asked.take(told, rest.throughSequence))
+    if (end < 0) asked.reached(rest.throughSequence)
+    else this.keepRest({ ...rest, after: asked.throughSequence, told: rest.told.slice(end + 1) })
+  }
+
+  private keepRest(rest: Rest | undefined): void {
+    if (rest !== undefined) this.rests = [...this.rests, rest].slice(-mostRests)
+  }
+
+  /** Has the journal read for as long as anybody waits, beside all who do. */
+  private readonly begin: Effect.Effect<void> = Effect.suspend(() => {
+    if (this.isReading) {
+      this.wake()
+      return Effect.void
+    }
+    this.isReading = true
+    return Effect.asVoid(Effect.forkDaemon(this.reading))
+  })
+
+  private get unserved(): ReadonlyArray<Asked> {
+    return [...this.waiting].filter((asked) => !asked.isDone && asked.failure === undefined)
+  }
+
+  // Whoever asks in the same turn is served by the same reading.
+  private readonly reading: Effect.Effect<void> = Effect.flatMap(Effect.yieldNow(), () => {
+    const unserved = this.unserved
+    if (unserved.length > 0) return Effect.zipRight(this.turn(unserved), this.reading)
+    return Effect.flatMap(Effect.race(this.wanted, Effect.sleep(this.bounds.standingMs)), () => {
+      if (this.waiting.size > 0) return this.reading
+      this.isReading = false
+      this.rests = []
+      return this.letGo(this.standing)
+    })
+  })
+
+  /** Until somebody waits. */
+  private readonly wanted: Effect.Effect<void> = Effect.async<void>((resume) => {
+    this.wake = () => resume(Effect.void)
+    if (this.waiting.size > 0) this.wake()
+    return Effect.sync(() => {
+      this.wake = () => {}
+    })
+  })
+
+  private letGo(those: ReadonlyArray<Rerun>): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const undone = all.filter((asked) => !asked.isDone)
-      const first = undone.reduce((least, { after }) => Math.min(least, after), Infinity)
-      const last = undone.reduce((most, { upTo }) => Math.max(most, upTo), 0)
-      const byAccount = new Multimap<number, Asked>()
-      for (const asked of undone) byAccount.add(asked.account, asked)
-      let position = first
-      let blocks = 0
-      const each: EachRecord = (engine, from) => {
-        give(this.payloads, engine, engine.state.events, from, byAccount)
-        position = engine.sequence
-      }
-      const isOver = (): boolean =>
-        position >= last || ++blocks % lookedEvery === 0 && undone.every((asked) => !this.waiting.has(asked) || asked.isDone)
-      return this.feed.standingFrom(first + 1, each).pipe(
-        Stream.takeUntil(isOver),
-        Stream.runDrain,
-        Effect.tapError((error) =>
+      this.standing = this.standing.filter((one) => !those.includes(one))
+      return Effect.forEach(those, ({ close }) => close, { discard: true })
+    })
+  }
+
+  /** Whose turn it is: of near and far in turns, who has waited longest; and whoever wants to go on about where that one does. */
+  private next(unserved: ReadonlyArray<Asked>): { readonly from: number; readonly all: ReadonlyArray<Asked> } {
+    const { nearRecords, turnRecords } = this.bounds
+    const last = this.lastSequence()
+    const isNear = ({ throughSequence }: Asked): boolean => last - throughSequence <= nearRecords
+    const first = unserved.find((asked) => isNear(asked) !== this.wasNear) ?? unserved[0]!
+    this.wasNear = isNear(first)
+    const at = first.throughSequence
+    const all = unserved.filter(({ throughSequence }) => Math.abs(throughSequence - at) <= turnRecords)
+    return { from: all.reduce((least, { throughSequence }) => Math.min(least, throughSequence), at), all }
+  }
+
+  /** Reads for some of them, for as long as a turn is. */
+  private turn(unserved: ReadonlyArray<Asked>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { from, all } = this.next(unserved)
+      const makeRoom = Effect.suspend(() => this.letGo(this.standing.slice(0, Math.max(0, this.standing.length + 1 - mostStanding))))
+      return Effect.flatMap(this.feed.rerun(from, this.standing, makeRoom), (run) => {
+        this.standing = [...this.standing.filter((one) => one !== run), run]
+        return Effect.onError(this.read(run, all), () => this.letGo([run]))
+      }).pipe(
+        Effect.catchAllCause((cause) =>
           Effect.sync(() => {
-            for (const asked of undone) asked.failure = error
+            for (const asked of all) if (!asked.isDone) asked.failure = cause
           })
         ),
         Effect.ensuring(Effect.sync(() => {
-          for (const asked of undone) asked.after = Math.max(asked.after, Math.min(asked.upTo, position))
+          for (const asked of all) if (asked.isDone || asked.failure !== undefined) asked.wake()
         }))
       )
     })
   }
+
+  private read(run: Rerun, all: ReadonlyArray<Asked>): Effect.Effect<void, ReadError> {
+    const byAccount = new Multimap<number, Asked>()
+    for (const asked of all) byAccount.add(asked.wish.account, asked)
+    const last = all.reduce((most, { wish: { after, mostRecords, upTo } }) => Math.max(most, Math.min(upTo, after + mostRecords)), 0)
+    const turnEnd = run.sequence() + this.bounds.turnRecords
+    let open = all.length
+    let blocks = 0
+    let ended: Array<Asked> = []
+    const isGone = (asked: Asked): boolean => !this.waiting.has(asked) || asked.isDone
+    const block: Effect.Effect<void, ReadError> = Effect.suspend(() => {
+      const firstOfBlock = run.sequence() + 1
+      const each: EachRecord = (engine, from) => {
+        give(this.payloads, engine, engine.state.events, from, byAccount, (asked, told) => {
+          if (asked.take(told, firstOfBlock)) ended.push(asked)
+        })
+      }
+      return Effect.flatMap(run.next(each), () => {
+        const sequence = run.sequence()
+        for (const asked of ended) this.keepRest(asked.ended(sequence))
+        open -= ended.length
+        ended = []
+        const isOver = sequence >= last || sequence >= turnEnd || open === 0
+          || ++blocks % lookedEvery === 0 && all.every(isGone)
+        if (!isOver) return block
+        for (const asked of all) asked.reached(sequence)
+        return Effect.void
+      })
+    })
+    return block
+  }
 }
+
+/** Waits until it is served: tells the last record up to which it was given all. */
+const served = (asked: Asked): Effect.Effect<number, ReadError> =>
+  Effect.async((resume) => {
+    const look = (): void => {
+      if (asked.failure !== undefined) resume(Effect.failCause(asked.failure))
+      else if (asked.isDone) resume(Effect.succeed(asked.throughSequence))
+    }
+    asked.wake = look
+    look()
+  })
 
 /** Gives what the record changed at which an engine stands, to whoever wants it. */
 const give = (
@@ -211,15 +396,16 @@ const give = (
   reads: Reads,
   events: { readonly words: Float64Array; readonly length: number },
   from: number,
-  byAccount: Multimap<number, Asked>
+  byAccount: Multimap<number, Asked>,
+  take: (asked: Asked, told: ReadonlyArray<Told>) => void
 ): void => {
   const wanted = { account: (account: number) => byAccount.countOf(account) > 0, market: () => false, anyAccount: true }
   for (const [account, touched] of touchedBy(events.words, from, events.length, wanted, reads).accounts) {
     const telling = new Telling(payloads, reads, account, touched)
     for (const asked of byAccount.of(account)) {
-      if (reads.sequence <= asked.after || reads.sequence > asked.upTo || asked.isEnough()) continue
-      const told = telling.of(asked.channels)
-      if (told.length > 0) asked.take(told)
+      if (reads.sequence <= asked.throughSequence || reads.sequence > asked.wish.upTo) continue
+      const told = telling.of(asked.wish.channels)
+      if (told.length > 0) take(asked, told)
     }
   }
 }

@@ -1,5 +1,5 @@
 /** What has changed of an account, by REST: the events of its channels, whole records at a time, and nothing skipped or shown early. */
-import { Clock, Effect, Fiber, Stream, TestClock, TestContext } from "effect"
+import { Clock, Effect, Fiber, TestClock, TestContext } from "effect"
 import { beforeAll, describe, expect, test } from "vitest"
 import type { Response } from "../../src/edge/http/Listener.js"
 import type { Reads } from "../../src/engine/Reads.js"
@@ -8,6 +8,9 @@ import { accountChannels } from "../../src/streams/Channels.js"
 import { Hub, type Outside } from "../../src/streams/Hub.js"
 import { Histogram } from "../../src/domain/Histogram.js"
 import { Replays } from "../../src/streams/Replay.js"
+import { Retention } from "../../src/streams/Retention.js"
+import type * as Feed from "../../src/sequencer/Feed.js"
+import { toldAgain } from "../../src/domain/Retention.js"
 import * as Fake from "./FakeVenue.js"
 import { ask, must, Owner } from "./identity/Owner.js"
 import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
@@ -69,6 +72,21 @@ describe("the changes of an account", () => {
     expect(told).toEqual(streamed)
     expect(from).toBe(venue.engine.sequence)
     expect(eventsOf(await read(`fromSequence=${from}`))).toEqual([])
+  })
+
+  test("go on in the journal where the page before ended: each record is run again once", async () => {
+    venue.restart()
+    const { engines, records } = venue.reruns
+    const told: Array<unknown> = []
+    let from = begun
+    // What has changed last the streams know by themselves.
+    while (told.length < streamed.length) {
+      const page = await read(`fromSequence=${from}&limit=1`)
+      told.push(...eventsOf(page))
+      from = page.throughSequence
+    }
+    expect(told).toEqual(streamed)
+    expect([venue.reruns.engines - engines, venue.reruns.records - records <= venue.engine.sequence]).toEqual([1, true])
   })
 
   test("are durable", async () => {
@@ -143,8 +161,15 @@ describe("the changes of an account", () => {
 
 describe("whoever asks for changes", () => {
   const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, isOver: () => false, whenGone: () => () => {} }
-  const at = (sequence: number, clock: Clock.Clock = Clock.make(), changedAt = sequence): Changes => {
-    const reads = { sequence } as Reads
+  /** An engine by which no account is touched. */
+  const empty = (begins: number): Feed.Rerun => {
+    let stands = begins
+    const next = Effect.sync(() => void (stands += 10_000))
+    return { sequence: () => stands, begunFor: 0, next: () => next, close: Effect.void }
+  }
+  /** `weekSince`: behind which record all of a week is. */
+  const at = (sequence: number, clock: Clock.Clock = Clock.make(), changedAt = sequence, weekSince = sequence): Changes => {
+    const reads = { sequence, atEpochMs: 0 } as Reads
     const payloads = { changedAt: () => changedAt } as never
     const outside: Outside = {
       keptUpdates: 1,
@@ -160,7 +185,8 @@ describe("whoever asks for changes", () => {
     return new Changes({
       reads,
       hub: new Hub(reads, payloads, outside),
-      replays: new Replays({ from: () => Stream.never, standingFrom: () => Stream.never }, payloads),
+      replays: new Replays({ rerun: (after) => Effect.succeed(empty(after)) }, payloads, () => sequence),
+      retention: new Retention(reads, { before: () => Effect.succeed(weekSince) }, toldAgain),
       durableSequence: () => sequence,
       now: () => clock.unsafeCurrentTimeMillis(),
       monotonicNanos: () => Number(clock.unsafeCurrentTimeNanos())
@@ -175,6 +201,12 @@ describe("whoever asks for changes", () => {
     const untouched = at(9_000_000, Clock.make(), 4)
     expect(Effect.runSync(untouched.read(asked(5), quiet))).toEqual({ told: [], throughSequence: 9_000_000, hasMore: false })
     expect(Effect.runSync(untouched.read(asked(3), quiet))).toEqual({ without: "retention", oldestSequence: 8_000_000 })
+  })
+
+  test("is told of a week, of however many records that is", async () => {
+    const busy = at(9_000_000, Clock.make(), 9_000_000, 2_000_000)
+    expect(await Effect.runPromise(busy.read(asked(1_999_999), quiet))).toEqual({ without: "retention", oldestSequence: 2_000_000 })
+    expect(await Effect.runPromise(busy.read(asked(2_000_000), quiet))).toEqual({ told: [], throughSequence: 2_100_000, hasMore: true })
   })
 
   test("waits no longer than asked, nor than there is room, nor than the credential is good", () =>

@@ -8,7 +8,7 @@ import * as Funds from "../../src/funds/Funds.js"
 import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
-import { Clock, type Context, Effect, Layer, Logger, Runtime, Stream } from "effect"
+import { Clock, type Context, Effect, Layer, Logger, Runtime } from "effect"
 import type { Environment } from "../../src/domain/Environment.js"
 import type * as Market from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -21,7 +21,6 @@ import * as Readiness from "../../src/edge/http/Readiness.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { ShownTicket } from "../../src/engine/Reads.js"
 import type { Capacity } from "../../src/engine/State.js"
-import type { Block } from "../../src/journal/Block.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import * as Histories from "../../src/readmodel/Histories.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
@@ -59,6 +58,9 @@ interface LiveOptions {
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
   verify: () => Effect.fail(new WorkloadIdentity.NotConfigured())
 }
+
+/** Records that are run again at once, as those of a block. */
+const rerunAtOnce = 5
 
 export const marketId = "AAA-USDC-PERP"
 export const symbol = "AAA/USDC:USDC"
@@ -123,7 +125,11 @@ export class LiveVenue {
       Layer.succeed(Submit, way),
       Layer.succeed(Barrier, { whenDurable, durableSequence: () => this.durableSequence }),
       Layer.succeed(Live, { listen: (listening) => this.listeners.listen(listening) }),
-      Layer.succeed(Feed.Feed, { ...Feed.none, standingFrom: (sequence, each) => this.rerun(sequence, each) }),
+      Layer.succeed(Feed.Feed, {
+        ...Feed.none,
+        rerun: (sequence, standing) => this.rerun(sequence, standing),
+        before: (atEpochMs) => this.before(atEpochMs)
+      }),
       NodePasskeyVerifier.layer,
       Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
@@ -215,20 +221,36 @@ export class LiveVenue {
     this.listeners.committed(this.engine.sequence)
   }
 
-  /** The journal from its beginning, run again: a block for each record. */
-  private rerun(sequence: number, each: Feed.EachRecord = () => {}): Stream.Stream<Feed.Standing> {
-    const engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })
-    return Stream.fromIterable(this.journal).pipe(
-      Stream.map(({ atEpochMs, command }) => {
-        const { events } = engine.state
-        events.clear()
-        const outcome = engine.apply(command, engine.sequence + 1, atEpochMs)
-        if (outcome.sequence >= sequence) each(engine, 0)
-        const block = { firstSequence: outcome.sequence, lastSequence: outcome.sequence } as Block
-        return { block, events: events.words.slice(0, events.length), told: events.told.copied(), engine, outcomes: [outcome] }
-      }),
-      Stream.filter(({ block }) => block.lastSequence >= sequence)
-    )
+  /** The last record before a time. */
+  private before(atEpochMs: number): Effect.Effect<number> {
+    return Effect.sync(() => this.journal.findLastIndex((record) => record.atEpochMs < atEpochMs) + 1)
+  }
+
+  /** Engines that were made to run the journal again, and records that they have run. */
+  readonly reruns = { engines: 0, records: 0 }
+
+  /** The journal run again, some records at a time, by one that stands or from its beginning. */
+  private rerun(sequence: number, standing: ReadonlyArray<Feed.Rerun>): Effect.Effect<Feed.Rerun> {
+    return Effect.sync(() => {
+      const stands = standing.find((one) => one.sequence() <= sequence)
+      if (stands !== undefined) return stands
+      const engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })
+      this.reruns.engines++
+      return {
+        sequence: () => engine.sequence,
+        begunFor: 0,
+        next: (each) =>
+          Effect.sync(() => {
+            for (const { atEpochMs, command } of this.journal.slice(engine.sequence, engine.sequence + rerunAtOnce)) {
+              engine.state.events.clear()
+              this.reruns.records++
+              engine.apply(command, engine.sequence + 1, atEpochMs)
+              each(engine, 0)
+            }
+          }),
+        close: Effect.void
+      }
+    })
   }
 
   /** Runs a command that a test says in few words. */

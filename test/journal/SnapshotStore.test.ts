@@ -62,7 +62,9 @@ describe("SnapshotStore", () => {
           newest += step
           const before = [...there, newest]
           there = SnapshotStore.keptOf(before)
-          expect(there.length).toBeLessThanOrEqual(4)
+          // The newest, the one before it, the next to be a million records old; and of those that are two for each doubling of that.
+          const doublings = Math.max(0, Math.log2(newest / most))
+          expect(there.length).toBeLessThanOrEqual(4 + 2 * doublings)
           expect(there.slice(-2)).toEqual(before.slice(-2))
           // Whoever has missed as many records as are run again at most has them run from no further back than twice that and a step.
           const reached = there.filter((sequence) => sequence <= newest - most).at(-1) ?? 0
@@ -73,7 +75,42 @@ describe("SnapshotStore", () => {
     )
     expect(SnapshotStore.keptOf([5_000_000, 5_000_010, 5_000_020, 5_900_000])).toEqual([5_000_000, 5_000_020, 5_900_000])
     expect(SnapshotStore.keptOf([5_000_000, 5_000_020, 5_900_000, 6_000_010])).toEqual([5_000_000, 5_000_020, 5_900_000, 6_000_010])
-    expect(SnapshotStore.keptOf([5_000_000, 5_000_020, 5_900_000, 6_000_020])).toEqual([5_000_020, 5_900_000, 6_000_020])
+    expect(SnapshotStore.keptOf([5_000_000, 5_000_020, 5_900_000, 6_000_020])).toEqual([5_000_000, 5_000_020, 5_900_000, 6_000_020])
+    expect(SnapshotStore.keptOf([4_500_000, 5_000_000, 5_000_020, 5_900_000, 6_000_020])).toEqual([4_500_000, 5_000_020, 5_900_000,
+      6_000_020])
+  })
+
+  test("of those that are older still keeps what a reading begins with at most as far again back, and few of them", () => {
+    const most = replayedRecords
+    const step = fc.oneof(fc.integer({ min: 1, max: most }), fc.integer({ min: 1, max: 50 }), fc.integer({ min: most, max: 9 * most }))
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 20, maxLength: 300 }),
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }), (steps, shares) => {
+        const taken: Array<number> = []
+        let there: ReadonlyArray<number> = []
+        let newest = 0
+        for (const [index, records] of steps.entries()) {
+          newest += records
+          taken.push(newest)
+          there = SnapshotStore.keptOf([...there, newest])
+          if (index % 7 !== 0 || newest <= most) continue
+          for (const share of shares) {
+            // Something of every age, from a million records on.
+            const age = Math.floor(most * (newest / most) ** share)
+            const before = (all: ReadonlyArray<number>): number => newest - (all.findLast((sequence) => sequence <= newest - age) ?? 0)
+            const begins = before(there)
+            if (begins > 2 * age && begins > before(taken)) {
+              expect.unreachable(`what is ${age} old is read from ${begins} back, of ${JSON.stringify(there)} behind ${newest}`)
+            }
+          }
+        }
+        expect(there.length).toBeLessThanOrEqual(19)
+      }),
+      { numRuns: 100, seed: 4 }
+    )
+    const million = Array.from({ length: 100 }, (_, at) => (at + 1) * most)
+    expect(million.reduce<ReadonlyArray<number>>((kept, sequence) => SnapshotStore.keptOf([...kept, sequence]), []))
+      .toEqual([32, 64, 80, 88, 92, 96, 98, 99, 100].map((count) => count * most))
   })
 
   test("what was read ahead is not given once there is a newer one, nor a second time", async () => {

@@ -39,6 +39,7 @@ export class FakeJournal {
     },
     append: () => Effect.dieMessage("the sequencer appends without a fiber"),
     replay: () => Stream.empty,
+    before: () => Effect.succeed(0),
     links: () => Stream.empty
   }
 

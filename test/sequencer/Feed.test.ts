@@ -232,6 +232,50 @@ describe("whatever memory keeps", () => {
     await venue.stop()
   })
 
+  test("who goes on from a place is given an engine that stands before it, or one where a snapshot is nearer", async () => {
+    const venue = await start(newDisk(), { ...roomy, blocks: 5, snapshotEveryRecords: 70 })
+    const commands = stream(10, 300)
+    for (let from = 0; from < commands.length; from += 30) await venue.submit(commands.slice(from, from + 30))
+    const last = venue.lastSequence()
+    const expected = Engine.make(capacity)
+    const states = new Map<number, string>()
+    for (const { block } of await collect(venue.feed.from(1), last)) {
+      for (const record of block.records) expected.apply(record.command, record.sequence, record.atEpochMs)
+      states.set(block.lastSequence, canonical(expected))
+    }
+    let made = 0
+    const makeRoom = Effect.sync(() => void made++)
+    const at = (sequence: number, standing: ReadonlyArray<Feed.Rerun>) => Effect.runPromise(venue.feed.rerun(sequence, standing, makeRoom))
+    const run = async (one: Feed.Rerun, upTo: number): Promise<ReadonlyArray<number>> => {
+      const seen: Array<number> = []
+      let engine: Engine | undefined
+      while (one.sequence() < upTo) {
+        await Effect.runPromise(one.next((stands) => {
+          engine = stands
+          seen.push(stands.sequence)
+        }))
+        expect(canonical(engine!)).toBe(states.get(one.sequence()))
+      }
+      return seen
+    }
+    const first = await at(10, [])
+    expect(first.sequence()).toBe(0)
+    const seen = await run(first, 40)
+    expect(seen).toEqual(Array.from({ length: first.sequence() }, (_, index) => index + 1))
+    expect(await at(first.sequence(), [first])).toBe(first)
+    expect(await at(first.sequence() + 3, [first])).toBe(first)
+    const other = await at(first.sequence() - 1, [first])
+    expect(other).not.toBe(first)
+    // Two stand: who wants to go on is given the nearer.
+    expect(await at(first.sequence(), [first, other])).toBe(first)
+    const near = await at(last - 5, [first, other])
+    expect(near.sequence()).toBeGreaterThan(last - 140)
+    expect((await run(near, last)).at(-1)).toBe(last)
+    expect(made).toBe(3)
+    for (const one of [first, other, near]) await Effect.runPromise(one.close)
+    await venue.stop()
+  })
+
   test("each record has its own events", async () => {
     const venue = await start(newDisk(), roomy)
     await venue.submit(stream(5, 200))

@@ -31,6 +31,7 @@ export const make = (bundle: Bundle.Bundle): Source => {
       whenRoom: () => {},
       append: () => Effect.fail(refusal),
       begin: (_block, _fence, done) => done(refusal),
+      before: () => Effect.succeed(manifest.firstSequence - 1),
       replay: (fromSequence) =>
         Stream.fromIterable(blocks).pipe(
           Stream.filter((block) => block.header.lastSequence >= fromSequence),

@@ -59,7 +59,8 @@ const ChangeList = Schema.Struct({
   })
 }).annotations({
   identifier: "AccountChangeList",
-  description: "The account channels' twin: the same payloads, of the latest 1,000,000 records. An answer may be without events and have "
+  description: "The account channels' twin: the same payloads, of the last seven days, and of the latest 1,000,000 records however old "
+    + "they are. An answer may be without events and have "
     + "more: at most 100,000 records are looked at for one."
 })
 

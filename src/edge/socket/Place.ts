@@ -4,12 +4,24 @@ import { assert } from "../../domain/Assert.js"
 import { type AccountChannel, candleChannel, isAccountChannel } from "../../streams/Channels.js"
 import { Frame } from "../../streams/Frame.js"
 import { type Log, type ResyncReason, resyncText, snapshotText, type Update } from "../../streams/Log.js"
-import { mostRecords } from "../../streams/Replay.js"
+import type { Piece } from "../../streams/Replay.js"
 import { type Sink, Subscription } from "../../streams/Subscription.js"
 import type { Setting } from "./Setting.js"
 
 /** How a subscription came about: from where the client was, or with a snapshot. */
 export type Resumption = "resumed" | "anew"
+
+/** What a client has missed of its account, and is being given. */
+interface Missing {
+  readonly channel: AccountChannel
+  /** The last sequence that the client has. */
+  readonly fromSequence: number
+  /** Whether it is still wanted. */
+  readonly isIn: () => boolean
+  readonly began: (resumption: Resumption) => void
+  /** Whether the client was told that it goes on. */
+  hasBegun: boolean
+}
 
 /** What a place needs of its conversation. */
 export interface Around {
@@ -33,6 +45,10 @@ export class Place {
   /** Counts beginnings: what an earlier one has waited for comes to nothing. */
   private turn = 0
   private isEnded = false
+  /** Ends the reading of what was missed. */
+  private giveUp: () => void = () => {}
+  /** Is called once when the client has taken most of what is on its way. */
+  private whenTaken: () => void = () => {}
   /** Tells the client how it began, until that is told. */
   private began: (resumption: Resumption) => void = () => {}
 
@@ -82,6 +98,7 @@ export class Place {
   /** Stands still. What has not left for the client does not leave any more: it goes on behind what has. */
   pause(): void {
     this.turn++
+    this.giveUp()
     this.isPaused = true
     this.subscription.end()
     this.isGiven = this.left !== undefined
@@ -96,6 +113,7 @@ export class Place {
 
   end(): void {
     this.turn++
+    this.giveUp()
     this.isEnded = true
     this.subscription.end()
     this.setting.hub.quieted(this.log, this)
@@ -104,6 +122,9 @@ export class Place {
   /** The client takes things again. */
   drained(): void {
     if (this.isPaused || this.isEnded) return
+    const { whenTaken } = this
+    this.whenTaken = () => {}
+    whenTaken()
     if (!this.subscription.isStale) return this.subscription.drained()
     this.subscription.end()
     this.anew(() => {}, "slow_consumer")
@@ -143,40 +164,106 @@ export class Place {
     if (fromSequence > reads.sequence) return this.anew(began, "gap")
     if (fromSequence <= log.anewSequence) return this.anew(began, "projector_reset")
     if (fromSequence >= log.since) {
-      return barrier.whenDurable(fromSequence, this.whileIn(() => this.goOn(fromSequence, [], fromSequence, began)))
+      return barrier.whenDurable(fromSequence, this.whileIn(() => this.goOn(fromSequence, began)))
     }
-    if (!isAccountChannel(log.name.channel) || reads.sequence - fromSequence > mostRecords) return this.anew(began, "retention")
+    if (!isAccountChannel(log.name.channel)) return this.anew(began, "retention")
     this.replay(log.name.channel, fromSequence, began)
   }
 
-  /** Gives what was missed, read from the journal, and goes on behind it. */
+  /** Gives what was missed, read from the journal piece by piece as the client takes it, and goes on behind it. */
   private replay(channel: AccountChannel, fromSequence: number, began: (resumption: Resumption) => void): void {
-    const { log, setting } = this
-    const upTo = log.since
-    let missed: ReadonlyArray<Update> | undefined
-    const then = this.whileIn(() => {
-      if (missed === undefined) this.anew(began, "retention")
-      else this.goOn(fromSequence, missed, upTo, began)
-    })
-    setting.fork(Effect.map(setting.missed(channel, log.subject, fromSequence, upTo), (found) => {
-      missed = found
-      then()
-    }))
+    const turn = ++this.turn
+    const isIn = (): boolean => turn === this.turn && !this.isEnded && !this.isPaused && !this.around.isClosed()
+    const { setting } = this
+    const begun = Effect.flatMap(setting.isTold(fromSequence), (isTold) =>
+      Effect.suspend(() => {
+        if (!isIn()) return Effect.void
+        if (isTold) return this.catchUp({ channel, fromSequence, isIn, began, hasBegun: false }, fromSequence)
+        this.anew(began, "retention")
+        return Effect.void
+      }))
+    this.giveUp = setting.fork(begun)
   }
 
-  /** Gives what was missed up to a sequence, then what the stream itself has kept and is durable, and is told of all that follows. */
-  private goOn(
-    fromSequence: number,
-    missed: ReadonlyArray<Update>,
-    upTo: number,
-    began: (resumption: Resumption) => void
-  ): void {
+  /** Gives what was missed behind the last record that was looked at. */
+  private catchUp(missing: Missing, throughSequence: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { log, setting } = this
+      // What the stream itself keeps may have moved on meanwhile.
+      if (throughSequence >= log.since) return this.goOnAsTaken(missing, throughSequence)
+      const give = (piece: Piece): Effect.Effect<number> => {
+        this.resumed(missing)
+        return Effect.as(this.giveAsTaken(missing, piece.updates), piece.throughSequence)
+      }
+      const { channel, isIn } = missing
+      return Effect.flatMap(setting.missed(channel, log.subject, throughSequence, log.since, give), (read) => {
+        if (!isIn()) return Effect.void
+        if (typeof read === "number") return this.catchUp(missing, read)
+        if (read === "room") this.around.crowded()
+        else this.unread(missing)
+        return Effect.void
+      })
+    })
+  }
+
+  /** Tells the client, once, that it goes on from where it was. */
+  private resumed(missing: Missing): void {
+    if (!missing.isIn() || missing.hasBegun) return
+    missing.hasBegun = true
+    missing.began("resumed")
+    this.isGiven = true
+    this.subscription.last = missing.fromSequence
+  }
+
+  /** What was missed cannot be read. */
+  private unread(missing: Missing): void {
+    this.anew(missing.hasBegun ? () => {} : missing.began, "retention")
+    this.around.flush()
+  }
+
+  /** Gives updates one by one, none while the client has as much on its way as makes it slow. */
+  private giveAsTaken(missing: Missing, updates: ReadonlyArray<Update>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { sink } = this.around
+      let given = 0
+      for (; given < updates.length && missing.isIn() && !sink.isBehind(); given++) this.subscription.take(updates[given]!)
+      this.around.flush()
+      if (given >= updates.length || !missing.isIn()) return Effect.void
+      return Effect.zipRight(this.taken, this.giveAsTaken(missing, updates.slice(given)))
+    })
+  }
+
+  /** Until the client has taken most of what is on its way to it. */
+  private readonly taken: Effect.Effect<void> = Effect.async<void>((resume) => {
+    const { flush, sink } = this.around
+    this.whenTaken = () => resume(Effect.void)
+    sink.held()
+    flush()
+  })
+
+  /** Gives what the stream itself has kept and is durable, and is told of all that follows once nothing is left. */
+  private goOnAsTaken(missing: Missing, throughSequence: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (!missing.isIn()) return Effect.void
+      this.resumed(missing)
+      const rest = this.log.between(this.last, this.setting.barrier.durableSequence())
+      if (rest.length > 0) {
+        const through = Effect.suspend(() => this.catchUp(missing, Math.max(throughSequence, this.last)))
+        return Effect.zipRight(this.giveAsTaken(missing, rest), through)
+      }
+      this.subscription.begin(this.last)
+      this.around.flush()
+      return Effect.void
+    })
+  }
+
+  /** Gives what the stream has kept behind a sequence and is durable, and is told of all that follows. */
+  private goOn(fromSequence: number, began: (resumption: Resumption) => void): void {
     // What the stream keeps may have moved on meanwhile.
-    if (this.log.since > upTo) return this.anew(began, "retention")
+    if (this.log.since > fromSequence) return this.from(fromSequence, began)
     began("resumed")
     this.isGiven = true
     this.subscription.begin(fromSequence)
-    for (const update of missed) this.subscription.take(update)
     const { durableSequence } = this.setting.barrier
     for (const update of this.log.between(this.last, durableSequence())) this.subscription.take(update)
   }

@@ -3,13 +3,14 @@ import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Reads } from "../../engine/Reads.js"
 import type { Refusal } from "../../domain/Refusal.js"
+import { type ToldAgain, toldAgain } from "../../domain/Retention.js"
 import type { Place, Tickets } from "../../identity/Tickets.js"
 import type { Barrier } from "../../sequencer/Submit.js"
-import { accountChannels, candleChannel, marketChannels } from "../../streams/Channels.js"
+import { type AccountChannel, accountChannels, candleChannel, marketChannels } from "../../streams/Channels.js"
 import type { Hub } from "../../streams/Hub.js"
-import type { Update } from "../../streams/Log.js"
 import type { Payloads } from "../../streams/Payloads.js"
-import { mostRecords, type Replays } from "../../streams/Replay.js"
+import { type Bounds, type Piece, usualBounds } from "../../streams/Replay.js"
+import type { Retention } from "../../streams/Retention.js"
 import type { Reply, Request, UpgradeRequest } from "../http/Listener.js"
 import type { Disconnects } from "./Disconnects.js"
 
@@ -35,6 +36,10 @@ export interface Room {
   readonly bufferedBytes: number
   /** Updates of a stream that are kept for those who come back. */
   readonly keptUpdates: number
+  /** How far back an account's channels are told again. */
+  readonly toldAgain: ToldAgain
+  /** How much of what was missed is read and given at once. */
+  readonly missed: Bounds
   /** Frames that one connection may send in a second. */
   readonly messagesPerSecond: number
   /** A client that says nothing for so long, not even on the protocol's own level, is gone. */
@@ -45,14 +50,19 @@ export const usualRoom: Room = {
   behindBytes: 64 * 1024,
   bufferedBytes: 4 * 1024 * 1024,
   keptUpdates: 1_024,
+  toldAgain,
+  missed: usualBounds,
   messagesPerSecond: 100,
   silenceMs: 60_000
 }
 
-/** How far back a client may resume: an account's channels by records of the journal, a market's by updates of the stream. */
-export const retentionOf = ({ keptUpdates }: Room): Readonly<Record<string, object>> =>
+/**
+ * How far back a client may resume: an account's channels at least so long, and at least so many records of the journal; a
+ * market's by updates of the stream.
+ */
+export const retentionOf = ({ keptUpdates, toldAgain: { ms, records } }: Room): Readonly<Record<string, object>> =>
   Object.fromEntries([
-    ...accountChannels.map((channel) => [channel, { records: mostRecords }]),
+    ...accountChannels.map((channel) => [channel, { ms, records }]),
     ...[...marketChannels, candleChannel].map((channel) => [channel, { updates: keptUpdates }])
   ])
 
@@ -84,9 +94,21 @@ export interface Setting {
   readonly used: (apiKey: number, address: string) => void
   /** Ends the family of a ticket that is in two hands; `then` is told why it is not taken, once that is durable. */
   readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
-  /** What an account missed of one of its streams; undefined where it is too much, or the journal cannot be read. */
-  readonly missed: (...asked: Parameters<Replays["missed"]>) => Effect.Effect<ReadonlyArray<Update> | undefined>
-  readonly fork: (effect: Effect.Effect<void>) => void
+  /** Whether what an account missed behind a sequence is told; not where the journal cannot be read. */
+  readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
+  /**
+   * Has a piece given of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too many
+   * wait for it.
+   */
+  readonly missed: <A>(
+    channel: AccountChannel,
+    account: number,
+    after: number,
+    upTo: number,
+    give: (piece: Piece) => Effect.Effect<A>
+  ) => Effect.Effect<A | "room" | undefined>
+  /** Begins what goes on beside; tells how to end it. */
+  readonly fork: (effect: Effect.Effect<void>) => () => void
   /** Bytes that one connection may hold now. */
   readonly mostBuffered: () => number
   /** A session has something to send. */

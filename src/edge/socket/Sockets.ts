@@ -4,11 +4,12 @@
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Barrier } from "../../sequencer/Submit.js"
-import type { Feed } from "../../sequencer/Feed.js"
+import type { Feed, ReadError } from "../../sequencer/Feed.js"
 import type { Live } from "../../sequencer/Live.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Histories } from "../../readmodel/Histories.js"
@@ -16,6 +17,7 @@ import type { Past, PastCandles } from "../../streams/CandleStreams.js"
 import { Changes } from "../../streams/Changes.js"
 import { Hub } from "../../streams/Hub.js"
 import { Replays } from "../../streams/Replay.js"
+import { Retention } from "../../streams/Retention.js"
 import { Principal } from "../../operations/Header.js"
 import { Operation } from "../../operations/Operations.js"
 import { noteUse } from "../http/Admission.js"
@@ -59,6 +61,7 @@ export interface Source {
 export interface Streams {
   readonly hub: Hub
   readonly replays: Replays
+  readonly retention: Retention
   readonly changes: Changes
   readonly sessions: Sessions
 }
@@ -182,21 +185,31 @@ export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos,
     failed
   })
   sessions.whenTicked(() => hub.candles.watch())
-  const replays = new Replays(feed, payloads)
   const { durableSequence } = barrier
-  const changes = new Changes({ reads: state, hub, replays, durableSequence, now, monotonicNanos })
+  const replays = new Replays(feed, payloads, durableSequence, room.missed)
+  const retention = new Retention(state, feed, room.toldAgain)
+  const changes = new Changes({ reads: state, hub, replays, retention, durableSequence, now, monotonicNanos })
   live.listen(hub)
   live.listen(changes)
   metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
   metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
   metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
+  metrics.gauge("venue_replay_engines", "Engines that read the journal for clients, or stand where they left it.", () => replays.engines)
   metrics.gauge("venue_change_waits", "Requests that wait for changes of an account.", () => changes.waiting)
-  return { hub, replays, changes, sessions }
+  return { hub, replays, retention, changes, sessions }
+}
+
+/** What was read, or what there is without, which is logged. */
+const orUnread = <A, B>(read: Effect.Effect<A, ReadError>, without: B): Effect.Effect<A | B> => {
+  const unread = (error: ReadError): Effect.Effect<B> =>
+    Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), without)
+  return Effect.catchAllDefect(Effect.catchAll(read, unread),
+    (defect) => Effect.as(Effect.logError("what a client missed could not be made again", defect), without))
 }
 
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
-  const { handle, random, room, runtime, services, stage, streams: { hub, replays, sessions } } = parts
+  const { handle, random, room, runtime, services, stage, streams: { hub, replays, retention, sessions } } = parts
   const { barrier, environment, metrics, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
   const setting: Setting = {
@@ -211,9 +224,9 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     nextRequestId: services.nextRequestId,
     refused: (name) => metrics.refused(name),
     handle,
-    missed: (...asked) =>
-      Effect.catchAll(replays.missed(...asked), (error) =>
-        Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), undefined)),
+    isTold: (after) => orUnread(retention.isTold(after), false),
+    missed: (channel, account, after, upTo, give) =>
+      orUnread(Effect.map(replays.missed(channel, account, after, upTo, give), (given) => given ?? "room"), undefined),
     disconnects,
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
@@ -221,7 +234,10 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       // Whether it is so is decided in the record's own turn, as where it is sent to the route.
       services.submit(proved("RotateTicket", Principal.ticket, Operation.rotateTicket, { ...place, remoteAddress }),
         ({ refusal }) => then(refusal === Refusal.none ? Refusal.ticketRotated : refusal)),
-    fork: (effect) => void Runtime.runFork(runtime)(effect),
+    fork: (effect) => {
+      const fiber = Runtime.runFork(runtime)(effect)
+      return () => fiber.unsafeInterruptAsFork(FiberId.none)
+    },
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }

@@ -10,6 +10,8 @@ export class Client {
   writes = 0
   ended: { readonly code: number; readonly reason: string } | undefined
   buffered = 0
+  /** Whether what it is sent stays on its way until it takes it. */
+  isSlow = false
   private readonly conversation: Conversation
   private ids = 0
   private seen = 0
@@ -22,7 +24,10 @@ export class Client {
     const peer: Peer = {
       send: (frames) => {
         this.writes++
-        for (const { text } of frames) this.frames.push(JSON.parse(text))
+        for (const { text } of frames) {
+          this.frames.push(JSON.parse(text))
+          if (this.isSlow) this.buffered += text.length
+        }
         this.arrived()
       },
       bufferedBytes: () => this.buffered,

@@ -1,6 +1,7 @@
 /** The stream's protocol: what a client is told, and what becomes of what it says. */
 import { beforeEach, describe, expect, test } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
+import { usualBounds } from "../../../src/streams/Replay.js"
 import * as Fake from "../FakeVenue.js"
 import { complete } from "../../engine/commands.js"
 import { LiveVenue, marketId, order, type Trader } from "../LiveVenue.js"
@@ -36,6 +37,7 @@ describe("the stream", () => {
       })
       expect(hello.connectionId).toMatch(/^con_[0-9a-f]{24}$/)
       expect(Object.keys(hello.retention)).toHaveLength(11)
+      expect(hello.retention["account.fills"]).toEqual({ ms: 604_800_000, records: 1_000_000 })
     })
 
     test.each([
@@ -312,6 +314,65 @@ describe("the stream", () => {
         expect(client.fresh()).toMatchObject([{ previousSequence: updates[1].sequence }])
       }
     )
+
+    test("goes on behind a record that was not durable when it asked, also where the stream keeps no more what came next", async () => {
+      venue = LiveVenue.make(undefined, { room: { keptUpdates: 1 } })
+      ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
+      const [first, second] = [new Client(venue), new Client(venue)]
+      await first.authenticate(alice)
+      first.say({ op: "subscribe", channel: "account.orders" })
+      await second.authenticate(alice)
+      second.fresh()
+      venue.holdDisk()
+      void venue.place(alice, { price: "99.0" })
+      const fromSequence = venue.engine.sequence
+      expect(second.say({ op: "subscribe", channel: "account.orders", fromSequence })).toEqual([])
+      const placed = [venue.place(alice, { price: "98.0" }), venue.place(alice, { price: "97.0" })]
+      venue.releaseDisk()
+      const orders = (await Promise.all(placed)).map(({ orderId }) => orderId)
+      await second.reached(3)
+      const [subscribed, ...updates] = second.fresh()
+      expect(subscribed).toMatchObject({ type: "subscribed", resumed: true })
+      expect(updates.map(({ data }) => data[0].orderId)).toEqual(orders)
+      expect(updates[0].previousSequence).toBe(fromSequence)
+    })
+
+    test("is given what it missed as it takes it, in many pieces, and goes on with what comes", async () => {
+      const missed = { ...usualBounds, pieceText: 1_000, pieceRecords: 4, turnRecords: 3 }
+      venue = LiveVenue.make(undefined, { room: { behindBytes: 500, keptUpdates: 2, missed } })
+      ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
+      const since = venue.engine.sequence
+      const placed: Array<string> = []
+      for (let count = 0; count < 20; count++) {
+        placed.push((await venue.place(count % 4 === 3 ? bob : alice, { price: (90 - count / 10).toFixed(1) })).orderId)
+      }
+      venue.restart()
+      client = new Client(venue)
+      await client.authenticate(alice)
+      client.fresh()
+      client.isSlow = true
+      client.say({ op: "subscribe", channel: "account.orders", fromSequence: since })
+      const frames: Array<any> = []
+      while (frames.filter(({ type }) => type === "update").length < 15) {
+        await client.reached(1)
+        const fresh = client.fresh()
+        // One order is more than 500 bytes: nothing goes with it, nor behind it before it is taken.
+        expect(fresh.filter(({ type }) => type === "update").length).toBeLessThanOrEqual(1)
+        frames.push(...fresh, ...client.drain())
+        // What comes meanwhile is not told before what was missed.
+        if (frames.length === 5) placed.push((await venue.place(alice, { price: "70.0" })).orderId)
+      }
+      await client.reached(1)
+      frames.push(...client.fresh(), ...client.drain())
+      const [subscribed, ...updates] = frames
+      expect(subscribed).toMatchObject({ type: "subscribed", resumed: true })
+      expect(updates.map(({ data }) => data[0].orderId)).toEqual(placed.filter((_, at) => at % 4 !== 3))
+      expect(updates.map(({ previousSequence }) => previousSequence)).toEqual([since,
+        ...updates.slice(0, -1).map(({ sequence }) => sequence)])
+      client.isSlow = false
+      await venue.place(alice, { price: "60.0" })
+      expect(client.fresh()).toMatchObject([{ type: "update", previousSequence: updates.at(-1).sequence }])
+    })
 
     test("closes the connection of a client that is too slow for what loses nothing", async () => {
       await client.authenticate(alice)

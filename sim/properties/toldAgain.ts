@@ -1,0 +1,74 @@
+/**
+ * Safety (I16). What was told of an account is told again for as long as was promised: nobody is refused what lies behind one of
+ * the latest records, or behind a record that is not too old yet by the journal's own times; and the oldest record behind which all
+ * is said to be told is none that is promised a later place.
+ */
+import type { Answer } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface State {
+  promised: { readonly records: number; readonly ms: number }
+  /** The times of records, by sequence; that of the first stands before it, too. */
+  readonly times: Array<number>
+  rules: number
+  /** What other rules decided, up to here, only their version tells. */
+  decidedByOthers: number
+}
+
+/** Whether what is behind a record is to be told when another is the last one. */
+const isPromised = ({ decidedByOthers, promised: { ms, records }, times }: State, sequence: number, head: number): boolean =>
+  sequence >= decidedByOthers && (head - sequence <= records || times[head]! - times[sequence]! <= ms)
+
+interface Refused {
+  readonly rejectionGuard: string
+  readonly limit: string
+  readonly actual: string
+  readonly nearest: string
+}
+
+/** What is wrong with a refusal when no more than up to a record was durable. */
+const refusalFault = (state: State, { json }: Answer, head: number): Verdict => {
+  const { actual, limit, nearest, rejectionGuard } = json as Refused
+  if (rejectionGuard !== "sequence_not_retained" || state.times.length <= head) return holds
+  const [asked, oldest] = [Number(actual), Number(limit)]
+  if (oldest <= asked || oldest > Number(nearest)) return broken(`names ${oldest} as the oldest, where ${asked} was asked for`)
+  // Where another version's records are met all is said to be told behind the last alone.
+  if (oldest === Number(nearest) || !isPromised(state, oldest - 1, head)) return holds
+  return broken(`of ${head} records says that what is behind ${oldest} is told, and from ${oldest - 1} on it is promised`)
+}
+
+export const toldAgain: Property<State> = {
+  name: "accounts-are-told-again-as-long-as-promised",
+  invariant: "I16",
+  kind: "safety",
+  initial: () => ({ promised: { records: 0, ms: 0 }, times: [], rules: 0, decidedByOthers: 0 }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started": {
+        state.promised = seen.toldAgain
+        if (seen.rules !== state.rules) state.decidedByOthers = Math.max(0, state.times.length - 1)
+        state.rules = seen.rules
+        return holds
+      }
+      case "Committed": {
+        const { atEpochMs, sequence } = seen.record
+        if (sequence === 1) state.times[0] = atEpochMs
+        state.times[sequence] = atEpochMs
+        return holds
+      }
+      case "Answered": {
+        if (seen.call.endpoint !== "listChanges" || seen.answer.status !== 400) return holds
+        const fault = refusalFault(state, seen.answer, seen.leftBehind)
+        return fault === undefined ? holds : broken(`${seen.call.target} of ${seen.call.client} ${fault}`)
+      }
+      case "Resynced": {
+        const { before, client, durable, mayBeUnread, reason, stream } = seen
+        if (reason !== "retention" || !stream.startsWith("account.") || before === undefined || mayBeUnread) return holds
+        if (!isPromised(state, before, durable)) return holds
+        return broken(`${client} is told that of ${stream} what is behind ${before} is told no more, of ${durable} records`)
+      }
+      default:
+        return holds
+    }
+  }
+}
