@@ -146,7 +146,7 @@ const meanwhile = beginMeanwhile([
   [fresh, `${fresh}b`].map((seed, index) =>
     [
       `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
-      [...simulator, "--seed", seed, "--seeds", "10"]
+      [...simulator, "--seed", seed, "--seeds", "6"]
     ] as const
   )
 ])
