@@ -69,6 +69,8 @@ const settlingsBetweenExpiries = 10
 const quietMs = 5_000
 /** The same where the venue has to find out that somebody is gone. */
 const silenceMs = 30_000
+/** How often it is looked, of simulated milliseconds, whether clients of the stream have all that they missed. */
+const lookedAfterMs = 500
 
 /** Stops a run from the inside. */
 class Stop extends Error {
@@ -429,7 +431,22 @@ class Run {
       passed = true
     })
     this.until("a quiet while", () => passed, 2 * whileMs)
+    this.letAllCome()
     this.lookAround()
+  }
+
+  /** What clients of the stream missed may come in many pieces, each of them read from a slow disk. */
+  private letAllCome(): void {
+    const { streams, world } = this
+    const endMs = world.elapsedMs() + healingBudgetMs
+    let lookedMs = Number.NEGATIVE_INFINITY
+    this.until("what clients of the stream missed", () => {
+      const nowMs = world.elapsedMs()
+      if (nowMs - lookedMs < lookedAfterMs) return false
+      lookedMs = nowMs
+      // Behind that they are found to lack it.
+      return streams.haveAll || nowMs >= endMs
+    }, 2 * healingBudgetMs)
   }
 
   /** Everybody looks at all that is published after that: what only time has changed since the last record is told, too. */

@@ -660,6 +660,11 @@ export class StreamClients {
     }
   }
 
+  /** Whether everybody has what there is. */
+  get haveAll(): boolean {
+    return this.#clients.every((client) => client.compared().every(({ expected, held }) => held === expected))
+  }
+
   /** All faults have stopped. */
   calm(): void {
     for (const client of this.#clients) client.calm()
