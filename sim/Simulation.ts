@@ -71,6 +71,8 @@ const quietMs = 5_000
 const silenceMs = 30_000
 /** How often it is looked, of simulated milliseconds, whether clients of the stream have all that they missed. */
 const lookedAfterMs = 500
+/** For how long of that each record of the journal keeps histories that are made anew, which candles are told of. */
+const madeAnewMs = 40
 
 /** Stops a run from the inside. */
 class Stop extends Error {
@@ -435,10 +437,14 @@ class Run {
     this.lookAround()
   }
 
-  /** What clients of the stream missed may come in many pieces, each of them read from a slow disk. */
+  /**
+   * What clients of the stream missed may come in many pieces, each of them read from a slow disk; and candles come once the histories
+   * have them, which may be made anew from the journal's first record.
+   */
   private letAllCome(): void {
-    const { streams, world } = this
-    const endMs = world.elapsedMs() + healingBudgetMs
+    const { follower, streams, world } = this
+    const whileMs = healingBudgetMs + follower.records * madeAnewMs
+    const endMs = world.elapsedMs() + whileMs
     let lookedMs = Number.NEGATIVE_INFINITY
     this.until("what clients of the stream missed", () => {
       const nowMs = world.elapsedMs()
@@ -446,7 +452,7 @@ class Run {
       lookedMs = nowMs
       // Behind that they are found to lack it.
       return streams.haveAll || nowMs >= endMs
-    }, 2 * healingBudgetMs)
+    }, 2 * whileMs)
   }
 
   /** Everybody looks at all that is published after that: what only time has changed since the last record is told, too. */

@@ -594,6 +594,11 @@ class Client {
     })
   }
 
+  /** Whether it is given what it asked for: it is connected, and has shown its ticket where it has one. */
+  get isServed(): boolean {
+    return this.#isOver || this.#line !== undefined && !this.#isDead && (this.#isTrusted || this.#ticket === undefined)
+  }
+
   /** What it has, beside what the model says of the same. */
   compared(): ReadonlyArray<{ readonly stream: string; readonly held: string; readonly expected: string }> {
     return this.live.flatMap(([key, { things }]) => {
@@ -662,7 +667,7 @@ export class StreamClients {
 
   /** Whether everybody has what there is. */
   get haveAll(): boolean {
-    return this.#clients.every((client) => client.compared().every(({ expected, held }) => held === expected))
+    return this.#clients.every((client) => client.isServed && client.compared().every(({ expected, held }) => held === expected))
   }
 
   /** All faults have stopped. */
