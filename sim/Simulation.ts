@@ -72,7 +72,7 @@ const silenceMs = 30_000
 /** How often it is looked, of simulated milliseconds, whether clients of the stream have all that they missed. */
 const lookedAfterMs = 500
 /** For how long of that each record of the journal keeps histories that are made anew, which candles are told of. */
-const madeAnewMs = 40
+const madeAnewMs = 100
 
 /** Stops a run from the inside. */
 class Stop extends Error {

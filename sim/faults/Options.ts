@@ -713,17 +713,20 @@ const toldAgainShare = 0.4
 const toldAgain = (random: SimRandom): Pick<Streams, "toldAgain"> =>
   random.chance(toldAgainShare) ? { toldAgain: { records: random.pick([3, 40, 400]), ms: random.pick([1, 500, 5_000, 60_000]) } } : {}
 
-/** In how many runs what was missed comes in many pieces. */
+/**
+ * In how many runs what was missed comes in many pieces. None is so small that a run's records take hundreds of them: each may begin
+ * at a snapshot again, on a slow disk.
+ */
 const missedShare = 0.7
 
 const missed = (random: SimRandom): Pick<Streams, "missed"> =>
   random.chance(missedShare)
     ? {
       missed: {
-        pieceText: random.pick([1, 2_000, 50_000]),
-        pieceRecords: random.pick([1, 20, 500]),
+        pieceText: random.pick([1_500, 5_000, 50_000]),
+        pieceRecords: random.pick([15, 60, 500]),
         pageRecords: random.pick([1, 20, 500]),
-        turnRecords: random.pick([1, 10, 200]),
+        turnRecords: random.pick([7, 30, 200]),
         nearRecords: random.pick([10, 200]),
         standingMs: random.pick([0, 100, 5_000])
       }
