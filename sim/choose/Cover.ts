@@ -49,6 +49,8 @@ const filled = (
       if (added === 0) continue
       // Of a run that is chosen already only what it takes to go on is to be paid.
       const shorter = chosen.find(({ name }) => name === run.name)
+      // It would take the other's place, and what that reaches is not missing any more.
+      if (shorter !== undefined && [...shorter.reaches].some((mark) => wanted.has(mark) && !run.reaches.has(mark))) continue
       const worth = added * leaning() / Math.max(0.01, run.cost - (shorter?.cost ?? 0))
       if (worth > most) [most, best] = [worth, run]
     }
