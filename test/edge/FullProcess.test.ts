@@ -89,7 +89,9 @@ test.skipIf(!hasLibrary)("a full disk: placements wait, cancels do not, a start 
   async () => {
     const full = path.join(directory, "is-full")
     const dataDir = path.join(directory, "data")
-    const settings = { LD_PRELOAD: library, FULL: full, SEGMENT_MIB: "2" }
+    // The disk is full before the tables are.
+    const tables = { ORDER_CAPACITY: "2000000", IDEMPOTENCY_CAPACITY: "2000000" }
+    const settings = { LD_PRELOAD: library, FULL: full, SEGMENT_MIB: "2", ...tables }
     const venue = await VenueProcess.start(dataDir, settings)
     const [account] = await venue.demoAccounts(1)
     const first = trader(venue, account!, "first")
