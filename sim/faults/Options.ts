@@ -2,6 +2,7 @@
  * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and
  * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
  */
+import type { Bounds as Missed } from "../../src/streams/Replay.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
@@ -216,16 +217,6 @@ export interface Streams {
   readonly missed?: Missed
   /** What they trade. Absent: nothing. */
   readonly trading?: Trading
-}
-
-/** What is read for clients that missed something: how much of it at once, for whom in turns, and how long engines stand for the next piece. */
-export interface Missed {
-  readonly pieceText: number
-  readonly pieceRecords: number
-  readonly pageRecords: number
-  readonly turnRecords: number
-  readonly nearRecords: number
-  readonly standingMs: number
 }
 
 /** Orders of clients of the stream, over connections that are to cancel them: how long they wait on average between two. */

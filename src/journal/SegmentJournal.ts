@@ -641,8 +641,10 @@ type Give<A> = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, o
 const reading = (disk: Disk["Type"], waypoints: () => ReadonlyArray<Scan.Waypoint>, durableSequence: () => number) => ({
   replay: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, decode),
   before: (atEpochMs: number) =>
-    Effect.mapError(Effect.provideService(before(atEpochMs), Disk, disk), (error) =>
-      error instanceof DiskError ? new Unknown({ cause: error }) : error),
+    before(atEpochMs).pipe(
+      Effect.provideService(Disk, disk),
+      Effect.catchTag("DiskError", (cause) => new Unknown({ cause }))
+    ),
   links: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, link)
 })
 

@@ -26,7 +26,7 @@ import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
 import type { Record } from "../journal/Record.js"
 import type { SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
-import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, runRecords, withinRoom } from "./Recovery.js"
+import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, runRecord, withinRoom } from "./Recovery.js"
 
 export type { DecodedEvent }
 
@@ -248,7 +248,7 @@ const rerunInParts = (
     const begun = events.length
     let next = from
     do {
-      runRecords(engine, [block.records[next++]!], each)
+      runRecord(engine, block.records[next++]!, each)
     } while (next < block.records.length && next - from < mostAtOnce && events.length - begun < mostWordsAtOnce)
     return next
   }

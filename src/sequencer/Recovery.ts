@@ -167,19 +167,12 @@ export const divergence = (engine: Engine, block: Block.Block): Diverged | undef
   })
 }
 
-/** Runs records, the events of each behind those of the one before; `each` is told where in them its own begin. */
-export const runRecords = (
-  engine: Engine,
-  records: ReadonlyArray<Record>,
-  each?: (engine: Engine, from: number) => void
-): ReadonlyArray<Outcome> => {
-  const { events } = engine.state
-  return records.map((record) => {
-    const from = events.length
-    const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
-    each?.(engine, from)
-    return outcome
-  })
+/** Runs a record; its events are behind those that there are already, and `each` is told where they begin. */
+export const runRecord = (engine: Engine, record: Record, each?: (engine: Engine, from: number) => void): Outcome => {
+  const from = engine.state.events.length
+  const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
+  each?.(engine, from)
+  return outcome
 }
 
 /**
@@ -192,7 +185,7 @@ export const runBlock = (
   each?: (engine: Engine, from: number) => void
 ): ReadonlyArray<Outcome> => {
   engine.state.events.clear()
-  return runRecords(engine, block.records, each)
+  return block.records.map((record) => runRecord(engine, record, each))
 }
 
 /** As `runBlock`, and compares the digest of what was decided. */

@@ -5,6 +5,7 @@
  * much shorter or longer as the day is, and opens and closes once.
  */
 import * as DateTime from "effect/DateTime"
+import { remembered } from "../domain/Remembered.js"
 import type { Session } from "../domain/Session.js"
 import { type Calendar, dayMs, exceptionsOf, type Span, weekMs, weekOf } from "./Calendar.js"
 
@@ -54,37 +55,16 @@ const makeClocks = (timeZone: string): Clocks => {
     return behind
   }
 
-  const known = new Map<number, number>()
-
   /** The first moment at which the clocks show a time or a later one. */
-  const momentOf = (localMs: number): number => {
-    const before = known.get(localMs)
-    if (before !== undefined) return before
-    if (known.size >= mostKnown) known.clear()
-    const moment = find(localMs)
-    known.set(localMs, moment)
-    return moment
-  }
+  const momentOf = remembered(mostKnown, find)
   return { local, momentOf }
 }
 
 /**
- * Makes clocks once for each zone. To ask the system for a zone's offsets is dear, and whoever reads a calendar asks for the same
- * moments as others of its zone.
+ * Clocks by their zone. To ask the system for a zone's offsets is dear, and whoever reads a calendar asks for the same moments as others
+ * of its zone.
  */
-const onceForZone = (make: (timeZone: string) => Clocks): (timeZone: string) => Clocks => {
-  const known = new Map<string, Clocks>()
-  return (timeZone) => {
-    const before = known.get(timeZone)
-    if (before !== undefined) return before
-    if (known.size >= mostZones) known.clear()
-    const made = make(timeZone)
-    known.set(timeZone, made)
-    return made
-  }
-}
-
-const clocksOf = onceForZone(makeClocks)
+const clocksOf = remembered(mostZones, makeClocks)
 
 const intersect = (spans: ReadonlyArray<Span>, within: ReadonlyArray<Span>): ReadonlyArray<Span> =>
   spans.flatMap(([from, to]) =>

@@ -6,6 +6,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import { failureStages } from "../../operations/funds/Transfers.js"
 import * as Refusal from "../../domain/Refusal.js"
+import { remembered } from "../../domain/Remembered.js"
 import * as Fields from "./Fields.js"
 
 /** The families of the API: `/v2` speaks the compatibility layer's envelope, everything else the native one. */
@@ -175,14 +176,7 @@ const compat = (status: Status) =>
 const describe = (status: Status): string => `${status}: ${codes[status].join(", ")}`
 
 /** Made once for each status that is asked for: hundreds of endpoints share them, and a start would wait for the making. */
-const once = <A>(make: (status: Status) => A): (status: Status) => A => {
-  const made = new Map<Status, A>()
-  return (status) => {
-    const known = made.get(status) ?? make(status)
-    made.set(status, known)
-    return known
-  }
-}
+const once = <A>(make: (status: Status) => A): (status: Status) => A => remembered(statuses.length, make)
 
 /** The native envelope as sent with a status. */
 export const nativeError = once((status) =>

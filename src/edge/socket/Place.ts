@@ -130,11 +130,17 @@ export class Place {
     this.anew(() => {}, "slow_consumer")
   }
 
+  /** Begins; tells whether the place has neither ended nor begun again since. */
+  private enter(): () => boolean {
+    const turn = ++this.turn
+    return () => turn === this.turn && !this.isEnded && !this.isPaused && !this.around.isClosed()
+  }
+
   /** What holds unless the place has ended, or begun again, by the time that it is called. */
   private whileIn(then: () => void): () => void {
-    const turn = ++this.turn
+    const isIn = this.enter()
     return () => {
-      if (turn !== this.turn || this.isEnded || this.isPaused || this.around.isClosed()) return
+      if (!isIn()) return
       then()
       this.around.flush()
     }
@@ -172,8 +178,7 @@ export class Place {
 
   /** Gives what was missed, read from the journal piece by piece as the client takes it, and goes on behind it. */
   private replay(channel: AccountChannel, fromSequence: number, began: (resumption: Resumption) => void): void {
-    const turn = ++this.turn
-    const isIn = (): boolean => turn === this.turn && !this.isEnded && !this.isPaused && !this.around.isClosed()
+    const isIn = this.enter()
     const { setting } = this
     const begun = Effect.flatMap(setting.isTold(fromSequence), (isTold) =>
       Effect.suspend(() => {
