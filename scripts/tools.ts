@@ -13,8 +13,9 @@ const folders: Readonly<Record<string, ReadonlyArray<string>>> = {
   tools: ["venue", "replay", "signer", "ledger"].map((tool) => `cli/${tool}`),
   venue: [
     "main",
+    "readings/NodeReadingsThread",
     "sequencer/NodeFollowerThread",
-    "readmodel/NodeDatabaseThread",
+    "readings/NodeHistoriesThread",
     "ledger/development/NodeLedgerThread",
     "oracle/NodeCcxtProcess"
   ]

@@ -21,7 +21,6 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
 import type * as Stages from "./domain/Stages.js"
@@ -53,7 +52,9 @@ import type { Versions } from "./operations/Versions.js"
 import { Faucet } from "./ledger/development/Faucet.js"
 import { Ledger } from "./ledger/Ledger.js"
 import { EventLoop, type Measured } from "./observe/EventLoop.js"
+import * as JournalReading from "./journal/Reading.js"
 import * as Histories from "./readmodel/Histories.js"
+import { HistoriesHost } from "./readmodel/HistoriesHost.js"
 import { HistoriesDatabase } from "./readmodel/HistoriesDatabase.js"
 import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
@@ -350,25 +351,31 @@ const noteStart = (
   if (indexFeedName !== undefined) readiness.note("indexFeed", indexFeedName)
 }
 
-/** The histories, which follow the feed from where their database ends. */
+/** The histories, which follow the journal from where their database ends: elsewhere, where there is somebody who makes them. */
 const historiesOf = (
   options: Options,
-  writing: Context.Context<Feed.Feed | Barrier | Journal | SnapshotStore.SnapshotStore>
+  writing: Context.Context<Feed.Feed | Live.Live | Barrier | Journal | SnapshotStore.SnapshotStore | Writer.Writer>
 ): Effect.Effect<Histories.Histories["Type"], never, Scope.Scope | HistoriesDatabase> =>
-  Effect.flatMap(HistoriesDatabase, (database) => {
+  Effect.gen(function*() {
+    const [database, host] = [yield* HistoriesDatabase, yield* HistoriesHost]
+    const { durableSequence } = Context.get(writing, Barrier)
+    const { environment } = options
+    const how = { ...Histories.defaultOptions, ...options.histories }
+    if (host !== undefined) {
+      const { reached, run } = Context.get(writing, Writer.Writer)
+      const listen = (committed: (lastSequence: number) => void): void =>
+        Context.get(writing, Live.Live).listen({ decided: () => {}, committed })
+      return yield* host.make({ environment, options: how, durableSequence, reached, run, listen })
+    }
     const { links } = Context.get(writing, Journal)
-    return Histories.make({
+    return yield* Histories.make({
       database,
       feed: Context.get(writing, Feed.Feed),
-      durableSequence: Context.get(writing, Barrier).durableSequence,
-      digestAt: (sequence) =>
-        Effect.map(Stream.runHead(links(sequence)), (found) =>
-          Option.getOrUndefined(
-            Option.map(found, ({ digest, lastSequence }) => lastSequence === sequence ? Buffer.from(digest).toString("hex") : "")
-          )),
+      durableSequence,
+      digestAt: (sequence) => JournalReading.digestAt(links, sequence),
       stepSequence: SnapshotStore.latestStepSequence(Context.get(writing, SnapshotStore.SnapshotStore)),
-      environment: options.environment
-    }, { ...Histories.defaultOptions, ...options.histories })
+      environment
+    }, how)
   })
 
 /** What the options decide about the edge. */

@@ -35,9 +35,12 @@ import * as NodeLog from "./observe/NodeLog.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import * as NodeCcxt from "./oracle/NodeCcxt.js"
 import * as IndexSources from "./oracle/IndexSources.js"
+import * as NodeHistoriesBeside from "./readings/NodeHistoriesBeside.js"
+import * as NodeReadings from "./readings/NodeReadings.js"
 import * as NodeHistories from "./readmodel/NodeHistories.js"
 import * as IndexTape from "./oracle/IndexTape.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
+import type { Capacity } from "./engine/State.js"
 import * as NodeFollower from "./sequencer/NodeFollower.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
 import { NewerFormat, OlderFormat } from "./journal/Journal.js"
@@ -209,9 +212,18 @@ const opening = (settings: VenueConfig, custody: Setting) =>
     return { operatorToken, signerSecret, services }
   })
 
-/** What runs in threads of its own: the histories' database, and the follower, without which the writer takes the snapshots. */
-const threads = ({ dataDir, follower }: VenueConfig) =>
-  Layer.merge(NodeHistories.layerThread(dataDir), follower === "thread" ? NodeFollower.layer(dataDir) : Layer.empty)
+/**
+ * What runs in threads of its own: the histories' database, what reads the journal for clients, and the follower, without which the
+ * writer takes the snapshots.
+ */
+const threads = ({ dataDir, follower }: VenueConfig, capacity: Capacity) =>
+  Layer.mergeAll(
+    // Made by their thread, and by the writer's where there is none.
+    NodeHistories.layer(dataDir),
+    NodeHistoriesBeside.layer(dataDir, capacity),
+    NodeReadings.layer(dataDir, capacity),
+    follower === "thread" ? NodeFollower.layer(dataDir) : Layer.empty
+  )
 
 /** What may wait for the writer, of which as large a part as usual is kept for what takes risk away. */
 const inboxOf = (capacity: number) => ({
@@ -231,6 +243,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
     const random = yield* SecureRandom
     const hashWords = new Int32Array(Uint8Array.from(random.bytes(8)).buffer)
     const hashKey = [hashWords[0]!, hashWords[1]!] as const
+    const capacity = { ...settings.capacity, hashKey }
     const leaves = Layer.mergeAll(
       NodeDisk.layer(settings.dataDir),
       NodeListener.layer({
@@ -248,7 +261,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       NodeAssets.layer(builtPages),
       NodeWritten.layer(writtenReference),
       NodeWorkloads.layer(settings.workloads),
-      threads(settings),
+      threads(settings, capacity),
       indexFeed(settings.index, markets)
     )
     const venue = Venue.layerOpening({
@@ -265,7 +278,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       site: settings.site,
       affiliateEnabled: settings.affiliateEnabled,
       markets,
-      capacity: { ...settings.capacity, hashKey },
+      capacity,
       sequencer: {
         ...Sequencer.defaultOptions,
         inbox: inboxOf(settings.inboxCapacity)

@@ -1,7 +1,8 @@
 /**
  * P10: the longest time for which the real venue's thread does nothing else, with a million resting orders, under P3's load and
  * with the follower taking one snapshot after the other; against the same venue that takes none, and 10 ms. It is told by the
- * venue itself, of whole ten seconds of the load (`venue_event_loop_delay_seconds`); each run begins with the same journal.
+ * venue itself, of whole ten seconds of the load (`venue_event_loop_delay_seconds`); each run begins with the same journal, and with
+ * histories that have taken all of it in.
  */
 import * as fs from "node:fs"
 import { load } from "../load/Task.js"
@@ -46,6 +47,21 @@ interface Seen {
 /** What the process has in memory at most, as Linux tells. */
 const residentMegabytesOf = (pid: number): number =>
   Number(/VmHWM:\s+([0-9]+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_000
+
+/** Lets a venue take the whole journal in, where its histories are made anew, and stops it. */
+const takeIn = async (): Promise<void> => {
+  const venue = await VenueProcess.start(prepared, never)
+  try {
+    const behind = async (): Promise<boolean> => {
+      const metrics = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
+      return valueOf(metrics, "venue_histories_sequence") < valueOf(metrics, "venue_durable_sequence") - 1_000
+    }
+    while (await behind()) await after(1_000)
+    await venue.stop()
+  } finally {
+    await venue.kill()
+  }
+}
 
 const measure = async (settings: Readonly<Record<string, string>>): Promise<Seen> => {
   fs.rmSync(directory, { recursive: true, force: true })
@@ -97,6 +113,7 @@ const run = async (options: Options) => {
       commands.length - 1_000,
       (sequence) => timeOf(sequence) - timeOf(commands.length) + builtAtEpochMs
     )
+    await takeIn()
     const [without, taking]: [Array<number>, Array<number>] = [[], []]
     for (let at = 0; at < options.runs; at++) {
       for (const [settings, longest] of [[never, without], [allTheTime, taking]] as const) {

@@ -49,6 +49,9 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   readmodel: [...vocabulary, events, feed],
   // It is told of records as they are decided, and reads what they changed; candles it folds as the histories do.
   streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
+  // What clients missed is read elsewhere than beside the writer, and told in the very words of the stream.
+  readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
+    "src/edge/socket/Payloads.ts"],
   ledger: [...vocabulary, ...wayIn, feed, holders],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],

@@ -144,6 +144,8 @@ export interface Options {
   readonly edges?: Edges
   /** What follows the writer and takes its snapshots. Absent from what was kept before there was one: the writer takes them. */
   readonly follower?: Follower
+  /** Absent from what was kept before there was one: it is read beside the writer. */
+  readonly readings?: Readings
   /** How much the venue holds of what is bounded. Absent from what was kept before they were drawn: `roomy`. */
   readonly bounds?: Bounds
   /** How many requests the venue lets in. Absent from what was kept before there were limits: as many as come. */
@@ -165,6 +167,12 @@ export interface Traps {
 export interface Follower extends SimFollower.Behaviour {
   readonly isThere: boolean
   readonly snapshotEveryRecords: number
+}
+
+/** Whether the journal is read for clients by somebody else than the writer, and the mean time between deaths of that one; 0 for none. */
+export interface Readings {
+  readonly isThere: boolean
+  readonly meanCrashMs: number
 }
 
 /** Markets of the file that trade in sessions, and how these come and go while a run lasts. */
@@ -735,6 +743,11 @@ const follower = (random: SimRandom): Follower => ({
   maxRestMs: random.pick([5, 100, 1_000])
 })
 
+const readings = (random: SimRandom): Readings => ({
+  isThere: random.chance(0.5),
+  meanCrashMs: random.pick([0, 500, 3_000])
+})
+
 const favoritesShare = 0.4
 
 const favorites = (random: SimRandom): Favorites => ({
@@ -975,6 +988,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     streams: { ...streams(random.split("streams")), ...toldAgain(random.split("told again")), ...missed(random.split("missed")) },
     favorites: favorites(random.split("favorites")),
     follower: follower(random.split("follower")),
+    readings: readings(random.split("readings")),
     histories: histories(random),
     standings: standings(random.split("standings"))
   }

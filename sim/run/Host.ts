@@ -340,6 +340,7 @@ export class Host {
       bank,
       histories,
       follower: this.#follower(),
+      readings: this.#readings(),
       log: (line) => this.witness.log(line),
       reached: this.witness.reached,
       ...told
@@ -360,6 +361,16 @@ export class Host {
         // What is damaged on purpose is for the venue's own start to find.
         if (isOfNow() && !this.witness.proving) this.witness.see({ _tag: "FollowerEnded", reason, diskFailed: this.diskFailed })
       }
+    }
+  }
+
+  /** How whoever reads the journal for the process that starts now fails. */
+  #readings(): SimProcess.Parts["readings"] {
+    const { options: { readings }, root } = this.world
+    return readings === undefined || !readings.isThere ? undefined : {
+      meanCrashMs: readings.meanCrashMs,
+      random: root.split(`readings/${this.#incarnation}`),
+      seen: (what) => this.witness.count(`reader of the journal ${what}`)
     }
   }
 

@@ -38,7 +38,7 @@ export interface Parts {
 }
 
 /** Fibers that are abandoned together: what of theirs is ready then is never run. */
-const groupOver = (scheduler: SimScheduler) => {
+export const groupOver = (scheduler: SimScheduler) => {
   let alive = true
   const group: Scheduler.Scheduler = {
     scheduleTask: (task) => scheduler.ready(() => alive ? task() : undefined),

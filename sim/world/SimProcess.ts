@@ -27,6 +27,7 @@ import type { SimHistories } from "./SimHistories.js"
 import type { SimIndexFeed } from "./SimIndexFeed.js"
 import type { SimNetwork } from "./SimNetwork.js"
 import type { SimRandom } from "./SimRandom.js"
+import * as SimReadings from "./SimReadings.js"
 import * as SimScheduler from "./SimScheduler.js"
 import type { SimTime } from "./SimTime.js"
 import * as SimWorkloads from "./SimWorkloads.js"
@@ -54,6 +55,8 @@ export interface Parts {
   readonly histories: SimHistories
   /** How its follower fails, and what draws it; undefined: it has none, and takes its snapshots itself. */
   readonly follower: (Pick<SimFollower.Parts, "behaviour" | "random" | "said" | "ended">) | undefined
+  /** How whoever reads its journal fails, and what draws it; undefined: it reads it beside its writer. */
+  readonly readings: Pick<SimReadings.Parts, "meanCrashMs" | "random" | "seen"> | undefined
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads, histories: Histories["Type"]) => void
   /** What runs in the process beside the venue, from when it takes requests. */
@@ -96,6 +99,17 @@ export const start = (parts: Parts): SimProcess => {
     parts.follower === undefined
       ? Layer.empty
       : SimFollower.layer({ ...parts.follower, scheduler, clock, disk: parts.disk, log: parts.log }),
+    parts.readings === undefined
+      ? Layer.empty
+      : SimReadings.layer({
+        ...parts.readings,
+        scheduler,
+        clock,
+        disk: parts.disk,
+        log: parts.log,
+        histories: parts.histories.layer,
+        reached: parts.reached
+      }, parts.venue.capacity, parts.venue.stream?.missed),
     bank === undefined ? Absent.layer : bank.layerFor(station),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )

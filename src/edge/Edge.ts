@@ -40,6 +40,7 @@ import * as RuntimePolicy from "./http/RuntimePolicy.js"
 import * as Slices from "./http/Slices.js"
 import * as RouteTable from "./RouteTable.js"
 import { type Room, usualRoom } from "./socket/Setting.js"
+import { ReplayHost } from "../streams/ReplayHost.js"
 import * as Sockets from "./socket/Sockets.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
 import { registerLedger } from "./system/LedgerStanding.js"
@@ -227,8 +228,8 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const nextSlice = Slices.make((yield* Turns).schedule)
   const room: Room = { ...usualRoom, ...settings.stream }
   const monotonicNanos = Stages.nanosOf(clock)
-  const [feed, live] = [yield* Feed, yield* Live]
-  const streams = Sockets.begin({ state, barrier, feed, live, histories, metrics, room, runtime, now, monotonicNanos })
+  const [feed, live, elsewhere] = [yield* Feed, yield* Live, yield* ReplayHost]
+  const streams = Sockets.begin({ state, barrier, feed, live, histories, elsewhere, metrics, room, runtime, now, monotonicNanos })
   const services: Services = {
     state,
     submit,

@@ -249,6 +249,10 @@ export const readHeader = (bytes: Buffer, at: number): Header | undefined => {
 export const previousDigestAtHeader = (bytes: Buffer, at: number): Buffer =>
   bytes.subarray(at + previousDigestAt, at + previousDigestAt + digestBytes)
 
+/** The digest that the block at `at` claims to have. */
+export const claimedDigest = (bytes: Buffer, at: number, { blockBytes }: Header): Buffer =>
+  bytes.subarray(at + blockBytes - footerBytes, at + blockBytes - footerBytes + digestBytes)
+
 /** The digest of the whole block at `at`, or undefined if the block does not have the one it claims. */
 export const verifiedDigest = (bytes: Buffer, at: number, header: Header): Buffer | undefined => {
   const digestAt = at + header.blockBytes - footerBytes

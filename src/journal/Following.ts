@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk, type DiskError } from "./Disk.js"
 import { Corrupt, type Journal, type NewerFormat, type Unreadable } from "./Journal.js"
+import * as Reading from "./Reading.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import * as SegmentJournal from "./SegmentJournal.js"
@@ -36,9 +37,6 @@ interface Place {
   readonly offset: number
   readonly chain: Scan.Chain
 }
-
-/** The latest places that are kept, one a look at least: further back, reading begins at a segment's start. */
-const waypointsKept = 4_096
 
 /** The least that a look reads: blocks of a few hundred orders. */
 const leastPieceBytes = 1 << 15
@@ -98,7 +96,7 @@ class Follower {
     if (last !== undefined) {
       if (this.manner === "a piece at a time") yield* this.hold(piece)
       this.durable = Math.max(this.durable, last.header.syncedSequence)
-      this.waypoints = [...this.waypoints, { segment: segment.firstSequence, offset, chain }].slice(-waypointsKept)
+      this.pass(this.place)
       this.place = { segment, offset: piece.nextOffset, chain: piece.chain }
       return true
     }
@@ -112,11 +110,18 @@ class Follower {
     return yield* new Corrupt({ segment: Segment.pathOf(segment.firstSequence), offset: tail.offset, sequence, reason: tail.reason })
   }))
 
+  /** Remembers where it is, unless that is near the place before. */
+  private pass({ chain, offset, segment: { firstSequence: segment } }: Place): void {
+    const last = this.waypoints.at(-1)
+    const isNear = last?.segment === segment && offset - last.offset < Scan.waypointEveryBytes
+    if (!isNear) this.waypoints = [...this.waypoints, { segment, offset, chain }].slice(-Scan.waypointsKept)
+  }
+
   /** Keeps the blocks of a piece in place of those of the last one. */
   private hold(piece: Scan.Piece): Effect.Effect<void, Unread> {
     const { offset, segment } = this.place
     this.pieceBytes = Math.min(Scan.pieceBytes, Math.max(leastPieceBytes, 2 * (piece.nextOffset - offset)))
-    return Effect.map(Effect.forEach(piece.blocks, (found) => SegmentJournal.decode(piece, found, segment, offset)), (blocks) => {
+    return Effect.map(Effect.forEach(piece.blocks, (found) => Reading.decode(piece, found, segment, offset)), (blocks) => {
       this.held = blocks
       this.heldAt = 0
     })

@@ -124,30 +124,8 @@ export interface Space {
   readonly shortage: string | undefined
 }
 
-export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
-  /** Where the journal ended when it was opened. */
-  readonly opened: Head
-  /**
-   * Makes what was read at opening the durable truth, and room for what follows. Nothing may be appended, or told to
-   * anyone, before it has succeeded once; until then opening has written nothing over what was there.
-   */
-  readonly settle: Effect.Effect<void, DiskError>
-  /**
-   * Appends one encoded block as a unit behind `fence.previousDigest`. Success means durable, not merely
-   * written. At most four may be outstanding; they become durable in the order of their calls.
-   */
-  readonly append: (block: Block.Encoded, fence: Fence) => Effect.Effect<void, Fenced | Unknown | Full>
-  /**
-   * `append` without a fiber: compared and given its place before this returns, so that calls are appended
-   * in their order under any scheduler. Calls back exactly once, with what `append` would fail with or
-   * undefined for durable; a refusal may come before this returns.
-   */
-  readonly begin: (block: Block.Encoded, fence: Fence, done: (failure: Fenced | Unknown | Full | undefined) => void) => void
-  /** What may be appended next: a block of any size that is allowed, but where it says `soon` or `nothing`. */
-  readonly room: () => Room
-  readonly space: () => Space
-  /** Has a function called whenever there may be more room than before. */
-  readonly whenRoom: (callback: () => void) => void
+/** What of a journal is durable, to be read. */
+export interface JournalReading {
   /** Durable blocks that hold `fromSequence` or a later one, oldest first. */
   readonly replay: (fromSequence: number) => Stream.Stream<Block.Block, Unreadable | Unknown>
   /**
@@ -157,4 +135,33 @@ export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
   readonly before: (atEpochMs: number) => Effect.Effect<number, Unreadable | Unknown>
   /** The same blocks without their records, of any format. */
   readonly links: (fromSequence: number) => Stream.Stream<Link, Unreadable | Unknown>
-}>() {}
+}
+
+export class Journal extends Context.Tag("venue/journal/Journal")<
+  Journal,
+  JournalReading & {
+    /** Where the journal ended when it was opened. */
+    readonly opened: Head
+    /**
+     * Makes what was read at opening the durable truth, and room for what follows. Nothing may be appended, or told to
+     * anyone, before it has succeeded once; until then opening has written nothing over what was there.
+     */
+    readonly settle: Effect.Effect<void, DiskError>
+    /**
+     * Appends one encoded block as a unit behind `fence.previousDigest`. Success means durable, not merely
+     * written. At most four may be outstanding; they become durable in the order of their calls.
+     */
+    readonly append: (block: Block.Encoded, fence: Fence) => Effect.Effect<void, Fenced | Unknown | Full>
+    /**
+     * `append` without a fiber: compared and given its place before this returns, so that calls are appended
+     * in their order under any scheduler. Calls back exactly once, with what `append` would fail with or
+     * undefined for durable; a refusal may come before this returns.
+     */
+    readonly begin: (block: Block.Encoded, fence: Fence, done: (failure: Fenced | Unknown | Full | undefined) => void) => void
+    /** What may be appended next: a block of any size that is allowed, but where it says `soon` or `nothing`. */
+    readonly room: () => Room
+    readonly space: () => Space
+    /** Has a function called whenever there may be more room than before. */
+    readonly whenRoom: (callback: () => void) => void
+  }
+>() {}

@@ -13,6 +13,9 @@ import * as Segment from "./Segment.js"
 /** How much of a segment is read at a time, in bytes. */
 export const pieceBytes = 1 << 20
 
+/** Between two places from which reading may begin: what it hashes for nothing is no more. */
+export const waypointEveryBytes = 1 << 17
+
 /** Sectors of a block always hold more non-zero bytes than this; fewer are damage in zeros. */
 const fewestBlockBytes = 32
 
@@ -50,6 +53,8 @@ export interface Piece {
   /** The offset in the segment behind the last of them. */
   readonly nextOffset: number
   readonly chain: Chain
+  /** Places on the way, where reading may begin another time. */
+  readonly places: ReadonlyArray<Waypoint>
   /** Whether the chain stops at `nextOffset`: what is there is not the next block. */
   readonly stopped: boolean
   /** Set where it stops at an intact block whose records this program could not have written, or at one of a newer format. */
@@ -109,8 +114,10 @@ export const readPiece = (
 
 const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Chain): Piece => {
   const blocks: Array<Found> = []
+  const places: Array<Waypoint> = []
   let chain = from
   let at = 0
+  let placedAt = 0
   let stopped = false
   let malformed: Corrupt | NewerFormat | undefined
   while (at < bytes.length) {
@@ -150,8 +157,12 @@ const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Ch
     }
     blocks.push({ at, header, digest })
     at += header.blockBytes
+    if (at - placedAt >= waypointEveryBytes) {
+      places.push({ segment: segment.firstSequence, offset: offset + at, chain })
+      placedAt = at
+    }
   }
-  return { bytes, blocks, nextOffset: offset + at, chain, stopped, malformed }
+  return { bytes, blocks, nextOffset: offset + at, chain, places, stopped, malformed }
 }
 
 /** Why a header is not that of the next block in its place; undefined if it is. */
@@ -278,8 +289,8 @@ export interface Waypoint {
   readonly chain: Chain
 }
 
-/** The latest places that are kept, one a piece: further back, reading begins at a segment's start. */
-const waypointsKept = 4_096
+/** The latest places that are kept: further back, reading begins at a segment's start. */
+export const waypointsKept = 16_384
 
 /** Where the journal ends. */
 export interface End {
@@ -354,9 +365,9 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
     let syncedSequence = 0
     const waypoints: Array<Waypoint> = []
     while (offset < segment.segmentBytes) {
-      waypoints.push({ segment: firstSequence, offset, chain })
       const piece: Piece = yield* readPiece(file, segment, offset, chain)
       if (piece.malformed !== undefined) return yield* piece.malformed
+      for (const place of piece.places) waypoints.push(place)
       const start = offset
       recent = [
         ...recent,

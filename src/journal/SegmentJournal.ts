@@ -3,7 +3,6 @@
  * durable; appending keeps up to four blocks in flight and stops for good at the first failure.
  */
 import * as Cause from "effect/Cause"
-import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
@@ -12,14 +11,14 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import { assert } from "../domain/Assert.js"
 import { Marks, type Reached } from "../domain/Marks.js"
 import * as Block from "./Block.js"
 import { Disk, DiskError } from "./Disk.js"
 import type { File, Lock, Locked } from "./Disk.js"
-import { Corrupt, Fenced, Full, Journal, OlderFormat, Unknown } from "./Journal.js"
-import type { Fence, Head, Link, NewerFormat, Room, Space, Unreadable } from "./Journal.js"
+import { Corrupt, Fenced, Full, Journal, Unknown } from "./Journal.js"
+import type { Fence, Head, NewerFormat, Room, Space } from "./Journal.js"
+import { reading } from "./Reading.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 
@@ -634,122 +633,3 @@ const failureOf = (cause: Cause.Cause<DiskError | Fenced>): Failure => {
   if (error instanceof Fenced) return error
   return error instanceof DiskError && fullCodes.has(error.code) ? new Full({ cause: error }) : new Unknown({ cause: error })
 }
-
-/** What a block found in a segment is given as. */
-type Give<A> = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, offset: number) => Effect.Effect<A, Unreadable>
-
-const reading = (disk: Disk["Type"], waypoints: () => ReadonlyArray<Scan.Waypoint>, durableSequence: () => number) => ({
-  replay: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, decode),
-  before: (atEpochMs: number) =>
-    before(atEpochMs).pipe(
-      Effect.provideService(Disk, disk),
-      Effect.catchTag("DiskError", (cause) => new Unknown({ cause }))
-    ),
-  links: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, link)
-})
-
-/** Blocks that hold `fromSequence` or a later one, up to what was durable when the stream began. */
-const read = <A>(
-  disk: Disk["Type"],
-  waypoints: ReadonlyArray<Scan.Waypoint>,
-  fromSequence: number,
-  durableSequence: () => number,
-  give: Give<A>
-): Stream.Stream<A, Unreadable | Unknown> =>
-  Stream.unwrap(Effect.gen(function*() {
-    const until = durableSequence()
-    const segments = yield* Scan.segments
-    const start = segments.findLast((first) => first <= fromSequence) ?? segments[0]
-    if (start === undefined || until < 1) return Stream.empty
-    const beginning: ReplayAt = waypoints.findLast(({ chain, segment }) => segment === start && chain.nextSequence <= fromSequence)
-      ?? { segment: start, offset: Block.sectorBytes, chain: undefined }
-    return Stream.paginateChunkEffect(
-      beginning,
-      (at) => Effect.map(readReplay(at, fromSequence, until, give), ([blocks, next]) => [Chunk.unsafeFromArray(blocks), next] as const)
-    )
-  })).pipe(
-    Stream.provideService(Disk, disk),
-    Stream.catchTag("DiskError", (cause) => Stream.fail(new Unknown({ cause })))
-  )
-
-/** The last sequence before the latest segment that begins earlier than a time, or before the first. */
-const before = (atEpochMs: number): Effect.Effect<number, Corrupt | NewerFormat | DiskError, Disk> =>
-  Effect.gen(function*() {
-    const segments = yield* Scan.segments
-    let found = 0
-    for (let low = 1, high = segments.length - 1; low <= high;) {
-      const middle = (low + high) >> 1
-      if ((yield* beganAt(segments[middle]!)) < atEpochMs) {
-        found = middle
-        low = middle + 1
-      } else high = middle - 1
-    }
-    return (segments[found] ?? 1) - 1
-  })
-
-/** The time of the last record of a segment's first block: no record before the segment is later. Infinity where there is none yet. */
-const beganAt = (segment: number): Effect.Effect<number, Corrupt | NewerFormat | DiskError, Disk> =>
-  Effect.scoped(Effect.gen(function*() {
-    const file = yield* Effect.flatMap(Disk, (disk) => disk.open(Segment.pathOf(segment), "read"))
-    const header = yield* Scan.readSegmentHeader(file, segment)
-    const piece = yield* Scan.readPiece(file, header, Block.sectorBytes, Scan.chainBefore(header), Block.sectorBytes)
-    if (piece.malformed !== undefined) return yield* piece.malformed
-    return piece.blocks.length === 0 ? Number.POSITIVE_INFINITY : piece.chain.atEpochMs
-  }))
-
-interface ReplayAt {
-  readonly segment: number
-  readonly offset: number
-  /** Undefined at the start: the segment's header says what comes before. */
-  readonly chain: Scan.Chain | undefined
-}
-
-const readReplay = <A>(at: ReplayAt, fromSequence: number, until: number, give: Give<A>) =>
-  Effect.scoped(Effect.gen(function*() {
-    const disk = yield* Disk
-    const file = yield* disk.open(Segment.pathOf(at.segment), "read")
-    const header = yield* Scan.readSegmentHeader(file, at.segment)
-    const piece = yield* Scan.readPiece(file, header, at.offset, at.chain ?? Scan.chainBefore(header))
-    const blocks: Array<A> = []
-    for (const found of piece.blocks) {
-      if (found.header.lastSequence < fromSequence || found.header.firstSequence > until) continue
-      blocks.push(yield* give(piece, found, header, at.offset))
-    }
-    const { nextSequence } = piece.chain
-    if (piece.malformed !== undefined && nextSequence <= until) return yield* piece.malformed
-    if (nextSequence > until) return [blocks, Option.none<ReplayAt>()] as const
-    if (!piece.stopped && piece.nextOffset < header.segmentBytes) {
-      return [blocks, Option.some<ReplayAt>({ ...at, offset: piece.nextOffset, chain: piece.chain })] as const
-    }
-    if (!(yield* Scan.segments).includes(nextSequence)) {
-      return yield* new Corrupt({
-        segment: Segment.pathOf(at.segment),
-        offset: piece.nextOffset,
-        sequence: nextSequence,
-        reason: "a block that was durable cannot be read"
-      })
-    }
-    return [blocks, Option.some<ReplayAt>({ segment: nextSequence, offset: Block.sectorBytes, chain: piece.chain })] as const
-  }))
-
-const link: Give<Link> = (_, { digest, header }) =>
-  Effect.succeed({ firstSequence: header.firstSequence, lastSequence: header.lastSequence, digest, codec: header.codec })
-
-/** A block of a piece, with its records. */
-export const decode: Give<Block.Block> = (piece, found, segment, offset) =>
-  Effect.suspend((): Effect.Effect<Block.Block, Unreadable> => {
-    if (found.header.codec < Block.codecVersion) {
-      return new OlderFormat({ sequence: found.header.firstSequence, codec: found.header.codec })
-    }
-    try {
-      return Effect.succeed(Block.read(piece.bytes, found.at, found.header, found.digest))
-    } catch (error) {
-      if (!(error instanceof Block.Malformed)) throw error
-      return new Corrupt({
-        segment: Segment.pathOf(segment.firstSequence),
-        offset: offset + found.at,
-        sequence: error.sequence,
-        reason: error.message
-      })
-    }
-  })

@@ -16,7 +16,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { Committed, Feed, ReadError } from "../sequencer/Feed.js"
+import { type Committed, type Feed, isOfOthers, type ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
 import { seedAt } from "./Seed.js"
@@ -44,7 +44,7 @@ import * as TransferTables from "./TransferTables.js"
 import type { TransferRow, TransfersAsked } from "./TransferTables.js"
 
 /** There is nothing to read from now: it is being opened, or made anew. */
-class Unavailable extends Schema.TaggedError<Unavailable>()("HistoriesUnavailable", {}) {}
+export class Unavailable extends Schema.TaggedError<Unavailable>()("HistoriesUnavailable", {}) {}
 
 /** How far the histories are. */
 export interface Standing {
@@ -162,14 +162,17 @@ export interface Options {
 }
 
 export const defaultOptions: Options = {
-  batchRecords: 512,
-  batchRows: 4_096,
+  batchRecords: 4_096,
+  batchRows: 16_384,
   pauseMs: 250,
   pauseBehindMs: 5,
   retryMs: 5_000,
   rollupMs: 60_000,
   endingMs: 500
 }
+
+/** How many records are taken in without letting others work: about a millisecond's. */
+const mostAtOnce = 256
 
 /** What histories are made from, and where they are kept. */
 export interface Parts {
@@ -181,18 +184,45 @@ export interface Parts {
   /** The record by which this version of the rules took over; undefined where it has decided all of the journal. */
   readonly stepSequence: Effect.Effect<number | undefined, ReadError>
   readonly environment: string
+  /** Told how far the database is, whenever that changes; undefined where there is none. */
+  readonly reached?: (reached: Reached | undefined) => void
 }
 
-/** An opened database, and how far it is. */
-interface Opened {
+/** How far a database is, of a journal that goes on. */
+export interface Reached {
+  readonly place: Tables.Place
+  /** Fills that were taken in. */
+  readonly fills: number
+  /** The time of the first durable record that is not taken in, as far as is known; undefined where there is none. */
+  readonly behindSinceEpochMs: number | undefined
+  readonly isReplaying: boolean
+  readonly isRebuilding: boolean
+}
+
+/** An opened database. */
+interface Opened extends Reached {
   readonly sql: SqlClient.SqlClient
   place: Tables.Place
-  /** Fills that were taken in. */
   fills: number
-  /** The time of the first durable record that is not taken in, as far as is known; undefined where there is none. */
   behindSinceEpochMs: number | undefined
   isReplaying: boolean
-  readonly isRebuilding: boolean
+}
+
+/** How that stands where the journal is durable up to a record by now. */
+export const standingOf = (
+  { behindSinceEpochMs, fills, isRebuilding, isReplaying, place: { atEpochMs, sequence } }: Reached,
+  durableSequence: number,
+  nowEpochMs: number
+): Standing => {
+  const isBehind = durableSequence > sequence
+  return {
+    sequence,
+    atEpochMs,
+    fills,
+    lagMs: isBehind ? Math.max(0, nowEpochMs - (behindSinceEpochMs ?? nowEpochMs)) : 0,
+    isReplaying: isReplaying && isBehind,
+    isRebuilding: isRebuilding && isReplaying && isBehind
+  }
 }
 
 /** The database is another's: it cannot be gone on with. */
@@ -216,6 +246,10 @@ const isDamage = (failure: Failure): boolean => {
   // The statements are the program's own: where one means nothing, the tables are not what they were made as.
   return code === "SQLITE_ERROR" || code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
 }
+
+/** Whether it was the feed that failed. */
+const isRead = (failure: Failure): failure is ReadError =>
+  failure._tag !== "SqlError" && failure._tag !== "HistoriesDatabaseUnusable" && failure._tag !== "HistoriesForeign"
 
 class Follower {
   private opened: Opened | undefined
@@ -351,28 +385,25 @@ class Follower {
     }))
   }
 
-  private standingOf({ behindSinceEpochMs, fills, isRebuilding, isReplaying, place }: Opened): Standing {
-    const isBehind = this.parts.durableSequence() > place.sequence
-    const sinceEpochMs = behindSinceEpochMs ?? this.clock.unsafeCurrentTimeMillis()
-    return {
-      sequence: place.sequence,
-      atEpochMs: place.atEpochMs,
-      fills,
-      lagMs: isBehind ? Math.max(0, this.clock.unsafeCurrentTimeMillis() - sinceEpochMs) : 0,
-      isReplaying: isReplaying && isBehind,
-      isRebuilding: isRebuilding && isReplaying && isBehind
-    }
+  private standingOf(opened: Opened): Standing {
+    return standingOf(opened, this.parts.durableSequence(), this.clock.unsafeCurrentTimeMillis())
   }
 
   /** Follows for as long as the venue lives: whatever fails is tried again. */
   get run(): Effect.Effect<never> {
-    return Effect.forever(Effect.catchAll(Effect.scoped(this.follow), (failure) => this.failed(failure)))
+    const following = Effect.catchAll(Effect.scoped(this.follow), (failure) => this.failed(failure))
+    // A mistake of the program's own is told, and what it was made over is read anew.
+    return Effect.forever(
+      Effect.catchAllDefect(following,
+        (defect) =>
+          Effect.zipRight(Effect.logError("the histories stopped by a defect, and go on", defect), Effect.sleep(this.options.retryMs)))
+    )
   }
 
   private failed(failure: Failure): Effect.Effect<void> {
     const { options: { pauseMs, retryMs }, parts: { database } } = this
     const again = Effect.sleep(retryMs)
-    if (!this.isOthers && (failure._tag === "ReplayDiverged" || failure._tag === "JournalOlderFormat")) {
+    if (!this.isOthers && isRead(failure) && isOfOthers(failure)) {
       this.isOthers = true
       return Effect.logWarning(`the histories begin where this version took over: ${failure.message}`).pipe(
         Effect.zipRight(database.setAside),
@@ -421,7 +452,12 @@ class Follower {
       })
       const { fills } = place
       const opened: Opened = { sql, place, fills, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.sequence === 0 }
-      yield* Effect.addFinalizer(() => Effect.sync(() => void (this.opened = undefined)))
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          this.opened = undefined
+          this.tell()
+        })
+      )
       this.damage = undefined
       this.opened = opened
       this.noteEnd(opened)
@@ -431,10 +467,15 @@ class Follower {
       )
       for (;;) {
         yield* this.batch(opened, projection, pull)
-        yield* pause(opened.isReplaying ? pauseBehindMs : pauseMs)
+        yield* pause(this.isFarBehind(opened) ? pauseBehindMs : pauseMs)
         yield* this.undamaged
       }
     })
+  }
+
+  /** Whether there is another batch to be taken in at once: a venue that is busy all day is kept up with. */
+  private isFarBehind({ isReplaying, place }: Opened): boolean {
+    return isReplaying || this.parts.durableSequence() - place.sequence >= this.options.batchRecords
   }
 
   /** Fails with what a read has found. */
@@ -452,7 +493,13 @@ class Follower {
       const { options: { batchRecords, batchRows }, parts } = this
       const first = opened.place.sequence
       let { place } = opened
+      let rested = first
       do {
+        // The writer shares the thread: it is not kept from its turns for as long as a batch takes.
+        if (place.sequence - rested >= mostAtOnce) {
+          yield* Effect.sleep(0)
+          rested = place.sequence
+        }
         for (const committed of yield* pull) {
           const { block } = committed
           opened.behindSinceEpochMs ??= block.records[0]!.atEpochMs
@@ -477,6 +524,14 @@ class Follower {
     if (!isBehind) opened.isReplaying = false
     // What comes next is no older than what came last.
     opened.behindSinceEpochMs = isBehind && place.sequence > 0 ? place.atEpochMs : undefined
+    this.tell()
+  }
+
+  private tell(): void {
+    const { opened, parts: { reached } } = this
+    if (opened === undefined) return reached?.(undefined)
+    const { sql: _, ...told } = opened
+    reached?.(told)
   }
 
   /** Why a place is none in this journal; undefined where it is one. */

@@ -3,7 +3,6 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as NodeDatabaseClient from "./NodeDatabaseClient.js"
 import { DatabaseUnusable, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
 
 /** The file's name in the data directory. */
@@ -15,19 +14,14 @@ const companions = ["", "-wal", "-shm"]
 const unusable = (cause: unknown): DatabaseUnusable =>
   new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })
 
-/** The file, opened in the thread at hand: for whoever does nothing beside. */
-export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase> => fileOf(dataDir, openAt)
-
-/** The file, opened in a thread of its own: for a venue, which must not wait for it. */
-export const layerThread = (dataDir: string): Layer.Layer<HistoriesDatabase> => fileOf(dataDir, NodeDatabaseClient.open)
-
-const fileOf = (dataDir: string, openFile: typeof openAt): Layer.Layer<HistoriesDatabase> => {
+/** The file, opened in the thread at hand. */
+export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase> => {
   const file = path.join(dataDir, fileName)
   return Layer.succeed(HistoriesDatabase, {
     name: file,
     open: Effect.zipRight(
       Effect.try({ try: () => fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 }), catch: unusable }),
-      openFile(file)
+      openAt(file)
     ),
     setAside: Effect.try({
       try: () => {

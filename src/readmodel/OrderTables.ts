@@ -67,7 +67,7 @@ const update = `UPDATE orders SET ${kept("price", 1)}, ${kept("quantity", 2)},
   filled_notional = orders.filled_notional + (change.value ->> 3),
   ${kept("status", 4)}, ${kept("cancel_reason", 5)}, ${kept("filled", 6)}, ${kept("canceled", 7)}, ${kept("updated_at", 8)},
   ${kept("last_sequence", 9)}
-  FROM json_each(?) AS change WHERE orders.number = change.value ->> 0`
+  FROM jsonb_each(?) AS change WHERE orders.number = change.value ->> 0`
 
 /** Writes orders that were placed, and what has changed of others; within the transaction of their batch. */
 export const write = (

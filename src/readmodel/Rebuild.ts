@@ -10,7 +10,7 @@ import { keptOf, seedAt } from "./Seed.js"
 import * as Tables from "./Tables.js"
 
 /** Records of a batch, but for the last block of it. */
-const batchRecords = 2_048
+const batchRecords = 8_192
 /** Rows that are over at which one is written early. */
 const batchRows = 16_384
 

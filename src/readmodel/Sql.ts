@@ -17,8 +17,8 @@ export const inOne = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlE
 const column = (index: number): string => `value ->> ${index}`
 const columns = (count: number): string => Array.from({ length: count }, (_, index) => column(index)).join(", ")
 
-/** Rows of one statement: what is sent at once is bounded, whatever a batch comes to. */
-const rowsAtOnce = 4_096
+/** Rows of one statement: what is made and sent at once takes a millisecond or so of the writer's thread, whatever a batch comes to. */
+const rowsAtOnce = 512
 
 type Cells = ReadonlyArray<string | number | null>
 
@@ -47,4 +47,4 @@ export const put = <Row>(
   width: number,
   all: Iterable<Row>,
   cells: (row: Row) => Cells
-): Effect.Effect<void, SqlError> => putEach(sql, `INSERT OR REPLACE INTO ${table} SELECT ${columns(width)} FROM json_each(?)`, all, cells)
+): Effect.Effect<void, SqlError> => putEach(sql, `INSERT OR REPLACE INTO ${table} SELECT ${columns(width)} FROM jsonb_each(?)`, all, cells)

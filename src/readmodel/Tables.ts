@@ -107,6 +107,8 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
   Effect.gen(function*() {
     // The journal is the truth: what a power failure takes from here is read again.
     yield* run(sql, "PRAGMA synchronous = NORMAL")
+    // Pages, 16 MiB: a page that many batches change is brought to its place once, and the disk is the journal's meanwhile.
+    yield* run(sql, "PRAGMA wal_autocheckpoint = 4096")
     const [version] = yield* run<{ readonly user_version: number }>(sql, "PRAGMA user_version")
     const [objects] = yield* run<{ readonly count: number }>(sql, "SELECT count(*) AS count FROM sqlite_schema")
     if (version?.user_version === 0 && objects?.count === 0) {

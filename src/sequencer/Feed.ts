@@ -13,6 +13,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { assert } from "../domain/Assert.js"
@@ -22,7 +23,7 @@ import type { Capacity } from "../engine/State.js"
 import type * as Block from "../journal/Block.js"
 import type { DiskError } from "../journal/Disk.js"
 import type { Following } from "../journal/Following.js"
-import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
+import type { JournalReading, Unknown, Unreadable } from "../journal/Journal.js"
 import type { Record } from "../journal/Record.js"
 import type { SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
@@ -60,8 +61,38 @@ export interface Rerun {
   readonly close: Effect.Effect<void>
 }
 
+/** What was to be read elsewhere was not. */
+export class Unread extends Schema.TaggedError<Unread>()("FeedUnread", {
+  reason: Schema.String,
+  /** Whether the disk did not give it, whoever was to read it has ended, another version of the program decided it, or what else. */
+  why: Schema.Literal("disk", "ended", "version", "other")
+}) {
+  override get message() {
+    return this.reason
+  }
+}
+
 /** Why the journal cannot be read on. A reader may begin anew where it was. */
-export type ReadError = Unreadable | Unknown | DiskError | Diverged | CapacityTooSmall
+export type ReadError = Unreadable | Unknown | DiskError | Diverged | CapacityTooSmall | Unread
+
+/** What kind of failure it is. */
+export const whyOf = (error: ReadError): Unread["why"] => {
+  switch (error._tag) {
+    case "FeedUnread":
+      return error.why
+    case "DiskError":
+    case "JournalUnknown":
+      return "disk"
+    case "ReplayDiverged":
+    case "JournalOlderFormat":
+      return "version"
+    default:
+      return "other"
+  }
+}
+
+/** Whether another version of the program decided what was to be read: it is not decided again. */
+export const isOfOthers = (error: ReadError): boolean => whyOf(error) === "version"
 
 export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
   /** Blocks that hold `sequence` or a later one, oldest first. At the head it waits for the next; it never ends. */
@@ -117,13 +148,18 @@ export interface Head {
 }
 
 export interface Source {
-  readonly journal: Context.Tag.Service<typeof Journal>
+  readonly journal: JournalReading
   readonly snapshots: Context.Tag.Service<typeof SnapshotStore>
   /** The bounds of engines that run records again. */
   readonly capacity: Capacity
   readonly head: Head
   /** Lets other work in after a block was run again: it is done beside the writer. */
   readonly pause: Effect.Effect<void>
+}
+
+export interface Reading<A> {
+  readonly next: Effect.Effect<A, ReadError>
+  readonly close: Effect.Effect<void>
 }
 
 /** A block from memory with what it came to, or one from the segments without. */
@@ -267,7 +303,7 @@ const rerunInParts = (
 }
 
 /** One reader: where it is, and the engine it runs while it reads what memory does not have. */
-class Reader {
+class Reader implements Reading<Committed> {
   private readonly cursor: Cursor
   private engine: Engine | undefined
 
@@ -302,11 +338,6 @@ class Reader {
       return yield* this.next
     })
   }
-}
-
-export interface Reading<A> {
-  readonly next: Effect.Effect<A, ReadError>
-  readonly close: Effect.Effect<void>
 }
 
 /** What is read, one after the other, until nobody wants more. */
@@ -358,9 +389,12 @@ export const standing = (source: Source, sequence: number): Effect.Effect<Readin
     return { next, close: cursor.leaveSegments }
   })
 
+/** Reads blocks one by one from a sequence on. */
+export const reading = (source: Source, sequence: number): Reading<Committed> => new Reader(source, sequence)
+
 /** The feed of a source. */
 export const make = (source: Source): Feed["Type"] => ({
-  from: (sequence) => stream(Effect.sync(() => new Reader(source, sequence))),
+  from: (sequence) => stream(Effect.sync(() => reading(source, sequence))),
   standingFrom: (sequence) => stream(standing(source, sequence)),
   rerun: (sequence, standing, makeRoom) => rerunTo(source, sequence, standing, makeRoom),
   before: source.journal.before

@@ -19,10 +19,16 @@ export interface Bounds {
 
 export const defaultBounds: Bounds = { blocks: 4_096, bytes: 16 << 20 }
 
+/** Blocks one after the other with what they came to, as they lie in memory: to be read by `readRun`, in another thread perhaps. */
+export interface Run {
+  readonly memory: ArrayBuffer
+  /** By block: bytes of it, of its events right behind, and of what it told behind these. */
+  readonly lengths: ReadonlyArray<readonly [block: number, events: number, told: number]>
+}
+
 interface Kept {
   readonly firstSequence: number
   readonly lastSequence: number
-  readonly digest: Uint8Array
   /** Where its bytes begin, those of its events right behind, and behind these those of what it told. */
   readonly start: number
   readonly blockBytes: number
@@ -72,7 +78,7 @@ export class Recent {
 
   /** Takes a block that was decided, and copies what it came to. One that is larger than all of the memory is not kept. */
   take(encoded: Block.Encoded, events: Float64Array, told: Float64Array): void {
-    const { digest, firstSequence, lastSequence } = encoded
+    const { firstSequence, lastSequence } = encoded
     assert(firstSequence > (this.kept.at(-1)?.lastSequence ?? this.durable), "blocks are decided in order")
     const blockBytes = encoded.bytes.length
     const { byteLength: eventsBytes } = events
@@ -83,7 +89,7 @@ export class Recent {
     const start = this.makeRoom(bytes)
     this.words.set(events, (start + blockBytes) / alignment)
     this.words.set(told, (start + blockBytes + eventsBytes) / alignment)
-    this.kept.push({ firstSequence, lastSequence, digest, start, blockBytes, eventsBytes, toldBytes, encoded })
+    this.kept.push({ firstSequence, lastSequence, start, blockBytes, eventsBytes, toldBytes, encoded })
   }
 
   /** Everything up to `lastSequence` is durable. */
@@ -104,6 +110,31 @@ export class Recent {
 
   /** The durable block that holds a sequence, or undefined where it is not kept or not durable. */
   at(sequence: number): Committed | undefined {
+    const place = this.placeOf(sequence)
+    if (place === undefined) return undefined
+    const kept = this.kept[place]!
+    const [committed] = readRun({ memory: this.slice(kept, kept), lengths: [lengthsOf(kept)] })
+    return committed
+  }
+
+  /** A copy of the durable blocks from the one that holds a sequence on, of about so many records; undefined where that one is not kept. */
+  readonly run = (sequence: number, records: number): Run | undefined => {
+    const place = this.placeOf(sequence)
+    if (place === undefined) return undefined
+    const first = this.kept[place]!
+    const lengths = [lengthsOf(first)]
+    let last = first
+    for (let next = place + 1; next < this.undurable && last.lastSequence - sequence < records; next++) {
+      const kept = this.kept[next]!
+      // One that is larger than the memory is left out of it, and what begins at its front again lies elsewhere.
+      if (kept.firstSequence !== last.lastSequence + 1 || kept.start < last.start) break
+      lengths.push(lengthsOf(kept))
+      last = kept
+    }
+    return { memory: this.slice(first, last), lengths }
+  }
+
+  private placeOf(sequence: number): number | undefined {
     if (sequence > this.durable) return undefined
     let low = this.first
     let high = this.kept.length - 1
@@ -112,9 +143,13 @@ export class Recent {
       const kept = this.kept[middle]!
       if (sequence < kept.firstSequence) high = middle - 1
       else if (sequence > kept.lastSequence) low = middle + 1
-      else return this.read(kept)
+      else return middle
     }
     return undefined
+  }
+
+  private slice(first: Kept, { blockBytes, eventsBytes, start, toldBytes }: Kept): ArrayBuffer {
+    return this.memory.slice(first.start, start + blockBytes + eventsBytes + toldBytes)
   }
 
   /** Calls back when anything becomes durable after this; returns how to call that off. */
@@ -151,17 +186,25 @@ export class Recent {
     this.undurable -= this.first
     this.first = 0
   }
+}
 
-  /** The block as whoever reads it from a segment has it, and a copy of what it came to. */
-  private read({ blockBytes, digest, eventsBytes, start, toldBytes }: Kept): Committed {
-    const header = Block.readHeader(this.bytes, start)
+const lengthsOf = ({ blockBytes, eventsBytes, toldBytes }: Kept): Run["lengths"][number] => [blockBytes, eventsBytes, toldBytes]
+
+/** The blocks as whoever reads them from a segment has them, and what they came to. */
+export const readRun = ({ lengths, memory }: Run): ReadonlyArray<Committed> => {
+  const bytes = Buffer.from(memory)
+  let at = 0
+  return lengths.map(([blockBytes, eventsBytes, toldBytes]) => {
+    const header = Block.readHeader(bytes, at)
     assert(header !== undefined, "a durable block has a header")
-    const eventsAt = start + blockBytes
+    const block = Block.read(bytes, at, header, Buffer.from(Block.claimedDigest(bytes, at, header)))
+    const eventsAt = at + blockBytes
     const toldAt = eventsAt + eventsBytes
+    at = toldAt + toldBytes
     return {
-      block: Block.read(this.bytes, start, header, digest),
-      events: new Float64Array(this.memory.slice(eventsAt, toldAt)),
-      told: new Float64Array(this.memory.slice(toldAt, toldAt + toldBytes))
+      block,
+      events: new Float64Array(memory, eventsAt, eventsBytes / Float64Array.BYTES_PER_ELEMENT),
+      told: new Float64Array(memory, toldAt, toldBytes / Float64Array.BYTES_PER_ELEMENT)
     }
-  }
+  })
 }

@@ -14,7 +14,7 @@ import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
 import type { Record } from "../journal/Record.js"
-import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
+import type { Journal, JournalReading, Unknown, Unreadable } from "../journal/Journal.js"
 import type { SnapshotStore, Stored } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
 import type { DiskError } from "../journal/Disk.js"
@@ -205,7 +205,7 @@ interface Beginning {
 }
 
 /** Whether a block of the journal ends where the snapshot says, with the digest that it names. */
-const isVouched = (journal: JournalService, snapshot: Stored): Effect.Effect<boolean, Unreadable | Unknown> =>
+const isVouched = (journal: JournalReading, snapshot: Stored): Effect.Effect<boolean, Unreadable | Unknown> =>
   journal.links(snapshot.sequence).pipe(
     Stream.take(1),
     Stream.runHead,
@@ -219,7 +219,7 @@ export const engineOf = (stored: Stored, capacity: Capacity): Effect.Effect<Engi
   withinRoom(() => new Engine(Snapshot.unsafeDecode(Snapshot.migrate(stored.sections, stored.schema), capacity)))
 
 /** Why a stored state cannot be begun with; undefined where it can. */
-const objection = (journal: JournalService, stored: Stored): Effect.Effect<string | undefined, Unreadable | Unknown> =>
+const objection = (journal: JournalReading, stored: Stored): Effect.Effect<string | undefined, Unreadable | Unknown> =>
   Snapshot.isKnown(stored.schema)
     ? Effect.map(isVouched(journal, stored), (vouched) => vouched ? undefined : "it does not belong to this journal")
     : Effect.succeed(
@@ -233,7 +233,7 @@ const loadIfThere = (snapshots: SnapshotsService, sequence: number): Effect.Effe
   Effect.catchIf(snapshots.load(sequence), (error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
 
 /** A stored state, or why there is none, as what may be begun with: undefined, with a warning that names it, where it may not. */
-const unlessObjected = Effect.fnUntraced(function*(journal: JournalService, stored: Stored | string, what: string) {
+const unlessObjected = Effect.fnUntraced(function*(journal: JournalReading, stored: Stored | string, what: string) {
   const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
   if (typeof stored !== "string" && objected === undefined) return stored
   ;(yield* Marks)?.("a snapshot was not vouched for")
@@ -242,7 +242,7 @@ const unlessObjected = Effect.fnUntraced(function*(journal: JournalService, stor
 })
 
 /** The newest snapshot that the journal vouches for and this program can read, or else the state that its last step began with. */
-const vouched = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService) {
+const vouched = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService) {
   const latest = yield* snapshots.latest
   if (latest === undefined) return yield* stepBefore(journal, snapshots, Number.POSITIVE_INFINITY)
   return (yield* unlessObjected(journal, latest, `the snapshot at sequence ${latest.sequence}`))
@@ -250,7 +250,7 @@ const vouched = Effect.fnUntraced(function*(journal: JournalService, snapshots: 
 })
 
 /** The same of what stands before a sequence. */
-const newestBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
+const newestBefore = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService, sequence: number) {
   for (const at of (yield* snapshots.list).toReversed()) {
     if (at >= sequence) continue
     const taken = yield* unlessObjected(journal, yield* loadIfThere(snapshots, at), `the snapshot at sequence ${at}`)
@@ -260,7 +260,7 @@ const newestBefore = Effect.fnUntraced(function*(journal: JournalService, snapsh
 })
 
 /** The state that the last step began with, where that is before a sequence. */
-const stepBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
+const stepBefore = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService, sequence: number) {
   const step = yield* snapshots.latestStep
   if (step === undefined || typeof step !== "string" && step.sequence >= sequence) return undefined
   return yield* unlessObjected(journal, step, "the state that the last step began with")
@@ -271,7 +271,7 @@ const stepBefore = Effect.fnUntraced(function*(journal: JournalService, snapshot
  * for, or the state that the last step began with, or a new one.
  */
 export const engineBefore = (
-  journal: JournalService,
+  journal: JournalReading,
   snapshots: SnapshotsService,
   capacity: Capacity,
   sequence: number

@@ -2,7 +2,7 @@
  * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
  * Provides the way in (`Submit`), the way out (`Barrier`), the state to read (`EngineReads`) and the committed blocks (`Feed`).
  */
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -85,6 +85,10 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   /** Why placements are not journaled now, or nothing is; undefined where all goes well. */
   readonly trouble: () => string | undefined
   readonly journalSpace: () => Space
+  /** The latest durable blocks as they lie in memory, of about so many records; undefined where it does not have the first of them. */
+  readonly run: Recent.Recent["run"]
+  /** Until a sequence is durable. */
+  readonly reached: (sequence: number) => Effect.Effect<void>
   /** What keeps a follower beside it, once it is started; undefined where nothing hosts one. */
   readonly followers: Pick<Followers.Followers, "start" | "standing"> | undefined
 }>() {}
@@ -111,7 +115,7 @@ const keepStep = (
     Effect.mapError((error) => new StepNotKept({ sequence: state.sequence, reason: error.message }))
   )
 
-const headOf = (recent: Recent.Recent): Feed.Head => ({
+const headOf = (recent: Recent.Recent): Feed.Head & { readonly reached: (sequence: number) => Effect.Effect<void> } => ({
   durableSequence: () => recent.durableSequence,
   at: (sequence) => recent.at(sequence),
   read: () => undefined,
@@ -128,7 +132,7 @@ const headOf = (recent: Recent.Recent): Feed.Head => ({
 })
 
 /** Lets what is waiting be done, the writer's turns among it. */
-const pauseOf = (turns: Context.Tag.Service<typeof Turns>): Effect.Effect<void> =>
+export const pauseOf = (turns: Context.Tag.Service<typeof Turns>): Effect.Effect<void> =>
   Effect.async((resume) => turns.schedule(() => resume(Effect.void)))
 
 /** How long a graceful stop waits for what is sequenced to become durable. With the listener's drain it is over well within 10 s. */
@@ -259,9 +263,7 @@ const servicesOf = (
 const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>) {
   const journal = yield* Journal
   const snapshots = yield* SnapshotStore
-  const turns = yield* Turns
-  const clock = yield* Clock.clockWith(Effect.succeed)
-  const runtime = yield* Effect.runtime()
+  const [turns, clock, runtime] = [yield* Turns, yield* Effect.clock, yield* Effect.runtime()]
   const capacity = { ...options.capacity, reached: yield* Marks }
   const host = yield* FollowerHost
   const failure = yield* Deferred.make<Sequencer.Failure>()
@@ -270,7 +272,6 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   yield* accept(engine)
   yield* journal.settle
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
-
   let failed = false
   const snapshotting = SnapshotTaker.make(snapshots, {
     state: engine.state,
@@ -279,6 +280,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     runtime
   })
   const recent = new Recent.Recent({ ...Recent.defaultBounds, ...options.feed }, engine.sequence)
+  const head = headOf(recent)
   const listeners = new Listeners()
   const sequencer = new Sequencer.Sequencer({
     engine,
@@ -326,13 +328,15 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     recovered: { fromSequence, records },
     step,
     followers,
+    run: recent.run,
+    reached: head.reached,
     ...readersOf(sequencer, journal, options)
   }).pipe(
     Context.merge(servicesOf(
       sequencer,
       engine,
       listeners,
-      Feed.make({ journal, snapshots, capacity: options.capacity, head: headOf(recent), pause: pauseOf(turns) })
+      Feed.make({ journal, snapshots, capacity: options.capacity, head, pause: pauseOf(turns) })
     ))
   )
 })

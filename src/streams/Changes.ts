@@ -14,11 +14,10 @@ import type { Listening } from "../sequencer/Live.js"
 import { accountChannels } from "./Channels.js"
 import type { Hub } from "./Hub.js"
 import type { Log, Taker } from "./Log.js"
-import { type Replays, textOf, type Told } from "./Replay.js"
+import { Gathering, type Told } from "./Gathering.js"
+import type { Replaying } from "./Replay.js"
 import type { Retention } from "./Retention.js"
 
-/** Characters of events from which on an answer takes no further record. */
-const mostText = 1 << 20
 /** How often whoever waits is looked after, whatever happens. */
 const lookedAfterEveryMs = 1_000
 
@@ -69,7 +68,7 @@ export interface Wait {
 export interface Around {
   readonly reads: Reads
   readonly hub: Hub
-  readonly replays: Replays
+  readonly replays: Replaying
   readonly retention: Retention
   readonly durableSequence: () => number
   /** Milliseconds since the epoch. */
@@ -80,32 +79,6 @@ export interface Around {
 
 /** Events by which somebody may not read any more what he could read before. */
 const ends: ReadonlySet<number> = new Set([Event.ApiKeyRevoked, Event.SessionEnded])
-
-/** A page in the making: whole records, until one more would be too many. */
-class Gathering {
-  readonly told: Array<Told> = []
-  private records = 0
-  private text = 0
-
-  constructor(private readonly mostRecords: number) {}
-
-  readonly isFull = (): boolean => this.records >= this.mostRecords || this.text >= mostText
-
-  /** Takes all that one record told. */
-  readonly take = (told: ReadonlyArray<Told>): void => {
-    this.records++
-    for (const each of told) {
-      this.told.push(each)
-      this.text += textOf(each.update)
-    }
-  }
-
-  /** `upTo`: the last record that was looked at, unless there was too much before it. */
-  page(upTo: number, durableSequence: number): Page {
-    const throughSequence = this.isFull() ? this.told.at(-1)!.update.sequence : upTo
-    return { told: this.told, throughSequence, hasMore: throughSequence < durableSequence }
-  }
-}
 
 /** Somebody who waits for the next event of an account. */
 class Waiter implements Taker {
@@ -194,11 +167,9 @@ export class Changes implements Listening {
 
   /** What the journal has. */
   private replayed({ account, after, mostRecords: most }: Asked, durable: number): Effect.Effect<Page | Without, ReadError> {
-    return Effect.suspend(() => {
-      const gathering = new Gathering(most)
-      return Effect.map(this.around.replays.each(account, after, durable, { take: gathering.take, isEnough: gathering.isFull }),
-        (upTo): Page | Without => upTo === undefined ? { without: "room", of: "venue" } : gathering.page(upTo, durable))
-    })
+    return Effect.map(this.around.replays.page(account, after, durable, most),
+      (page): Page | Without =>
+        page === undefined ? { without: "room", of: "venue" } : { ...page, hasMore: page.throughSequence < durable })
   }
 
   /** The account's streams, kept up from now on; undefined where there is no room for them. */
@@ -223,7 +194,8 @@ export class Changes implements Listening {
       if (gathering.isFull()) break
       gathering.take(bySequence.of(sequence))
     }
-    return gathering.page(durable, durable)
+    const throughSequence = gathering.through(durable)
+    return { told: gathering.told, throughSequence, hasMore: throughSequence < durable }
   }
 
   private later(asked: Asked, wait: Wait): Effect.Effect<Page | Without, ReadError> {

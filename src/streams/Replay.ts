@@ -14,6 +14,7 @@ import { replayedRecords } from "../domain/Retention.js"
 import type { Reads } from "../engine/Reads.js"
 import type { EachRecord, Feed, ReadError, Rerun } from "../sequencer/Feed.js"
 import { type AccountChannel, accountChannels } from "./Channels.js"
+import { Gathering, textOf, type Told } from "./Gathering.js"
 import type { Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { type AccountTouched, touchedBy } from "./Touched.js"
@@ -52,22 +53,42 @@ const mostStanding = 2
 /** Pages that ended within a block, of which it is known what the block had behind them. */
 const mostRests = 64
 
-/** What one record changed of one of an account's channels. */
-export interface Told {
-  readonly channel: AccountChannel
-  readonly update: Update
-}
-
-export const textOf = ({ entries }: Update): number => entries.reduce((sum, { text }) => sum + text.length, 0)
-
 /** What a client missed of one channel, and up to which record that is all. */
 export interface Piece {
   readonly updates: ReadonlyArray<Update>
   readonly throughSequence: number
 }
 
+/** What was told of an account behind a record, whole records of it, and up to which record that is all. */
+export interface Page {
+  readonly told: ReadonlyArray<Told>
+  readonly throughSequence: number
+}
+
+/** Has the journal read for clients. Whoever goes away leaves the others where they are. */
+export interface Replaying {
+  /** How many engines stand. */
+  readonly engines: number
+  /**
+   * Has a piece of a channel given behind one sequence, of what there is up to another; undefined where too many wait. What it holds
+   * counts among what all have been given until `give` is over.
+   */
+  readonly missed: <A>(
+    channel: AccountChannel,
+    account: number,
+    after: number,
+    upTo: number,
+    give: (piece: Piece) => Effect.Effect<A>
+  ) => Effect.Effect<A | undefined, ReadError>
+  /**
+   * What each record behind one sequence changed of an account, until so many records told something or a page's records were looked
+   * at; undefined where too many wait.
+   */
+  readonly page: (account: number, after: number, upTo: number, mostRecords: number) => Effect.Effect<Page | undefined, ReadError>
+}
+
 /** Takes what was told of an account. */
-interface Gathering {
+interface Taking {
   /** All that one record told. */
   readonly take: (told: ReadonlyArray<Told>) => void
   /** Whether no more is wanted. */
@@ -101,7 +122,7 @@ class Asked {
   /** What that block told behind this. */
   rest: Array<ReadonlyArray<Told>> = []
 
-  constructor(readonly wish: Wish, private readonly gathering: Gathering) {
+  constructor(readonly wish: Wish, private readonly taking: Taking) {
     this.throughSequence = wish.after
   }
 
@@ -112,15 +133,15 @@ class Asked {
 
   /** Takes what a record of a block told; whether that was enough. */
   take(told: ReadonlyArray<Told>, firstOfBlock: number): boolean {
-    const { gathering, wish: { takesBlocks } } = this
+    const { taking, wish: { takesBlocks } } = this
     if (this.fullIn !== undefined) {
       if (this.fullIn !== firstOfBlock) return false
-      if (takesBlocks) gathering.take(told)
+      if (takesBlocks) taking.take(told)
       else this.rest.push(told)
       return false
     }
-    gathering.take(told)
-    if (!gathering.isEnough()) return false
+    taking.take(told)
+    if (!taking.isEnough()) return false
     this.fullIn = firstOfBlock
     this.throughSequence = told[0]!.update.sequence
     return true
@@ -174,8 +195,8 @@ class Telling {
   }
 }
 
-/** Reads the journal for clients. Whoever goes away leaves the others where they are. */
-export class Replays {
+/** Reads the journal beside whoever runs this. */
+export class Replays implements Replaying {
   /** In the order in which they came. */
   private readonly waiting = new Set<Asked>()
   /** Engines that stand where a reading has left them, the one that was used last at the end. */
@@ -193,18 +214,15 @@ export class Replays {
     private readonly feed: Pick<Feed["Type"], "rerun">,
     private readonly payloads: Payloads,
     private readonly lastSequence: () => number,
-    private readonly bounds: Bounds = usualBounds
+    private readonly bounds: Bounds = usualBounds,
+    /** Told how many engines stand, whenever that changes. */
+    private readonly stand: (engines: number) => void = () => {}
   ) {}
 
-  /** How many engines stand. */
   get engines(): number {
     return this.standing.length
   }
 
-  /**
-   * Has a piece of a channel given behind one sequence, of what there is up to another; undefined where too many wait. What it holds
-   * counts among what all have been given until `give` is over.
-   */
   missed<A>(
     channel: AccountChannel,
     account: number,
@@ -235,14 +253,12 @@ export class Replays {
     })
   }
 
-  /**
-   * Gives what each record behind one sequence changed of an account, until that is enough or a page's records were looked at; tells
-   * the last record up to which that is all. Undefined where too many wait.
-   */
-  each(account: number, after: number, upTo: number, gathering: Gathering): Effect.Effect<number | undefined, ReadError> {
+  page(account: number, after: number, upTo: number, mostRecords: number): Effect.Effect<Page | undefined, ReadError> {
     return Effect.suspend(() => {
       const wish: Wish = { channels: accountChannels, account, after, upTo, mostRecords: this.bounds.pageRecords, takesBlocks: false }
-      return this.ask(new Asked(wish, gathering))
+      const gathering = new Gathering(mostRecords)
+      return Effect.map(this.ask(new Asked(wish, { take: gathering.take, isEnough: gathering.isFull })),
+        (lookedAt) => lookedAt === undefined ? undefined : { told: gathering.told, throughSequence: gathering.through(lookedAt) })
     })
   }
 
@@ -307,9 +323,15 @@ export class Replays {
     })
   })
 
+  private nowStand(those: ReadonlyArray<Rerun>): void {
+    const changes = those.length !== this.standing.length
+    this.standing = those
+    if (changes) this.stand(those.length)
+  }
+
   private letGo(those: ReadonlyArray<Rerun>): Effect.Effect<void> {
     return Effect.suspend(() => {
-      this.standing = this.standing.filter((one) => !those.includes(one))
+      this.nowStand(this.standing.filter((one) => !those.includes(one)))
       return Effect.forEach(those, ({ close }) => close, { discard: true })
     })
   }
@@ -332,7 +354,7 @@ export class Replays {
       const { from, all } = this.next(unserved)
       const makeRoom = Effect.suspend(() => this.letGo(this.standing.slice(0, Math.max(0, this.standing.length + 1 - mostStanding))))
       return Effect.flatMap(this.feed.rerun(from, this.standing, makeRoom), (run) => {
-        this.standing = [...this.standing.filter((one) => one !== run), run]
+        this.nowStand([...this.standing.filter((one) => one !== run), run])
         return Effect.onError(this.read(run, all), () => this.letGo([run]))
       }).pipe(
         Effect.catchAllCause((cause) =>

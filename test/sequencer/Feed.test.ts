@@ -13,7 +13,7 @@ import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as Feed from "../../src/sequencer/Feed.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
-import { Recent } from "../../src/sequencer/Recent.js"
+import { readRun, Recent } from "../../src/sequencer/Recent.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { Submit } from "../../src/sequencer/Submit.js"
 import * as Writer from "../../src/sequencer/Writer.js"
@@ -370,6 +370,7 @@ describe("memory", () => {
       const given = new Map<number, Float64Array>()
       let durable = 0
       let shown = 0
+      let longest = 0
       for (let sequence = 1; sequence <= 800; sequence++) {
         const events = Float64Array.from({ length: next() % 400 }, (_, index) => sequence * 1_000 + index)
         given.set(sequence, events)
@@ -390,8 +391,16 @@ describe("memory", () => {
           expect(found.events).toEqual(given.get(at))
           expect(found.told).toEqual(given.get(at)!.subarray(0, at % 7))
         }
+        // Several at once are what each is, one behind the other, as far as memory has them all.
+        const from = Math.max(1, sequence - (next() % 20))
+        const run = recent.run(from, 6)
+        expect(run === undefined).toBe(recent.at(from) === undefined)
+        const several = run === undefined ? [] : readRun(run)
+        expect(several).toEqual(several.map((_, index) => recent.at(from + index)))
+        longest = Math.max(longest, several.length)
       }
       expect(shown).toBeGreaterThan(100)
+      expect(longest).toBeGreaterThan(1)
     }
   })
 

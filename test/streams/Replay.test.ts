@@ -47,11 +47,10 @@ class Engines {
   }
 }
 
-const never = { take: () => {}, isEnough: () => false }
 const made = () => {
   const engines = new Engines()
   const replays = new Replays(engines, {} as never, () => last, bounds)
-  return { engines, replays, page: (after: number) => replays.each(0, after, last, never) }
+  return { engines, replays, page: (after: number) => Effect.map(replays.page(0, after, last, 50), (page) => page?.throughSequence) }
 }
 const onTestClock = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => Effect.runPromise(Effect.provide(effect, TestContext.TestContext))
 

@@ -75,6 +75,7 @@ export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
 const endedFollowing = {
   ...endedUnreadable,
   JournalUnknown: unreadable,
+  FeedUnread: ({ message }: { readonly message: string }) => new Ended({ code: unreadableCode, text: message }),
   ReplayDiverged: (error: { readonly message: string }) =>
     new Ended({ code: unreadableCode, text: `another version decided this: ${error.message}` }),
   CapacityTooSmall: (error: { readonly message: string }) => usage(error.message)

@@ -6,7 +6,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import type { Trader } from "../../engine/Reads.js"
-import type { ReadError } from "../../sequencer/Feed.js"
+import { isOfOthers } from "../../sequencer/Feed.js"
 import type { Page, Wait, Without } from "../../streams/Changes.js"
 import { Deposit } from "../funds/TransferRecord.js"
 import * as Admission from "../http/Admission.js"
@@ -101,8 +101,6 @@ const waiting = (call: Call, trader: Trader, forMs: number): Wait => ({
   whenGone: call.request.whenGone ?? (() => () => {})
 })
 
-const isOfOthers = ({ _tag }: ReadError): boolean => _tag === "ReplayDiverged" || _tag === "JournalOlderFormat"
-
 const changesOf = (
   { changes, state }: Services,
   account: number,
@@ -119,7 +117,6 @@ const changesOf = (
       Effect.catchAll((error) =>
         Effect.zipRight(
           Effect.logWarning("changes of an account could not be read from the journal", error),
-          // What another version has decided is not decided again.
           isOfOthers(error)
             ? Effect.succeed<Without>({ without: "retention", oldestSequence: state.sequence })
             : fail(Errors.changesUnavailable)

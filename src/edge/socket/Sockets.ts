@@ -16,7 +16,7 @@ import type { Histories } from "../../readmodel/Histories.js"
 import type { Past, PastCandles } from "../../streams/CandleStreams.js"
 import { Changes } from "../../streams/Changes.js"
 import { Hub } from "../../streams/Hub.js"
-import { Replays } from "../../streams/Replay.js"
+import { type Replaying, Replays } from "../../streams/Replay.js"
 import { Retention } from "../../streams/Retention.js"
 import { Principal } from "../../operations/Header.js"
 import { Operation } from "../../operations/Operations.js"
@@ -50,6 +50,8 @@ export interface Source {
   readonly feed: Context.Tag.Service<typeof Feed>
   readonly live: Context.Tag.Service<typeof Live>
   readonly histories: Histories["Type"]
+  /** Who reads the journal for clients, where that is not done beside the writer. */
+  readonly elsewhere: Replaying | undefined
   readonly metrics: Context.Tag.Service<typeof Metrics>
   readonly room: Room
   readonly runtime: Runtime.Runtime<never>
@@ -60,7 +62,7 @@ export interface Source {
 /** The streams of one venue, before anybody is served. */
 export interface Streams {
   readonly hub: Hub
-  readonly replays: Replays
+  readonly replays: Replaying
   readonly retention: Retention
   readonly changes: Changes
   readonly sessions: Sessions
@@ -166,7 +168,9 @@ const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit
 }
 
 /** The streams, which are told of records from now on. */
-export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos, now, room, runtime, state }: Source): Streams => {
+export const begin = (
+  { barrier, elsewhere, feed, histories, live, metrics, monotonicNanos, now, room, runtime, state }: Source
+): Streams => {
   const sessions = new Sessions(room, now, runtime)
   const failed = (cause: unknown): void => {
     Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
@@ -186,7 +190,7 @@ export const begin = ({ barrier, feed, histories, live, metrics, monotonicNanos,
   })
   sessions.whenTicked(() => hub.candles.watch())
   const { durableSequence } = barrier
-  const replays = new Replays(feed, payloads, durableSequence, room.missed)
+  const replays = elsewhere ?? new Replays(feed, payloads, durableSequence, room.missed)
   const retention = new Retention(state, feed, room.toldAgain)
   const changes = new Changes({ reads: state, hub, replays, retention, durableSequence, now, monotonicNanos })
   live.listen(hub)

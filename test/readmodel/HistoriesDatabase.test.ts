@@ -1,10 +1,10 @@
-/** A database in a thread of its own: statements, transactions, and what is wrong with either. */
+/** A database of histories: statements, transactions, and what is wrong with either. */
 import { Effect, Either } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { expect, onTestFinished, test } from "vitest"
-import * as NodeDatabaseClient from "../../src/readmodel/NodeDatabaseClient.js"
+import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import * as Sql from "../../src/readmodel/Sql.js"
 
 const newFile = (): string => {
@@ -18,7 +18,7 @@ test("statements come to rows, transactions to all of them or none, and the file
   const rows = (database: Parameters<typeof Sql.run>[0]) =>
     Sql.run<{ readonly a: number; readonly b: string }>(database, "SELECT * FROM t ORDER BY a")
   await Effect.gen(function*() {
-    const database = yield* NodeDatabaseClient.open(file)
+    const database = yield* openAt(file)
     yield* Sql.run(database, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
     yield* Sql.inOne(database, Sql.put(database, "t", 2, [[1, "x"], [9_007_199_254_740_991, "y"]], (row) => row))
     const torn = yield* Effect.either(
@@ -28,7 +28,7 @@ test("statements come to rows, transactions to all of them or none, and the file
     expect(Either.isLeft(torn) && (torn.left.cause as { readonly code: string }).code).toBe("SQLITE_ERROR")
     expect(yield* rows(database)).toEqual([{ a: 1, b: "x" }, { a: 9_007_199_254_740_991, b: "y" }])
   }).pipe(Effect.scoped, Effect.runPromise)
-  const again = await Effect.flatMap(NodeDatabaseClient.open(file), rows).pipe(Effect.scoped, Effect.runPromise)
+  const again = await Effect.flatMap(openAt(file), rows).pipe(Effect.scoped, Effect.runPromise)
   expect(again).toHaveLength(2)
   expect(fs.readdirSync(path.dirname(file))).toEqual(["a.db"])
 })
@@ -36,7 +36,7 @@ test("statements come to rows, transactions to all of them or none, and the file
 test("a file that is no database is told of, and one that cannot be opened", async () => {
   const file = newFile()
   fs.writeFileSync(file, "x".repeat(5_000))
-  const opened = (name: string) => Effect.runPromise(Effect.either(Effect.scoped(NodeDatabaseClient.open(name))))
+  const opened = (name: string) => Effect.runPromise(Effect.either(Effect.scoped(openAt(name))))
   expect(Either.flip(await opened(file))).toMatchObject({ right: { reason: expect.stringContaining("not a database") } })
   expect(Either.isLeft(await opened(path.join(path.dirname(file), "missing", "a.db")))).toBe(true)
 })

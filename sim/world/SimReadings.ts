@@ -1,0 +1,123 @@
+/**
+ * Who reads the journal for the simulated venue's clients, and who makes its histories: processes of their own beside it, over the same
+ * disk, on the venue's scheduler and clock. What they and the venue say to each other is copied, as it is from one thread to another.
+ *
+ * Fault model: who reads is abandoned between any two of its tasks, as a thread is that dies alone, and begun anew by whoever asks; both
+ * die with the venue's process. What of that comes when is drawn by seed.
+ */
+import { Deferred, Effect, FiberId, Layer, Logger } from "effect"
+import * as Marks from "../../src/domain/Marks.js"
+import type { Capacity } from "../../src/engine/State.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import type { Asked, Said } from "../../src/readings/Protocol.js"
+import * as HistoriesBeside from "../../src/readings/HistoriesBeside.js"
+import type { Asked as HistoriesAsked, Said as HistoriesSaid } from "../../src/readings/HistoriesProtocol.js"
+import { serve as serveHistories } from "../../src/readings/HistoriesServing.js"
+import * as Readings from "../../src/readings/Readings.js"
+import { serve } from "../../src/readings/Serving.js"
+import type { HistoriesDatabase } from "../../src/readmodel/HistoriesDatabase.js"
+import { HistoriesHost } from "../../src/readmodel/HistoriesHost.js"
+import { Turns } from "../../src/sequencer/Turns.js"
+import type { Bounds } from "../../src/streams/Replay.js"
+import type { ReplayHost } from "../../src/streams/ReplayHost.js"
+import type { SimClock } from "./SimClock.js"
+import type { SimDisk } from "./SimDisk.js"
+import { groupOver } from "./SimFollower.js"
+import type { SimRandom } from "./SimRandom.js"
+import type { SimScheduler } from "./SimScheduler.js"
+
+export interface Parts {
+  /** Mean time between deaths of it alone; 0 for none. */
+  readonly meanCrashMs: number
+  readonly random: SimRandom
+  readonly scheduler: SimScheduler
+  readonly clock: SimClock
+  readonly disk: SimDisk
+  readonly log: (line: string) => void
+  /** Where the histories are kept. */
+  readonly histories: Layer.Layer<HistoriesDatabase>
+  /** Told of each rare branch of the venue's code that is reached. */
+  readonly reached: Marks.Reached
+  /** Told whenever one is begun, and whenever one dies. */
+  readonly seen: (what: "began" | "died") => void
+}
+
+/** What is ready of a process that runs on the venue's scheduler, until it is abandoned. */
+const begun = ({ clock, disk, log, reached, scheduler }: Parts) => {
+  const { abandon, group, isAlive } = groupOver(scheduler)
+  const environment = Layer.mergeAll(
+    Layer.provideMerge(SnapshotStore.layerBeside, disk.mount()),
+    Layer.succeed(Turns, { schedule: (turn) => scheduler.ready(() => isAlive() ? turn() : undefined) }),
+    Layer.succeed(Marks.Marks, reached),
+    Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => log(`beside: ${String(message)}`)))
+  )
+  const run = <A>(effect: Effect.Effect<A>) => Effect.runFork(Effect.withClock(effect, clock), { scheduler: group })
+  return { abandon, environment, isAlive, run }
+}
+
+/** Hears what it is told once it is there, as a thread does. */
+const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
+  const untold: Array<Asked> = []
+  let hear = (asked: Asked): void => void untold.push(asked)
+  return {
+    tell: (asked: Asked): void => {
+      const copy = structuredClone(asked)
+      scheduler.ready(() => isAlive() ? hear(copy) : undefined)
+    },
+    isThere: (listens: (asked: Asked) => void): void => {
+      hear = listens
+      for (const asked of untold) listens(asked)
+    }
+  }
+}
+
+const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined): Layer.Layer<ReplayHost> => {
+  const { meanCrashMs, random, scheduler, seen } = parts
+  // Whatever a process dies of three times over is given up, rightly: here it is chance, and the next one lives.
+  let hasDied = false
+  return Readings.layer((heard, gone) => {
+    seen("began")
+    const { abandon, environment, isAlive, run } = begun(parts)
+    const { isThere, tell } = hearing<Asked>(scheduler, isAlive)
+    const say = (said: Said): void => {
+      const copy = structuredClone(said)
+      scheduler.ready(() => heard(copy))
+    }
+    run(Effect.map(serve(capacity, say, bounds), isThere).pipe(Effect.provide(environment)))
+    if (hasDied) hasDied = false
+    else if (meanCrashMs > 0) {
+      run(Effect.flatMap(Effect.sleep(-Math.log(1 - random.next()) * meanCrashMs), () =>
+        Effect.sync(() => {
+          seen("died")
+          hasDied = true
+          abandon()
+          scheduler.ready(() => gone("it was killed"))
+        })))
+    }
+    return { tell, end: Effect.sync(abandon) }
+  })
+}
+
+const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost> => {
+  const { scheduler } = parts
+  const dial: HistoriesBeside.Dial = (asked, heard, gone) => {
+    const { environment, isAlive, run } = begun(parts)
+    const { isThere, tell } = hearing<HistoriesAsked>(scheduler, isAlive)
+    const ended = Deferred.unsafeMake<void>(FiberId.none)
+    const say = (said: HistoriesSaid): void => {
+      const copy = structuredClone(said)
+      scheduler.ready(() => heard(copy))
+    }
+    const over = (): void => {
+      Deferred.unsafeDone(ended, Effect.void)
+      scheduler.ready(() => gone("it was ended"))
+    }
+    run(Effect.map(serveHistories(asked, capacity, say, over), isThere).pipe(Effect.provide(Layer.merge(environment, parts.histories))))
+    return { tell, end: () => Effect.zipRight(Effect.sync(() => tell({ _tag: "End" })), Deferred.await(ended)) }
+  }
+  return Layer.succeed(HistoriesHost, { make: (source) => HistoriesBeside.make(dial, source) })
+}
+
+/** Both, for one process of the venue. */
+export const layer = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined): Layer.Layer<ReplayHost | HistoriesHost> =>
+  Layer.merge(readings(parts, capacity, bounds), histories(parts, capacity))

@@ -1,0 +1,173 @@
+/**
+ * The histories of a venue that somebody else makes (`HistoriesServing`): what the venue has in memory is given to that one as it lies
+ * there, and what is asked of the histories is asked of it. One that dies, or does not answer, is begun again; meanwhile there is
+ * nothing to read.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
+import * as Histories from "../readmodel/Histories.js"
+import type { Source } from "../readmodel/HistoriesHost.js"
+import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
+
+/** Records that are given at once: well under a millisecond to copy. */
+const recordsAtOnce = 1_024
+
+/** How long something that is read may take: the disk under the histories may not answer. */
+const patienceMs = 30_000
+
+/** Somebody who makes histories. */
+export interface Line {
+  readonly tell: (asked: Asked, transfer: ReadonlyArray<ArrayBuffer>) => void
+  /** Has it end in good order, which may take so long; over when nothing of it goes on any more. */
+  readonly end: (patienceMs: number) => Effect.Effect<void>
+}
+
+/** Begins one; `gone` is called once, when it has ended. */
+export type Dial = (begun: Begun, heard: (said: Said) => void, gone: (reason: string) => void) => Line
+
+class Beside {
+  private line: Line | undefined
+  /** How far it is. */
+  private reached: Histories.Reached | undefined
+  private readonly waiting = new Map<number, (read: Histories.Read<unknown> | undefined) => void>()
+  private ids = 0
+  private readonly durable = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
+
+  constructor(
+    private readonly dial: Dial,
+    private readonly source: Source,
+    private readonly runtime: Runtime.Runtime<never>,
+    private readonly now: () => number
+  ) {
+    const durableAt = new BigInt64Array(this.durable)
+    const note = (sequence: number): void => void Atomics.store(durableAt, 0, BigInt(sequence))
+    source.listen(note)
+    note(source.durableSequence())
+  }
+
+  readonly standing = (): Histories.Standing | undefined =>
+    this.reached === undefined ? undefined : Histories.standingOf(this.reached, this.source.durableSequence(), this.now())
+
+  /** Keeps one for as long as the venue lives. */
+  get run(): Effect.Effect<never> {
+    const { options: { endingMs, retryMs } } = this.source
+    const one = Effect.acquireUseRelease(
+      Effect.flatMap(Deferred.make<string>(), (gone) => Effect.as(Effect.sync(() => this.begin(gone)), gone)),
+      (gone) => Deferred.await(gone),
+      () =>
+        Effect.suspend(() => {
+          const { line } = this
+          this.stopped()
+          return line === undefined ? Effect.void : line.end(endingMs)
+        })
+    )
+    return Effect.forever(
+      Effect.flatMap(one,
+        (reason) =>
+          Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${reason}`), Effect.sleep(retryMs)))
+    )
+  }
+
+  /** Asks something; what is not answered in time ends whoever was asked. */
+  read<A>(question: Question, parameters: ReadonlyArray<unknown>): Effect.Effect<Histories.Read<A>, Histories.Unavailable> {
+    return Effect.suspend(() => {
+      const { line } = this
+      if (line === undefined) return Effect.fail(new Histories.Unavailable())
+      const id = ++this.ids
+      const answer = Effect.async<Histories.Read<unknown> | undefined>((resume) => {
+        this.waiting.set(id, (read) => resume(Effect.succeed(read)))
+        line.tell({ _tag: "Read", id, question, parameters }, [])
+        return Effect.sync(() => void this.waiting.delete(id))
+      })
+      const late = (): undefined => {
+        if (this.line === line) this.broken(`the database has not answered for ${patienceMs} ms`)
+        return undefined
+      }
+      return Effect.flatMap(
+        Effect.timeoutTo(answer, { duration: patienceMs, onSuccess: (read) => read, onTimeout: late }),
+        (read) => read === undefined ? Effect.fail(new Histories.Unavailable()) : Effect.succeed(read as Histories.Read<A>)
+      )
+    })
+  }
+
+  private broken: (reason: string) => void = () => {}
+
+  private begin(gone: Deferred.Deferred<string>): void {
+    const { durable, source: { environment, options } } = this
+    this.broken = (reason) => void Deferred.unsafeDone(gone, Effect.succeed(reason))
+    const line: Line = this.dial(
+      { environment, options, durable },
+      (said) => {
+        if (this.line === line) this.heard(said, line)
+      },
+      (reason) => {
+        if (this.line === line) this.broken(reason)
+      }
+    )
+    this.line = line
+  }
+
+  private heard(said: Said, line: Line): void {
+    switch (said._tag) {
+      case "Found": {
+        const settle = this.waiting.get(said.id)
+        this.waiting.delete(said.id)
+        return settle?.(said.read)
+      }
+      case "Reached":
+        this.reached = said.reached
+        return
+      case "Wanted":
+        Runtime.runFork(this.runtime)(this.give(said.sequence, line))
+        return
+      case "Logged":
+        Runtime.runFork(this.runtime)(said.isError ? Effect.logError(said.text) : Effect.logWarning(said.text))
+    }
+  }
+
+  /** Gives what memory has from a sequence on, once it is durable. */
+  private give(sequence: number, line: Line): Effect.Effect<void> {
+    const { reached, run } = this.source
+    return Effect.zipRight(reached(sequence), Effect.sync(() => {
+      const found = run(sequence, recordsAtOnce)
+      if (this.line === line) line.tell({ _tag: "Given", sequence, run: found }, found === undefined ? [] : [found.memory])
+    }))
+  }
+
+  private stopped(): void {
+    this.line = undefined
+    this.reached = undefined
+    const waiting = [...this.waiting.values()]
+    this.waiting.clear()
+    for (const settle of waiting) settle(undefined)
+  }
+}
+
+/** Has them made by whoever is dialled, with the scope that this is made in. */
+export const make = (dial: Dial, source: Source): Effect.Effect<Histories.Histories["Type"], never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const clock = yield* Effect.clock
+    const beside = new Beside(dial, source, yield* Effect.runtime<never>(), () => clock.unsafeCurrentTimeMillis())
+    yield* Effect.forkScoped(beside.run)
+    const asking = <Q extends Question>(question: Q): Histories.Histories["Type"][Q] =>
+      ((...parameters: ReadonlyArray<unknown>) => beside.read(question, parameters)) as unknown as Histories.Histories["Type"][Q]
+    return {
+      standing: beside.standing,
+      candles: asking("candles"),
+      episodes: asking("episodes"),
+      board: asking("board"),
+      order: asking("order"),
+      clientOrder: asking("clientOrder"),
+      ordersBefore: asking("ordersBefore"),
+      ordersBehind: asking("ordersBehind"),
+      firstOrderSince: asking("firstOrderSince"),
+      fillsBefore: asking("fillsBefore"),
+      fillsSince: asking("fillsSince"),
+      changesBefore: asking("changesBefore"),
+      paymentsBefore: asking("paymentsBefore"),
+      transfersBefore: asking("transfersBefore"),
+      notesBefore: asking("notesBefore")
+    }
+  })

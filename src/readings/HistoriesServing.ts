@@ -1,0 +1,146 @@
+/**
+ * Makes the histories of a venue beside it, for `HistoriesBeside`: it is given what the venue's memory has, reads the journal itself where
+ * that goes no further back, and answers what is asked of them.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Runtime from "effect/Runtime"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { assert } from "../domain/Assert.js"
+import type { Capacity } from "../engine/State.js"
+import { Disk } from "../journal/Disk.js"
+import * as JournalReading from "../journal/Reading.js"
+import { latestStepSequence, SnapshotStore } from "../journal/SnapshotStore.js"
+import * as Histories from "../readmodel/Histories.js"
+import { HistoriesDatabase } from "../readmodel/HistoriesDatabase.js"
+import type { Run } from "../readmodel/HistoriesHost.js"
+import * as Feed from "../sequencer/Feed.js"
+import { readRun } from "../sequencer/Recent.js"
+import { Turns } from "../sequencer/Turns.js"
+import { pauseOf } from "../sequencer/Writer.js"
+import type { Asked, Begun, Said } from "./HistoriesProtocol.js"
+
+/** Blocks that are read from the journal before it is asked again whether memory has what follows. */
+const askedEvery = 64
+
+/** Asks the venue for what its memory has, one thing at a time. */
+class Memory {
+  private asked: { readonly sequence: number; readonly answer: Deferred.Deferred<Run | undefined> } | undefined
+
+  constructor(private readonly say: (said: Said) => void) {}
+
+  /** The blocks from the one that holds a sequence on, once there are any; undefined where memory does not have them. */
+  from(sequence: number): Effect.Effect<Run | undefined> {
+    return Effect.flatMap(Deferred.make<Run | undefined>(), (answer) => {
+      this.asked = { sequence, answer }
+      this.say({ _tag: "Wanted", sequence })
+      return Deferred.await(answer)
+    })
+  }
+
+  given(sequence: number, run: Run | undefined): void {
+    // What nobody waits for any more, or asks for again, is passed over: the same is given then.
+    if (this.asked?.sequence === sequence) Deferred.unsafeDone(this.asked.answer, Exit.succeed(run))
+  }
+}
+
+/** Reads on from a sequence: what memory has, and what it does not from the journal. */
+class Reader implements Feed.Reading<Feed.Committed> {
+  private blocks: ReadonlyArray<Feed.Committed> = []
+  private index = 0
+  private far: Feed.Reading<Feed.Committed> | undefined
+  private sinceAsked = 0
+
+  constructor(private readonly memory: Memory, private readonly source: Feed.Source, private nextSequence: number) {}
+
+  readonly next: Effect.Effect<Feed.Committed, Feed.ReadError> = Effect.suspend(() => {
+    const { far, nextSequence, source: { head } } = this
+    const block = this.blocks[this.index++]
+    if (block !== undefined) return Effect.succeed(this.move(block))
+    if (far !== undefined && nextSequence <= head.durableSequence() && ++this.sinceAsked % askedEvery !== 0) return this.fromJournal(far)
+    return Effect.flatMap(this.memory.from(nextSequence), (run) => {
+      if (run === undefined) return this.fromJournal(this.far ??= Feed.reading(this.source, this.nextSequence))
+      this.blocks = readRun(run)
+      this.index = 0
+      return Effect.zipRight(this.close, this.next)
+    })
+  })
+
+  /** Reads no further from the journal. */
+  get close(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { far } = this
+      this.far = undefined
+      return far === undefined ? Effect.void : far.close
+    })
+  }
+
+  private fromJournal(far: Feed.Reading<Feed.Committed>): Effect.Effect<Feed.Committed, Feed.ReadError> {
+    return Effect.map(far.next, (committed) => this.move(committed))
+  }
+
+  private move(committed: Feed.Committed): Feed.Committed {
+    const { firstSequence, lastSequence } = committed.block
+    assert(firstSequence <= this.nextSequence && this.nextSequence <= lastSequence, "blocks follow each other")
+    this.nextSequence = lastSequence + 1
+    return committed
+  }
+}
+
+/** Begins to make them; `ended` is called when all is over that was asked for with `End`. */
+export const serve = (
+  { durable, environment, options }: Begun,
+  capacity: Capacity,
+  say: (said: Said) => void,
+  ended: () => void
+): Effect.Effect<(asked: Asked) => void, never, Disk | SnapshotStore | HistoriesDatabase | Turns> =>
+  Effect.gen(function*() {
+    const durableAt = new BigInt64Array(durable)
+    const durableSequence = (): number => Number(Atomics.load(durableAt, 0))
+    const snapshots = yield* SnapshotStore
+    const journal = JournalReading.reading(yield* Disk, () => [], durableSequence)
+    // Nobody waits for what is not durable: memory is asked for that.
+    const head: Feed.Head = { durableSequence, at: () => undefined, read: () => undefined, reached: () => Effect.yieldNow() }
+    const source: Feed.Source = { journal, snapshots, capacity, head, pause: pauseOf(yield* Turns) }
+    const memory = new Memory(say)
+    const scope = yield* Scope.make()
+    const histories = yield* Scope.extend(
+      Histories.make({
+        database: yield* HistoriesDatabase,
+        feed: {
+          ...Feed.make(source),
+          from: (sequence) =>
+            Stream.unwrapScoped(
+              Effect.map(Effect.acquireRelease(Effect.sync(() => new Reader(memory, source, sequence)), ({ close }) => close),
+                ({ next }) => Stream.repeatEffect(next))
+            )
+        },
+        durableSequence,
+        digestAt: (sequence) => JournalReading.digestAt(journal.links, sequence),
+        stepSequence: latestStepSequence(snapshots),
+        environment,
+        reached: (reached) => say({ _tag: "Reached", reached })
+      }, options),
+      scope
+    )
+    const fork = Runtime.runFork(yield* Effect.runtime<never>())
+    return (asked) => {
+      switch (asked._tag) {
+        case "Given":
+          return memory.given(asked.sequence, asked.run)
+        case "End":
+          fork(Effect.ensuring(Scope.close(scope, Exit.void), Effect.sync(ended)))
+          return
+        case "Read": {
+          const { id, parameters, question } = asked
+          const read = histories[question] as (...parameters: ReadonlyArray<unknown>) => Effect.Effect<Histories.Read<unknown>, unknown>
+          fork(Effect.match(Effect.suspend(() => read(...parameters)), {
+            onSuccess: (found) => say({ _tag: "Found", id, read: found }),
+            onFailure: () => say({ _tag: "Found", id, read: undefined })
+          }))
+        }
+      }
+    }
+  })

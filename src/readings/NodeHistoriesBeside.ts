@@ -1,0 +1,49 @@
+/** Whoever makes a venue's histories, as a thread of its own (`NodeHistoriesThread`). It dies with the process. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Worker } from "node:worker_threads"
+import type { Capacity } from "../engine/State.js"
+import { HistoriesHost } from "../readmodel/HistoriesHost.js"
+import * as HistoriesBeside from "./HistoriesBeside.js"
+import type { Begun, Said } from "./HistoriesProtocol.js"
+
+/** What the thread is started with. */
+export interface Started {
+  readonly dataDir: string
+  readonly capacity: Capacity
+  readonly begun: Begun
+}
+
+const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => (begun, heard, gone) => {
+  const workerData: Started = { dataDir, capacity, begun }
+  const worker = new Worker(new URL("./NodeHistoriesThread.js", import.meta.url), { workerData })
+  let reason = "their thread has ended"
+  worker.on("message", (said: Said) => heard(said))
+  worker.on("error", (cause) => {
+    reason = `their thread has failed: ${String(cause)}`
+  })
+  const exited = new Promise<void>((resolve) => {
+    worker.once("exit", () => {
+      resolve()
+      gone(reason)
+    })
+  })
+  // It alone does not keep the process.
+  worker.unref()
+  return {
+    tell: (asked, transfer) => worker.postMessage(asked, transfer),
+    end: (patienceMs) =>
+      Effect.promise(async () => {
+        worker.postMessage({ _tag: "End" })
+        let timer: NodeJS.Timeout | undefined
+        await Promise.race([exited, new Promise<void>((resolve) => void (timer = setTimeout(resolve, patienceMs)))])
+        clearTimeout(timer)
+        // Whatever the disk does not answer is not waited for: what was not written is made again from the journal.
+        void worker.terminate()
+      })
+  }
+}
+
+/** Makes them of what whoever has this data directory writes. */
+export const layer = (dataDir: string, capacity: Capacity): Layer.Layer<HistoriesHost> =>
+  Layer.succeed(HistoriesHost, { make: (source) => HistoriesBeside.make(dialTo(dataDir, capacity), source) })

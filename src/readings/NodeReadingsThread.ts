@@ -1,0 +1,34 @@
+/** The thread that reads the journal for `NodeReadings`. The writer goes first where there is little of the processor. */
+import * as os from "node:os"
+import { parentPort, workerData } from "node:worker_threads"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { assert } from "../domain/Assert.js"
+import * as NodeDisk from "../journal/NodeDisk.js"
+import * as SnapshotStore from "../journal/SnapshotStore.js"
+import * as NodeTurns from "../sequencer/NodeTurns.js"
+import type { Begun } from "./NodeReadings.js"
+import type { Said } from "./Protocol.js"
+import { serve } from "./Serving.js"
+
+assert(parentPort !== null, "it is started as a thread")
+const port = parentPort
+const { capacity, dataDir } = workerData as Begun
+
+const say = (said: Said): void => port.postMessage(said)
+
+const program = Effect.gen(function*() {
+  // Only Linux has priorities of threads: elsewhere the whole process would be set back.
+  if (os.platform() === "linux") os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL)
+  port.on("message", yield* serve(capacity, say))
+  return yield* Effect.never
+})
+
+const logger = Logger.replace(Logger.defaultLogger,
+  Logger.make(({ message }) => say({ _tag: "Warned", text: `reading the journal: ${String(message)}` })))
+
+Effect.runFork(program.pipe(
+  Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, Layer.merge(NodeDisk.layer(dataDir), NodeTurns.layer))),
+  Effect.provide(logger)
+))

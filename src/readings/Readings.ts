@@ -1,0 +1,174 @@
+/**
+ * What a venue has read of its journal for clients somewhere else than beside its writer. To make an engine of a snapshot takes as long
+ * as a start does, and the writer waits for none of it.
+ *
+ * Whoever reads is begun when something is to be read, ended when nothing was for a while, and begun again where it died: what was
+ * under way is asked for anew.
+ */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
+import { Unread } from "../sequencer/Feed.js"
+import type { AccountChannel } from "../streams/Channels.js"
+import type { Page, Piece, Replaying } from "../streams/Replay.js"
+import { ReplayHost } from "../streams/ReplayHost.js"
+import type { Asked, Said, Wanted } from "./Protocol.js"
+
+/** How long whoever reads is kept while nothing is read. */
+const idleMs = 60_000
+
+/** How often something is asked for of one that dies over it, and how long it is waited in between. */
+const attempts = 3
+const againMs = 100
+
+/** Somebody who reads. */
+export interface Line {
+  readonly tell: (asked: Asked) => void
+  /** Over when nothing of it goes on any more. */
+  readonly end: Effect.Effect<void>
+}
+
+/** Begins one; `gone` is called once, when it has died by itself. */
+export type Dial = (heard: (said: Said) => void, gone: (reason: string) => void) => Line
+
+/** It died before it had answered. */
+class Died {
+  readonly _tag = "Died"
+  constructor(readonly reason: string) {}
+}
+
+type Settle = (answer: Effect.Effect<unknown, Unread | Died>) => void
+
+class Readings implements Replaying {
+  private line: Line | undefined
+  private readonly waiting = new Map<number, Settle>()
+  private ids = 0
+  private standing = 0
+  /** Asked and not over. */
+  private underway = 0
+  private resting: Fiber.RuntimeFiber<void> | undefined
+
+  constructor(private readonly dial: Dial, private readonly runtime: Runtime.Runtime<never>) {}
+
+  get engines(): number {
+    return this.standing
+  }
+
+  missed<A>(
+    channel: AccountChannel,
+    account: number,
+    after: number,
+    upTo: number,
+    give: (piece: Piece) => Effect.Effect<A>
+  ): Effect.Effect<A | undefined, Unread> {
+    return this.ask({ _tag: "Piece", channel, account, after, upTo },
+      (piece: Piece | undefined): Effect.Effect<A | undefined> => piece === undefined ? Effect.succeed(undefined) : give(piece))
+  }
+
+  page(account: number, after: number, upTo: number, mostRecords: number): Effect.Effect<Page | undefined, Unread> {
+    return this.ask({ _tag: "Page", account, after, upTo, mostRecords }, (page: Page | undefined) => Effect.succeed(page))
+  }
+
+  /** Ends whoever reads. */
+  get end(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { line, resting } = this
+      this.line = undefined
+      return Effect.zipRight(resting === undefined ? Effect.void : Fiber.interruptFork(resting), line?.end ?? Effect.void)
+    })
+  }
+
+  /** Has something read and used. It counts among what is taken until that is over. */
+  private ask<Found, A>(wanted: Wanted, use: (found: Found) => Effect.Effect<A>): Effect.Effect<A, Unread> {
+    const once = Effect.acquireUseRelease(
+      Effect.sync(() => {
+        this.underway++
+        return ++this.ids
+      }),
+      (id) => Effect.flatMap(this.answer(id, wanted), (found) => use(found as Found)),
+      (id) =>
+        Effect.sync(() => {
+          this.waiting.delete(id)
+          this.line?.tell({ _tag: "Over", id })
+          this.underway--
+          this.restIfIdle()
+        })
+    )
+    const from = (attempt: number): Effect.Effect<A, Unread> =>
+      Effect.catchTag(once, "Died", ({ reason }) =>
+        attempt < attempts
+          ? Effect.zipRight(Effect.sleep(againMs), from(attempt + 1))
+          : Effect.fail(new Unread({ reason, why: "ended" })))
+    return from(1)
+  }
+
+  private answer(id: number, wanted: Wanted): Effect.Effect<unknown, Unread | Died> {
+    return Effect.async((resume) => {
+      this.waiting.set(id, resume)
+      this.line ??= this.begun()
+      this.line.tell({ _tag: "Wanted", id, wanted })
+    })
+  }
+
+  private begun(): Line {
+    const line: Line = this.dial(
+      (said) => {
+        if (this.line === line) this.heard(said)
+      },
+      (reason) => {
+        if (this.line !== line) return
+        this.line = undefined
+        this.standing = 0
+        const waiting = [...this.waiting.values()]
+        this.waiting.clear()
+        for (const settle of waiting) settle(Effect.fail(new Died(reason)))
+      }
+    )
+    return line
+  }
+
+  private heard(said: Said): void {
+    switch (said._tag) {
+      case "Engines":
+        this.standing = said.count
+        return
+      case "Warned":
+        Runtime.runFork(this.runtime)(Effect.logWarning(said.text))
+        return
+      case "Found":
+        return this.settle(said.id, Effect.succeed(said.found))
+      case "Failed":
+        return this.settle(said.id, Effect.fail(new Unread({ reason: said.reason, why: said.why })))
+    }
+  }
+
+  private settle(id: number, answer: Effect.Effect<unknown, Unread>): void {
+    const settle = this.waiting.get(id)
+    this.waiting.delete(id)
+    settle?.(answer)
+  }
+
+  /** Ends whoever reads once nothing was asked for a while; what is asked later begins another one. */
+  private restIfIdle(): void {
+    if (this.underway > 0 || this.resting !== undefined) return
+    const asked = this.ids
+    const rest = Effect.flatMap(Effect.sleep(idleMs), () => {
+      this.resting = undefined
+      if (this.underway > 0) return Effect.void
+      if (asked !== this.ids) return Effect.sync(() => this.restIfIdle())
+      const { line } = this
+      this.line = undefined
+      this.standing = 0
+      return line?.end ?? Effect.void
+    })
+    this.resting = Runtime.runFork(this.runtime)(rest)
+  }
+}
+
+/** Has the journal read by whoever is dialled. */
+export const layer = (dial: Dial): Layer.Layer<ReplayHost> =>
+  Layer.scoped(ReplayHost, Effect.flatMap(Effect.runtime<never>(), (runtime) =>
+    Effect.acquireRelease(Effect.sync(() =>
+      new Readings(dial, runtime)
+    ), ({ end }) => end)))

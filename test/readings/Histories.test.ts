@@ -1,0 +1,185 @@
+/**
+ * Histories that are made elsewhere are those that are made beside the writer: whatever is asked of them, whether memory had the blocks
+ * or the journal, by fibers of the test's own thread and by the venue's thread.
+ */
+import * as path from "node:path"
+import { Context, Deferred, Effect, Exit, FiberId, Layer, Scope } from "effect"
+import { describe, expect, test } from "vitest"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import { Journal } from "../../src/journal/Journal.js"
+import * as JournalReading from "../../src/journal/Reading.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import * as HistoriesBeside from "../../src/readings/HistoriesBeside.js"
+import type { Asked } from "../../src/readings/HistoriesProtocol.js"
+import { serve } from "../../src/readings/HistoriesServing.js"
+import * as NodeHistoriesBeside from "../../src/readings/NodeHistoriesBeside.js"
+import { HistoriesDatabase, layerMemory } from "../../src/readmodel/HistoriesDatabase.js"
+import * as Histories from "../../src/readmodel/Histories.js"
+import { HistoriesHost, type Source } from "../../src/readmodel/HistoriesHost.js"
+import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
+import { timeframes } from "../../src/readmodel/Timeframes.js"
+import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import { Feed } from "../../src/sequencer/Feed.js"
+import { Live } from "../../src/sequencer/Live.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import { Barrier } from "../../src/sequencer/Submit.js"
+import * as Writer from "../../src/sequencer/Writer.js"
+import { capacity, commandsOf, start, type World } from "./world.js"
+
+const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
+
+const sourceOf = ({ context }: World): Source => {
+  const { reached, run } = Context.get(context, Writer.Writer)
+  return {
+    environment: "development",
+    options,
+    durableSequence: Context.get(context, Barrier).durableSequence,
+    reached,
+    run,
+    listen: (committed) => Context.get(context, Live).listen({ decided: () => {}, committed })
+  }
+}
+
+/** Those that are made beside the writer. */
+const besideOf = (world: World): Promise<Histories.Histories["Type"]> => {
+  const { context, scope } = world
+  const { links } = Context.get(context, Journal)
+  return Effect.flatMap(HistoriesDatabase, (database) =>
+    Histories.make({
+      database,
+      feed: Context.get(context, Feed),
+      durableSequence: Context.get(context, Barrier).durableSequence,
+      digestAt: (sequence) => JournalReading.digestAt(links, sequence),
+      stepSequence: SnapshotStore.latestStepSequence(Context.get(context, SnapshotStore.SnapshotStore)),
+      environment: "development"
+    }, options)).pipe(Effect.provide(layerMemory), Scope.extend(scope), Effect.runPromise)
+}
+
+/** Who makes them in the test's own thread, as often as one is begun; how to have one die. */
+const inThisThread = (dataDir: string) => {
+  let die = (): void => {}
+  const dial: HistoriesBeside.Dial = (begun, heard, gone) => {
+    const environment = Layer.mergeAll(
+      Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layer(dataDir)),
+      NodeHistories.layer(path.join(dataDir, "elsewhere")),
+      NodeTurns.layer
+    )
+    const untold: Array<Asked> = []
+    const ended = Deferred.unsafeMake<void>(FiberId.none)
+    let hear = (asked: Asked): void => void untold.push(asked)
+    const over = (): void => {
+      Deferred.unsafeDone(ended, Effect.void)
+      gone("it was ended")
+    }
+    Effect.runFork(Effect.map(serve(begun, capacity, (said) => heard(structuredClone(said)), over), (listens) => {
+      hear = listens
+      for (const asked of untold) listens(asked)
+    }).pipe(Effect.provide(environment)))
+    die = () => gone("killed")
+    return {
+      tell: (asked) => hear(structuredClone(asked)),
+      end: () => Effect.zipRight(Effect.sync(() => hear({ _tag: "End" })), Deferred.await(ended))
+    }
+  }
+  return { dial, die: () => die() }
+}
+
+const caughtUp = async (histories: Histories.Histories["Type"], last: number): Promise<void> => {
+  while ((histories.standing()?.sequence ?? 0) < last) await Effect.runPromise(Effect.sleep(1))
+}
+
+/** All that can be asked, of every account and market. */
+const answers = async (histories: Histories.Histories["Type"], { accounts, markets }: { accounts: number; markets: number }) => {
+  const found: Array<unknown> = []
+  const ask = async (effect: Effect.Effect<Histories.Read<unknown>, unknown>): Promise<void> => {
+    found.push((await Effect.runPromise(effect)).found)
+  }
+  for (let market = 0; market < markets; market++) {
+    for (const timeframe of timeframes) {
+      await ask(histories.candles({ series: "trade", market, timeframe, sinceEpochMs: undefined, limit: 100 }))
+      await ask(histories.candles({ series: "index", market, timeframe, sinceEpochMs: 0, limit: 3 }))
+    }
+  }
+  await ask(histories.firstOrderSince(0))
+  for (let account = 0; account < accounts; account++) {
+    const everything = { account, market: undefined, limit: 100 }
+    const before = Number.MAX_SAFE_INTEGER
+    await ask(histories.ordersBefore({ ...everything, status: undefined, from: before }))
+    await ask(histories.ordersBehind({ ...everything, status: undefined, from: 0 }))
+    await ask(histories.fillsBefore({ ...everything, before }))
+    await ask(histories.fillsSince({ ...everything, sinceEpochMs: 0 }))
+    await ask(histories.changesBefore({ ...everything, before: undefined }))
+    await ask(histories.paymentsBefore({ account, before: undefined, limit: 100 }))
+    await ask(histories.transfersBefore({ account, kind: "deposit", before, limit: 100 }))
+    await ask(histories.notesBefore({ account, before, limit: 100 }))
+    await ask(histories.episodes({ ...everything, status: undefined, after: undefined }))
+    await ask(histories.clientOrder(account, "none"))
+    for (let order = 1; order < 20; order++) await ask(histories.order(account, order))
+  }
+  return found
+}
+
+const shapeOf = ({ context }: World) => {
+  const { accounts } = Context.get(context, EngineReads).occupancy
+  return { accounts, markets: Context.get(context, EngineReads).marketCount }
+}
+
+const lastOf = ({ context }: World): number => Context.get(context, Writer.Writer).durableSequence()
+
+describe.each([["all of it", 10_000], ["eleven blocks", 11], ["nothing", 0]])("where memory keeps %s", (_, blocks) => {
+  test("histories that are made elsewhere, before and while more happens, are those that are made beside the writer", async () => {
+    const world = await start({ blocks })
+    const commands = commandsOf(12, 600)
+    await world.submit(commands.slice(0, 300))
+    const beside = await besideOf(world)
+    const elsewhere = await HistoriesBeside.make(inThisThread(world.dataDir).dial, sourceOf(world))
+      .pipe(Scope.extend(world.scope), Effect.runPromise)
+    await world.submit(commands.slice(300))
+    const last = lastOf(world)
+    await Promise.all([caughtUp(beside, last), caughtUp(elsewhere, last)])
+    const expected = await answers(beside, shapeOf(world))
+    expect(expected.length).toBeGreaterThan(100)
+    expect(await answers(elsewhere, shapeOf(world))).toEqual(expected)
+    await world.stop()
+  })
+})
+
+test("the venue's thread makes them, and goes on with what the one before has left", async () => {
+  const world = await start({ blocks: 11 })
+  const commands = commandsOf(13, 500)
+  const expected: Array<ReadonlyArray<unknown>> = []
+  const found: Array<ReadonlyArray<unknown>> = []
+  for (const part of [commands.slice(0, 250), commands.slice(250)]) {
+    await world.submit(part)
+    const scope = Effect.runSync(Scope.make())
+    const host = Context.get(await Effect.runPromise(Layer.build(NodeHistoriesBeside.layer(world.dataDir, capacity)).pipe(Effect.scoped)),
+      HistoriesHost)!
+    const elsewhere = await Effect.runPromise(Scope.extend(host.make(sourceOf(world)), scope))
+    const beside = await besideOf(world)
+    await Promise.all([caughtUp(beside, lastOf(world)), caughtUp(elsewhere, lastOf(world))])
+    expect(elsewhere.standing()).toMatchObject({ isReplaying: false, lagMs: 0 })
+    expected.push(await answers(beside, shapeOf(world)))
+    found.push(await answers(elsewhere, shapeOf(world)))
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    expect(elsewhere.standing()).toBeUndefined()
+  }
+  expect(found).toEqual(expected)
+  await world.stop()
+})
+
+test("where whoever makes them dies there is nothing to read, until the next one has begun", async () => {
+  const world = await start({ blocks: 11 })
+  await world.submit(commandsOf(14, 200))
+  const { dial, die } = inThisThread(world.dataDir)
+  const elsewhere = await HistoriesBeside.make(dial, sourceOf(world)).pipe(Scope.extend(world.scope), Effect.runPromise)
+  await caughtUp(elsewhere, lastOf(world))
+  const before = await answers(elsewhere, shapeOf(world))
+  const asking = Effect.runPromise(Effect.either(elsewhere.order(0, 1)))
+  die()
+  while (elsewhere.standing() !== undefined) await Effect.runPromise(Effect.yieldNow())
+  expect(await Effect.runPromise(Effect.either(elsewhere.order(0, 1)))).toMatchObject({ left: { _tag: "HistoriesUnavailable" } })
+  expect((await asking)._tag).toMatch(/Left|Right/)
+  await caughtUp(elsewhere, lastOf(world))
+  expect(await answers(elsewhere, shapeOf(world))).toEqual(before)
+  await world.stop()
+})

@@ -1,0 +1,111 @@
+/**
+ * What the thread reads of a data directory, held against what is read beside the writer: pages and pieces of every account.
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { Context, Effect, Either, Layer } from "effect"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { payloads } from "../../src/edge/socket/Payloads.js"
+import * as NodeReadings from "../../src/readings/NodeReadings.js"
+import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import * as Feed from "../../src/sequencer/Feed.js"
+import * as Writer from "../../src/sequencer/Writer.js"
+import { type AccountChannel, accountChannels } from "../../src/streams/Channels.js"
+import type { Update } from "../../src/streams/Log.js"
+import { type Page, type Piece, type Replaying, Replays } from "../../src/streams/Replay.js"
+import { ReplayHost } from "../../src/streams/ReplayHost.js"
+import { capacity, commandsOf, start, type World } from "./world.js"
+
+/** A writer whose memory keeps nothing of what it has decided, and what reads beside it and in the thread. */
+interface Running {
+  readonly world: World
+  readonly beside: Replaying
+  readonly elsewhere: Replaying
+  readonly last: number
+  readonly accounts: number
+}
+
+let running: Running
+
+beforeAll(async () => {
+  const world = await start({ blocks: 0 })
+  await world.submit(commandsOf(11, 500))
+  const elsewhere = await Effect.runPromise(Layer.buildWithScope(NodeReadings.layer(world.dataDir, capacity), world.scope))
+  const last = Context.get(world.context, Writer.Writer).durableSequence()
+  running = {
+    world,
+    beside: new Replays(Context.get(world.context, Feed.Feed), payloads, () => last),
+    elsewhere: Context.get(elsewhere, ReplayHost)!,
+    last,
+    accounts: Context.get(world.context, EngineReads).occupancy.accounts
+  }
+})
+
+afterAll(() => running.world.stop())
+
+/** All pieces of a channel behind a sequence, in one. */
+const missed = async (replaying: Replaying, channel: AccountChannel, account: number, after: number): Promise<Piece> => {
+  const { last } = running
+  let throughSequence = after
+  const updates: Array<Update> = []
+  while (throughSequence < last) {
+    const piece = await Effect.runPromise(replaying.missed(channel, account, throughSequence, last, Effect.succeed))
+    updates.push(...piece!.updates)
+    expect(piece!.throughSequence).toBeGreaterThan(throughSequence)
+    ;({ throughSequence } = piece!)
+  }
+  return { updates, throughSequence }
+}
+
+/** All pages of so many records each. */
+const paged = async (replaying: Replaying, account: number, after: number, mostRecords: number): Promise<ReadonlyArray<Page>> => {
+  const pages: Array<Page> = []
+  for (let from = after; from < running.last;) {
+    const page = await Effect.runPromise(replaying.page(account, from, running.last, mostRecords))
+    pages.push(page!)
+    from = page!.throughSequence
+  }
+  return pages
+}
+
+describe("what the thread reads is what is read beside the writer", () => {
+  test.each(accountChannels)("of %s, behind any record", async (channel) => {
+    let told = 0
+    for (let account = 0; account < running.accounts; account++) {
+      for (const after of [0, 89, 90, Math.floor(running.last / 2), running.last - 1]) {
+        const elsewhere = await missed(running.elsewhere, channel, account, after)
+        expect(elsewhere).toEqual(await missed(running.beside, channel, account, after))
+        told += elsewhere.updates.length
+      }
+    }
+    expect(told > 0 || channel === "account.deposits").toBe(true)
+  })
+
+  test("in pages, however many records each holds", async () => {
+    for (const mostRecords of [1, 7, 500]) {
+      for (const account of [0, 1, 2]) {
+        expect(await paged(running.elsewhere, account, 40, mostRecords)).toEqual(await paged(running.beside, account, 40, mostRecords))
+      }
+    }
+  })
+})
+
+test("many who ask at once are all given theirs, and engines are told of as long as they stand", async () => {
+  const asked = Array.from({ length: 60 }, (_, index) => ({ account: index % running.accounts, after: (index * 37) % running.last }))
+  const pages = (replaying: Replaying) =>
+    Promise.all(asked.map(({ account, after }) => Effect.runPromise(replaying.page(account, after, running.last, 20))))
+  const elsewhere = await pages(running.elsewhere)
+  expect(running.elsewhere.engines).toBeGreaterThan(0)
+  expect(elsewhere).toEqual(await pages(running.beside))
+})
+
+test("a journal that cannot be read is told of, and the thread reads on where it can", async () => {
+  const segments = path.join(running.world.dataDir, "journal")
+  const hidden = `${segments}-hidden`
+  const ask = () => Effect.runPromise(Effect.either(running.elsewhere.page(0, 1, running.last, 20)))
+  fs.renameSync(segments, hidden)
+  // Engines that stand have the segment open that they read: a page from behind them begins with the journal.
+  expect(await ask()).toMatchObject({ left: { _tag: "FeedUnread", why: "disk" } })
+  fs.renameSync(hidden, segments)
+  expect(Either.getOrThrow(await ask())).toEqual(await Effect.runPromise(running.beside.page(0, 1, running.last, 20)))
+})
