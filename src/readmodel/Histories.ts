@@ -168,7 +168,7 @@ export const defaultOptions: Options = {
   pauseBehindMs: 5,
   retryMs: 5_000,
   rollupMs: 60_000,
-  endingMs: 500
+  endingMs: 300
 }
 
 /** How many records are taken in without letting others work: about a millisecond's. */

@@ -136,7 +136,7 @@ export const pauseOf = (turns: Context.Tag.Service<typeof Turns>): Effect.Effect
   Effect.async((resume) => turns.schedule(() => resume(Effect.void)))
 
 /** How long a graceful stop waits for what is sequenced to become durable. With the listener's drain it is over well within 10 s. */
-const drainMs = 5_000
+const drainMs = 4_000
 
 /** How long it waits for its snapshot, where all became durable: what listener and drain leave of 10 s, and some to spare. */
 const lastSnapshotMs = 5_000
