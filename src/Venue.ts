@@ -1,6 +1,7 @@
 /**
  * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`, `WorkloadIdentity`,
- * `IndexFeed`, `Ledger`, `PartySigner`, `HistoriesDatabase`, the clock and the scheduler, and `FollowerHost`, which may be none.
+ * `IndexFeed`, `Ledger`, `PartySigner`, `HistoriesDatabase`, the clock and the scheduler, and `FollowerHost`,
+ * `ReplayHost` and `HistoriesHost`, each of which may be none.
  * `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`

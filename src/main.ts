@@ -213,7 +213,7 @@ const opening = (settings: VenueConfig, custody: Setting) =>
   })
 
 /**
- * What runs in threads of its own: the histories' database, what reads the journal for clients, and the follower, without which the
+ * What runs in threads of its own: what makes the histories, what reads the journal for clients, and the follower, without which the
  * writer takes the snapshots.
  */
 const threads = ({ dataDir, follower }: VenueConfig, capacity: Capacity) =>

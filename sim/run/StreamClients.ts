@@ -504,8 +504,9 @@ class Client {
     if (frame.type === "resync") {
       const stream = keyOf({ ...frame, channel: frame.stream! })
       const held = this.held.get(stream)!
-      const { nameErrorRate, readErrorRate } = this.all.world.options.disk
-      const mayBeUnread = readErrorRate + nameErrorRate > 0
+      const { errorRate, nameErrorRate, noSpaceShare, readErrorRate } = this.all.world.options.disk
+      // A file cannot be opened either where the disk says that it is full.
+      const mayBeUnread = readErrorRate + nameErrorRate + errorRate * noSpaceShare > 0
       this.all.witness.see({
         _tag: "Resynced",
         client: this.name,

@@ -38,7 +38,7 @@ class Passed {
     )
   }
 
-  add({ chain, offset, segment }: ReplayAt): void {
+  add({ chain, offset, segment }: Omit<ReplayAt, "pieceBytes">): void {
     if (chain === undefined || this.before(segment, chain.nextSequence)?.chain.nextSequence === chain.nextSequence) return
     this.places = [...this.places, { segment, offset, chain }].slice(-passedKept)
   }
@@ -126,7 +126,7 @@ interface ReplayAt {
   readonly pieceBytes: number
 }
 
-const readReplay = <A>({ give }: How<A>, at: ReplayAt, fromSequence: number, until: number) =>
+const readReplay = <A>({ give, passed }: How<A>, at: ReplayAt, fromSequence: number, until: number) =>
   Effect.scoped(Effect.gen(function*() {
     const disk = yield* Disk
     const file = yield* disk.open(Segment.pathOf(at.segment), "read")
@@ -137,6 +137,7 @@ const readReplay = <A>({ give }: How<A>, at: ReplayAt, fromSequence: number, unt
       if (found.header.lastSequence < fromSequence || found.header.firstSequence > until) continue
       blocks.push(yield* give(piece, found, header, at.offset))
     }
+    for (const place of piece.places) if (place.chain.nextSequence <= until) passed.add(place)
     const { nextSequence } = piece.chain
     const pieceBytes = Math.min(2 * at.pieceBytes, Scan.pieceBytes)
     if (piece.malformed !== undefined && nextSequence <= until) return yield* piece.malformed

@@ -13,7 +13,7 @@ import * as Segment from "./Segment.js"
 /** How much of a segment is read at a time, in bytes. */
 export const pieceBytes = 1 << 20
 
-/** Between two places from which reading may begin: what it hashes for nothing is no more. */
+/** Between two places from which reading may begin, about: what it hashes for nothing is no more than two of these. */
 export const waypointEveryBytes = 1 << 17
 
 /** Sectors of a block always hold more non-zero bytes than this; fewer are damage in zeros. */

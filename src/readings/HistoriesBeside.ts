@@ -14,13 +14,16 @@ import type { Asked, Begun, Question, Said } from "./HistoriesProtocol.js"
 /** Records that are given at once: well under a millisecond to copy. */
 const recordsAtOnce = 1_024
 
+/** Most that is asked at once. */
+const mostWaiting = 4_096
+
 /** How long something that is read may take: the disk under the histories may not answer. */
 const patienceMs = 30_000
 
 /** Somebody who makes histories. */
 export interface Line {
   readonly tell: (asked: Asked, transfer: ReadonlyArray<ArrayBuffer>) => void
-  /** Has it end in good order, which may take so long; over when nothing of it goes on any more. */
+  /** Has it end in good order, which may take so long. No other one begins before nothing of it goes on any more. */
   readonly end: (patienceMs: number) => Effect.Effect<void>
 }
 
@@ -31,6 +34,8 @@ class Beside {
   private line: Line | undefined
   /** How far it is. */
   private reached: Histories.Reached | undefined
+  /** Since when there has been a durable record that it is not known to have; undefined where there is none. */
+  private behindSinceEpochMs: number | undefined
   private readonly waiting = new Map<number, (read: Histories.Read<unknown> | undefined) => void>()
   private ids = 0
   private readonly durable = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
@@ -42,13 +47,20 @@ class Beside {
     private readonly now: () => number
   ) {
     const durableAt = new BigInt64Array(this.durable)
-    const note = (sequence: number): void => void Atomics.store(durableAt, 0, BigInt(sequence))
+    const note = (sequence: number): void => {
+      Atomics.store(durableAt, 0, BigInt(sequence))
+      this.behindSinceEpochMs ??= now()
+    }
     source.listen(note)
     note(source.durableSequence())
   }
 
-  readonly standing = (): Histories.Standing | undefined =>
-    this.reached === undefined ? undefined : Histories.standingOf(this.reached, this.source.durableSequence(), this.now())
+  readonly standing = (): Histories.Standing | undefined => {
+    const { behindSinceEpochMs, reached } = this
+    if (reached === undefined) return undefined
+    const told = { ...reached, behindSinceEpochMs: reached.behindSinceEpochMs ?? behindSinceEpochMs }
+    return Histories.standingOf(told, this.source.durableSequence(), this.now())
+  }
 
   /** Keeps one for as long as the venue lives. */
   get run(): Effect.Effect<never> {
@@ -74,7 +86,9 @@ class Beside {
   read<A>(question: Question, parameters: ReadonlyArray<unknown>): Effect.Effect<Histories.Read<A>, Histories.Unavailable> {
     return Effect.suspend(() => {
       const { line } = this
-      if (line === undefined) return Effect.fail(new Histories.Unavailable())
+      if (line === undefined || this.reached === undefined || this.waiting.size >= mostWaiting) {
+        return Effect.fail(new Histories.Unavailable())
+      }
       const id = ++this.ids
       const answer = Effect.async<Histories.Read<unknown> | undefined>((resume) => {
         this.waiting.set(id, (read) => resume(Effect.succeed(read)))
@@ -118,9 +132,12 @@ class Beside {
       }
       case "Reached":
         this.reached = said.reached
+        if (said.reached !== undefined && said.reached.place.sequence >= this.source.durableSequence()) this.behindSinceEpochMs = undefined
         return
       case "Wanted":
-        Runtime.runFork(this.runtime)(this.give(said.sequence, line))
+        Runtime.runFork(this.runtime)(
+          Effect.catchAllDefect(this.give(said.sequence, line), (defect) => Effect.sync(() => this.broken(String(defect))))
+        )
         return
       case "Logged":
         Runtime.runFork(this.runtime)(said.isError ? Effect.logError(said.text) : Effect.logWarning(said.text))

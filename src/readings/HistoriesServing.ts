@@ -136,10 +136,12 @@ export const serve = (
         case "Read": {
           const { id, parameters, question } = asked
           const read = histories[question] as (...parameters: ReadonlyArray<unknown>) => Effect.Effect<Histories.Read<unknown>, unknown>
-          fork(Effect.match(Effect.suspend(() => read(...parameters)), {
-            onSuccess: (found) => say({ _tag: "Found", id, read: found }),
-            onFailure: () => say({ _tag: "Found", id, read: undefined })
-          }))
+          const nothing = (): void => say({ _tag: "Found", id, read: undefined })
+          const asks = Effect.map(Effect.suspend(() => read(...parameters)), (found) => say({ _tag: "Found", id, read: found }))
+          // A mistake of the program's own is told, and only who asked goes without an answer.
+          const told = Effect.catchAllDefect(asks,
+            (defect) => Effect.zipRight(Effect.logError("the histories could not answer", defect), Effect.sync(nothing)))
+          fork(Effect.catchAll(told, () => Effect.sync(nothing)))
         }
       }
     }

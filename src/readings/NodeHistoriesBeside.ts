@@ -14,33 +14,45 @@ export interface Started {
   readonly begun: Begun
 }
 
-const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => (begun, heard, gone) => {
-  const workerData: Started = { dataDir, capacity, begun }
-  const worker = new Worker(new URL("./NodeHistoriesThread.js", import.meta.url), { workerData })
-  let reason = "their thread has ended"
-  worker.on("message", (said: Said) => heard(said))
-  worker.on("error", (cause) => {
-    reason = `their thread has failed: ${String(cause)}`
-  })
-  const exited = new Promise<void>((resolve) => {
-    worker.once("exit", () => {
-      resolve()
-      gone(reason)
-    })
-  })
-  // It alone does not keep the process.
-  worker.unref()
-  return {
-    tell: (asked, transfer) => worker.postMessage(asked, transfer),
-    end: (patienceMs) =>
-      Effect.promise(async () => {
-        worker.postMessage({ _tag: "End" })
-        let timer: NodeJS.Timeout | undefined
-        await Promise.race([exited, new Promise<void>((resolve) => void (timer = setTimeout(resolve, patienceMs)))])
-        clearTimeout(timer)
-        // Whatever the disk does not answer is not waited for: what was not written is made again from the journal.
-        void worker.terminate()
+const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => {
+  /** Over when the thread before has ended: two never write to the database at once. */
+  let before: Promise<void> = Promise.resolve()
+  return (begun, heard, gone) => {
+    let worker: Worker | undefined
+    let isOver = false
+    const begin = (resolve: () => void): void => {
+      if (isOver) return resolve()
+      let reason = "their thread has ended"
+      const started: Started = { dataDir, capacity, begun }
+      worker = new Worker(new URL("./NodeHistoriesThread.js", import.meta.url), { workerData: started })
+      worker.on("message", (said: Said) => heard(said))
+      worker.on("error", (cause) => {
+        reason = `their thread has failed: ${String(cause)}`
       })
+      worker.once("exit", () => {
+        resolve()
+        gone(reason)
+      })
+      // It alone does not keep the process.
+      worker.unref()
+    }
+    const exited = before.then(() => new Promise<void>(begin)).catch((cause: unknown) =>
+      gone(`their thread did not begin: ${String(cause)}`)
+    )
+    before = exited
+    return {
+      tell: (asked, transfer) => worker?.postMessage(asked, transfer),
+      end: (patienceMs) =>
+        Effect.promise(async () => {
+          isOver = true
+          worker?.postMessage({ _tag: "End" })
+          let timer: NodeJS.Timeout | undefined
+          await Promise.race([exited, new Promise<void>((resolve) => void (timer = setTimeout(resolve, patienceMs)))])
+          clearTimeout(timer)
+          // Whatever the disk does not answer is not waited for: what was not written is made again from the journal.
+          void worker?.terminate()
+        })
+    }
   }
 }
 

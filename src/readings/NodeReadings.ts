@@ -25,7 +25,8 @@ const dialTo = (workerData: Begun): Readings.Dial => (heard, gone) => {
   worker.unref()
   return {
     tell: (asked: Asked) => worker.postMessage(asked),
-    end: Effect.promise(() => worker.terminate())
+    // What it reads of a disk that does not answer is not waited for.
+    end: Effect.sync(() => void worker.terminate())
   }
 }
 

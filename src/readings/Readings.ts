@@ -25,7 +25,7 @@ const againMs = 100
 /** Somebody who reads. */
 export interface Line {
   readonly tell: (asked: Asked) => void
-  /** Over when nothing of it goes on any more. */
+  /** Nothing of it is heard any more. */
   readonly end: Effect.Effect<void>
 }
 

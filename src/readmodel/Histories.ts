@@ -495,7 +495,7 @@ class Follower {
       let { place } = opened
       let rested = first
       do {
-        // The writer shares the thread: it is not kept from its turns for as long as a batch takes.
+        // Whoever shares the thread, the writer perhaps, is not kept from its turns for as long as a batch takes.
         if (place.sequence - rested >= mostAtOnce) {
           yield* Effect.sleep(0)
           rested = place.sequence

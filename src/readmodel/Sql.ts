@@ -17,7 +17,7 @@ export const inOne = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlE
 const column = (index: number): string => `value ->> ${index}`
 const columns = (count: number): string => Array.from({ length: count }, (_, index) => column(index)).join(", ")
 
-/** Rows of one statement: what is made and sent at once takes a millisecond or so of the writer's thread, whatever a batch comes to. */
+/** Rows of one statement: what is made at once takes a millisecond or so, whatever a batch comes to. */
 const rowsAtOnce = 512
 
 type Cells = ReadonlyArray<string | number | null>

@@ -229,8 +229,12 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     refused: (name) => metrics.refused(name),
     handle,
     isTold: (after) => orUnread(retention.isTold(after), false),
+    // What is decided is not durable yet perhaps, and nobody reads or is told what is not.
     missed: (channel, account, after, upTo, give) =>
-      orUnread(Effect.map(replays.missed(channel, account, after, upTo, give), (given) => given ?? "room"), undefined),
+      Effect.zipRight(
+        Effect.async<void>((resume) => barrier.whenDurable(upTo, () => resume(Effect.void))),
+        orUnread(Effect.map(replays.missed(channel, account, after, upTo, give), (given) => given ?? "room"), undefined)
+      ),
     disconnects,
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
