@@ -1,8 +1,8 @@
 /**
- * What clients missed of their accounts' streams, from the journal: its records are run again on engines of their own, beside
- * the writer or in a thread of their own, and each says what it said then. One reading is under way at a time, and serves all who
- * wait and whom it comes past: after a restart a thousand clients come back, and one reading serves them. It takes turns between what is near and what
- * is far, so that who missed a moment does not wait behind who missed a week.
+ * What clients missed of their accounts' streams, from the journal: its records are run again on engines of their own, beside the
+ * writer or in a thread of their own, and each says what it said then. One reading is under way at a time, and serves all who wait
+ * and whom it comes past: after a restart a thousand clients come back, and one reading serves them. It takes turns between what is
+ * near and what is far, so that who missed a moment does not wait behind who missed a week.
  *
  * Nobody is given more than a piece at a time: whoever has taken it asks for the next. Engines stay where they are for a while,
  * so that a piece begins where the one before ended, and not at a snapshot again.
