@@ -15,11 +15,6 @@ const longestPauseMs = 3_000
 /** How long it waits after a disk that did not let it read. */
 const retryMs = 50
 
-const isFault = (error: Feed.ReadError): boolean => {
-  const why = Feed.whyOf(error)
-  return why === "disk" || why === "ended"
-}
-
 export class FeedReader {
   #next = 1
 
@@ -39,8 +34,8 @@ export class FeedReader {
       Effect.flatMap((exit) => {
         if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return Effect.void
         const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
-        // The disk's own faults are part of the run, and that whoever reads dies: it tries again.
-        if (error !== undefined && isFault(error)) return Effect.zipRight(Effect.sleep(retryMs), this.read(feed))
+        // The disk's own faults are part of the run: it tries again.
+        if (error !== undefined && Feed.whyOf(error) === "disk") return Effect.zipRight(Effect.sleep(retryMs), this.read(feed))
         return Effect.sync(() => this.witness.see({ _tag: "FeedBroke", why: String(Cause.squash(exit.cause)) }))
       })
     )

@@ -1,6 +1,6 @@
 /** What a venue and whoever makes its histories say to each other: plain values, since they go from one thread to another. */
 import type { Histories, Options, Reached, Read } from "../readmodel/Histories.js"
-import type { Run } from "../readmodel/HistoriesHost.js"
+import type { Run } from "../sequencer/Feed.js"
 
 /** What can be read of histories. */
 export type Question = Exclude<keyof Histories["Type"], "standing">

@@ -7,7 +7,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import { assert } from "../domain/Assert.js"
 import type { Capacity } from "../engine/State.js"
 import { Disk } from "../journal/Disk.js"
@@ -15,7 +14,6 @@ import * as JournalReading from "../journal/Reading.js"
 import { latestStepSequence, SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Histories from "../readmodel/Histories.js"
 import { HistoriesDatabase } from "../readmodel/HistoriesDatabase.js"
-import type { Run } from "../readmodel/HistoriesHost.js"
 import * as Feed from "../sequencer/Feed.js"
 import { readRun } from "../sequencer/Recent.js"
 import { Turns } from "../sequencer/Turns.js"
@@ -27,20 +25,20 @@ const askedEvery = 64
 
 /** Asks the venue for what its memory has, one thing at a time. */
 class Memory {
-  private asked: { readonly sequence: number; readonly answer: Deferred.Deferred<Run | undefined> } | undefined
+  private asked: { readonly sequence: number; readonly answer: Deferred.Deferred<Feed.Run | undefined> } | undefined
 
   constructor(private readonly say: (said: Said) => void) {}
 
   /** The blocks from the one that holds a sequence on, once there are any; undefined where memory does not have them. */
-  from(sequence: number): Effect.Effect<Run | undefined> {
-    return Effect.flatMap(Deferred.make<Run | undefined>(), (answer) => {
+  from(sequence: number): Effect.Effect<Feed.Run | undefined> {
+    return Effect.flatMap(Deferred.make<Feed.Run | undefined>(), (answer) => {
       this.asked = { sequence, answer }
       this.say({ _tag: "Wanted", sequence })
       return Deferred.await(answer)
     })
   }
 
-  given(sequence: number, run: Run | undefined): void {
+  given(sequence: number, run: Feed.Run | undefined): void {
     // What nobody waits for any more, or asks for again, is passed over: the same is given then.
     if (this.asked?.sequence === sequence) Deferred.unsafeDone(this.asked.answer, Exit.succeed(run))
   }
@@ -111,11 +109,7 @@ export const serve = (
         database: yield* HistoriesDatabase,
         feed: {
           ...Feed.make(source),
-          from: (sequence) =>
-            Stream.unwrapScoped(
-              Effect.map(Effect.acquireRelease(Effect.sync(() => new Reader(memory, source, sequence)), ({ close }) => close),
-                ({ next }) => Stream.repeatEffect(next))
-            )
+          from: (sequence) => Feed.stream(Effect.sync(() => new Reader(memory, source, sequence)))
         },
         durableSequence,
         digestAt: (sequence) => JournalReading.digestAt(journal.links, sequence),

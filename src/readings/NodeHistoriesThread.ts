@@ -2,7 +2,6 @@
  * The thread that makes the histories for `NodeHistoriesBeside`, with their database. The writer goes first where there is little of the
  * processor.
  */
-import * as os from "node:os"
 import { parentPort, workerData } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,6 +11,7 @@ import { assert } from "../domain/Assert.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import * as NodeHistories from "../readmodel/NodeHistories.js"
+import { stepBack } from "../sequencer/NodePriority.js"
 import * as NodeTurns from "../sequencer/NodeTurns.js"
 import type { Said } from "./HistoriesProtocol.js"
 import { serve } from "./HistoriesServing.js"
@@ -34,8 +34,7 @@ const leaves = Layer.mergeAll(
   NodeTurns.layer
 )
 
-// Only Linux has priorities of threads: elsewhere the whole process would be set back.
-if (os.platform() === "linux") os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL)
+stepBack()
 
 Effect.runFork(
   serve(begun, capacity, say, () => port.close()).pipe(

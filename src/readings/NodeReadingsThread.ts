@@ -1,5 +1,4 @@
 /** The thread that reads the journal for `NodeReadings`. The writer goes first where there is little of the processor. */
-import * as os from "node:os"
 import { parentPort, workerData } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,6 +6,7 @@ import * as Logger from "effect/Logger"
 import { assert } from "../domain/Assert.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
+import { stepBack } from "../sequencer/NodePriority.js"
 import * as NodeTurns from "../sequencer/NodeTurns.js"
 import type { Begun } from "./NodeReadings.js"
 import type { Said } from "./Protocol.js"
@@ -19,8 +19,7 @@ const { capacity, dataDir } = workerData as Begun
 const say = (said: Said): void => port.postMessage(said)
 
 const program = Effect.gen(function*() {
-  // Only Linux has priorities of threads: elsewhere the whole process would be set back.
-  if (os.platform() === "linux") os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL)
+  stepBack()
   port.on("message", yield* serve(capacity, say))
   return yield* Effect.never
 })

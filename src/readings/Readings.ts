@@ -10,7 +10,6 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { Unread } from "../sequencer/Feed.js"
-import type { AccountChannel } from "../streams/Channels.js"
 import type { Page, Piece, Replaying } from "../streams/Replay.js"
 import { ReplayHost } from "../streams/ReplayHost.js"
 import type { Asked, Said, Wanted } from "./Protocol.js"
@@ -55,20 +54,12 @@ class Readings implements Replaying {
     return this.standing
   }
 
-  missed<A>(
-    channel: AccountChannel,
-    account: number,
-    after: number,
-    upTo: number,
-    give: (piece: Piece) => Effect.Effect<A>
-  ): Effect.Effect<A | undefined, Unread> {
-    return this.ask({ _tag: "Piece", channel, account, after, upTo },
-      (piece: Piece | undefined): Effect.Effect<A | undefined> => piece === undefined ? Effect.succeed(undefined) : give(piece))
-  }
+  readonly missed: Replaying["missed"] = (channel, account, after, upTo, give) =>
+    this.ask({ _tag: "Piece", channel, account, after, upTo }, (piece: Piece | undefined) =>
+      piece === undefined ? Effect.succeed(undefined) : give(piece))
 
-  page(account: number, after: number, upTo: number, mostRecords: number): Effect.Effect<Page | undefined, Unread> {
-    return this.ask({ _tag: "Page", account, after, upTo, mostRecords }, (page: Page | undefined) => Effect.succeed(page))
-  }
+  readonly page: Replaying["page"] = (account, after, upTo, mostRecords) =>
+    this.ask({ _tag: "Page", account, after, upTo, mostRecords }, (page: Page | undefined) => Effect.succeed(page))
 
   /** Ends whoever reads. */
   get end(): Effect.Effect<void> {

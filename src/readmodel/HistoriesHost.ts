@@ -5,6 +5,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Run } from "../sequencer/Feed.js"
 import type { Histories, Options } from "./Histories.js"
 
 /** What histories are made of, where that is done elsewhere: the journal itself is read there. */
@@ -18,12 +19,6 @@ export interface Source {
   readonly run: (sequence: number, records: number) => Run | undefined
   /** Is to be told how far the journal is durable, whenever that changes. */
   readonly listen: (committed: (lastSequence: number) => void) => void
-}
-
-/** See `Recent.Run`. */
-export interface Run {
-  readonly memory: ArrayBuffer
-  readonly lengths: ReadonlyArray<readonly [block: number, events: number, told: number]>
 }
 
 export interface Host {

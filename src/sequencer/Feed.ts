@@ -40,6 +40,13 @@ export interface Committed {
   readonly told: Float64Array
 }
 
+/** Blocks one after the other with what they came to, as they lie in memory: to be read by `readRun`, in another thread perhaps. */
+export interface Run {
+  readonly memory: ArrayBuffer
+  /** By block: bytes of it, of its events right behind, and of what it told behind these. */
+  readonly lengths: ReadonlyArray<readonly [block: number, events: number, told: number]>
+}
+
 /** The same with an engine that stands at the block's last record, until the next block is asked for. */
 export interface Standing extends Committed {
   readonly engine: Engine
@@ -341,7 +348,7 @@ class Reader implements Reading<Committed> {
 }
 
 /** What is read, one after the other, until nobody wants more. */
-const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.Stream<A, ReadError> =>
+export const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.Stream<A, ReadError> =>
   Stream.unwrapScoped(
     Effect.map(Effect.acquireRelease(open, ({ close }) => close), ({ next }) => Stream.repeatEffect(next))
   )

@@ -1,5 +1,4 @@
 /** A follower as a thread: says what it comes to, and ends with why. The writer goes first where there is little of the processor. */
-import * as os from "node:os"
 import { parentPort, workerData } from "node:worker_threads"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -13,6 +12,7 @@ import * as SnapshotStore from "../journal/SnapshotStore.js"
 import { endedBy, follow } from "./Follower.js"
 import { type Ended, Told } from "./FollowerHost.js"
 import type { Begun, Message } from "./NodeFollower.js"
+import { stepBack } from "./NodePriority.js"
 
 assert(parentPort !== null, "it is started as a thread")
 const port = parentPort
@@ -20,17 +20,12 @@ const { dataDir, memory, setting } = workerData as Begun
 
 const say = (message: Message): void => port.postMessage(message)
 
-/** Only Linux has priorities of threads: elsewhere the whole process would be set back. */
-const stepBack = Effect.sync(() => {
-  if (os.platform() === "linux") os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL)
-})
-
 const logger = Logger.replace(Logger.defaultLogger,
   Logger.make(({ message }) => say({ _tag: "Warned", text: `the follower: ${String(message)}` })))
 
 const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
 
-const program = Effect.zipRight(stepBack, Effect.either(follow(setting, new Told(memory), say))).pipe(
+const program = Effect.zipRight(Effect.sync(stepBack), Effect.either(follow(setting, new Told(memory), say))).pipe(
   Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layer(dataDir))),
   Effect.provide(logger)
 )

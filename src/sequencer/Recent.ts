@@ -8,7 +8,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Block from "../journal/Block.js"
-import type { Committed } from "./Feed.js"
+import type { Committed, Run } from "./Feed.js"
 
 export interface Bounds {
   /** Most blocks that are kept. 0 keeps none. */
@@ -18,13 +18,6 @@ export interface Bounds {
 }
 
 export const defaultBounds: Bounds = { blocks: 4_096, bytes: 16 << 20 }
-
-/** Blocks one after the other with what they came to, as they lie in memory: to be read by `readRun`, in another thread perhaps. */
-export interface Run {
-  readonly memory: ArrayBuffer
-  /** By block: bytes of it, of its events right behind, and of what it told behind these. */
-  readonly lengths: ReadonlyArray<readonly [block: number, events: number, told: number]>
-}
 
 interface Kept {
   readonly firstSequence: number

@@ -24,7 +24,8 @@ import { Live } from "../../src/sequencer/Live.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { Barrier } from "../../src/sequencer/Submit.js"
 import * as Writer from "../../src/sequencer/Writer.js"
-import { capacity, commandsOf, start, type World } from "./world.js"
+import { commandsOf } from "../sequencer/commandsOf.js"
+import { capacity, start, type World } from "./world.js"
 
 const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
 

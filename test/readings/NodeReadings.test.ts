@@ -14,7 +14,8 @@ import { type AccountChannel, accountChannels } from "../../src/streams/Channels
 import type { Update } from "../../src/streams/Log.js"
 import { type Page, type Piece, type Replaying, Replays } from "../../src/streams/Replay.js"
 import { ReplayHost } from "../../src/streams/ReplayHost.js"
-import { capacity, commandsOf, start, type World } from "./world.js"
+import { commandsOf } from "../sequencer/commandsOf.js"
+import { capacity, start, type World } from "./world.js"
 
 /** A writer whose memory keeps nothing of what it has decided, and what reads beside it and in the thread. */
 interface Running {

@@ -15,27 +15,10 @@ import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import type * as Recent from "../../src/sequencer/Recent.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { type Barrier, Submit } from "../../src/sequencer/Submit.js"
-import { versions } from "../../src/sequencer/Versions.js"
 import * as Writer from "../../src/sequencer/Writer.js"
-import { complete } from "../engine/commands.js"
-import { RandomDriver } from "../engine/drive.js"
 
 export const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
 const snapshotEveryRecords = 90
-
-/** The first commands of a venue that a random driver works at. */
-export const commandsOf = (seed: number, count: number): ReadonlyArray<Command> => {
-  const commands: Array<Command> = [complete({ kind: "OpenVenue", environment: "development", ...versions })]
-  class Noting extends RandomDriver {
-    override run(command: Command): Outcome {
-      commands.push(command.kind === "SetIndexPrice" ? { ...command, sourceEpochMs: 0 } : command)
-      return super.run(command)
-    }
-  }
-  const driver = new Noting(seed)
-  while (commands.length < count) driver.step()
-  return commands
-}
 
 type Services = Writer.Writer | Submit | Barrier | EngineReads | Feed | Live | Journal | SnapshotStore.SnapshotStore
 

@@ -17,26 +17,11 @@ import { readRun, Recent } from "../../src/sequencer/Recent.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { Submit } from "../../src/sequencer/Submit.js"
 import * as Writer from "../../src/sequencer/Writer.js"
-import { versions } from "../../src/sequencer/Versions.js"
 import { complete } from "../engine/commands.js"
-import { generator, RandomDriver } from "../engine/drive.js"
+import { generator } from "../engine/drive.js"
+import { commandsOf } from "./commandsOf.js"
 
 const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
-
-/** Commands as a random driver would run them, from the opening on. */
-const stream = (seed: number, count: number): ReadonlyArray<Command> => {
-  const commands: Array<Command> = [complete({ kind: "OpenVenue", environment: "development", ...versions })]
-  class Noting extends RandomDriver {
-    override run(command: Command): Outcome {
-      // Prices are as fresh as the venue that they are sent to.
-      commands.push(command.kind === "SetIndexPrice" ? { ...command, sourceEpochMs: 0 } : command)
-      return super.run(command)
-    }
-  }
-  const driver = new Noting(seed)
-  while (commands.length < count) driver.step()
-  return commands
-}
 
 interface Sizes {
   readonly blocks: number
@@ -121,7 +106,7 @@ describe("whatever memory keeps", () => {
   ])("%s: the same blocks from the first on, as those of a feed that keeps all", async (_, sizes) => {
     const disk = newDisk()
     const venue = await start(disk, sizes)
-    const commands = stream(5, 400)
+    const commands = commandsOf(5, 400)
     for (let from = 0; from < commands.length; from += 40) await venue.submit(commands.slice(from, from + 40))
     const last = venue.lastSequence()
     const blocks = await collect(venue.feed.from(1), last)
@@ -136,7 +121,7 @@ describe("whatever memory keeps", () => {
 
   test("a reader may begin anywhere, also within a block, also behind what memory keeps", async () => {
     const venue = await start(newDisk(), { ...roomy, blocks: 9, snapshotEveryRecords: 50 })
-    const commands = stream(6, 300)
+    const commands = commandsOf(6, 300)
     for (let from = 0; from < commands.length; from += 30) await venue.submit(commands.slice(from, from + 30))
     const last = venue.lastSequence()
     const all = await collect(venue.feed.from(1), last)
@@ -155,7 +140,7 @@ describe("whatever memory keeps", () => {
         expect(block.lastSequence).toBeLessThanOrEqual(venue.lastSequence())
         for (const { sequence } of block.records) seen.push(sequence)
       })))
-    for (const command of stream(7, 60)) {
+    for (const command of commandsOf(7, 60)) {
       await venue.submit([command])
       await Effect.runPromise(Effect.sleep(1))
     }
@@ -169,7 +154,7 @@ describe("whatever memory keeps", () => {
 
   test("one that waits for what is not there yet ends when it is interrupted", async () => {
     const venue = await start(newDisk(), roomy)
-    await venue.submit(stream(8, 20))
+    await venue.submit(commandsOf(8, 20))
     const waiting = Effect.runFork(Stream.runHead(venue.feed.from(venue.lastSequence() + 100)))
     await Effect.runPromise(Effect.sleep(1))
     expect(Exit.isInterrupted(await Effect.runPromise(Fiber.interrupt(waiting)))).toBe(true)
@@ -178,7 +163,7 @@ describe("whatever memory keeps", () => {
 
   test("a slow reader holds nobody up, falls out of memory, and goes on from the segments by itself", async () => {
     const venue = await start(newDisk(), { ...roomy, blocks: 4, snapshotEveryRecords: 80 })
-    const commands = stream(9, 600)
+    const commands = commandsOf(9, 600)
     await venue.submit(commands.slice(0, 20))
     const seen: Array<Feed.Committed> = []
     const gate: { release: () => void } = { release: () => {} }
@@ -211,7 +196,7 @@ describe("whatever memory keeps", () => {
   test("readers that need the state have an engine that stands at each block", async () => {
     const disk = newDisk()
     const venue = await start(disk, { ...roomy, blocks: 5, snapshotEveryRecords: 70 })
-    const commands = stream(10, 300)
+    const commands = commandsOf(10, 300)
     for (let from = 0; from < commands.length; from += 30) await venue.submit(commands.slice(from, from + 30))
     const last = venue.lastSequence()
     const plain = await collect(venue.feed.from(100), last)
@@ -234,7 +219,7 @@ describe("whatever memory keeps", () => {
 
   test("who goes on from a place is given an engine that stands before it, or one where a snapshot is nearer", async () => {
     const venue = await start(newDisk(), { ...roomy, blocks: 5, snapshotEveryRecords: 70 })
-    const commands = stream(10, 300)
+    const commands = commandsOf(10, 300)
     for (let from = 0; from < commands.length; from += 30) await venue.submit(commands.slice(from, from + 30))
     const last = venue.lastSequence()
     const expected = Engine.make(capacity)
@@ -278,7 +263,7 @@ describe("whatever memory keeps", () => {
 
   test("each record has its own events", async () => {
     const venue = await start(newDisk(), roomy)
-    await venue.submit(stream(5, 200))
+    await venue.submit(commandsOf(5, 200))
     const last = venue.lastSequence()
     const records = (await collect(venue.feed.from(1), last)).flatMap(Feed.decided)
     expect(records.map(({ record }) => record.sequence)).toEqual(Array.from({ length: last }, (_, index) => index + 1))
@@ -300,7 +285,7 @@ describe("over crashes", () => {
         return random.state / 2_147_483_647
       }
     })
-    const commands = stream(50 + seed, 300)
+    const commands = commandsOf(50 + seed, 300)
     const first = await start(disk, { ...roomy, blocks: 3, snapshotEveryRecords: 40 })
     const seen: Array<Feed.Committed> = []
     Effect.runFork(Stream.runForEach(first.feed.from(1), (each) => Effect.sync(() => void seen.push(each))))

@@ -22,29 +22,13 @@ import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { stateSample } from "../../src/sequencer/StateSample.js"
 import { Submit } from "../../src/sequencer/Submit.js"
-import { versions } from "../../src/sequencer/Versions.js"
 import * as Writer from "../../src/sequencer/Writer.js"
-import { complete } from "../engine/commands.js"
-import { RandomDriver } from "../engine/drive.js"
+import { commandsOf } from "./commandsOf.js"
 
 const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-follower-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
-
-/** Commands as a random driver would run them, from the opening on. */
-const commandsOf = (seed: number, count: number): ReadonlyArray<Command> => {
-  const commands: Array<Command> = [complete({ kind: "OpenVenue", environment: "development", ...versions })]
-  class Noting extends RandomDriver {
-    override run(command: Command): Outcome {
-      commands.push(command.kind === "SetIndexPrice" ? { ...command, sourceEpochMs: 0 } : command)
-      return super.run(command)
-    }
-  }
-  const driver = new Noting(seed)
-  while (commands.length < count) driver.step()
-  return commands
-}
 
 /** A host in the process at hand. */
 const inProcess = (disk: Layer.Layer<Disk>): Host => ({
