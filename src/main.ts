@@ -29,7 +29,6 @@ import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedg
 import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
 import * as HttpLedger from "./ledger/HttpLedger.js"
 import type { Ledger } from "./ledger/Ledger.js"
-import { forgetEnded } from "./NodeFibers.js"
 import { runMain } from "./NodeMain.js"
 import * as NodeEventLoop from "./observe/NodeEventLoop.js"
 import * as NodeLog from "./observe/NodeLog.js"
@@ -384,7 +383,6 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   })
 }
 
-forgetEnded()
 runMain(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
   disableErrorReporting: true,
   // What is logged, and how, is the layer's to say.

@@ -7,7 +7,6 @@ const holders = "src/NodeLockHolder.ts"
 /** Where the venue is put together: these see everything in `src`. */
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
-  "src/NodeFibers.ts",
   "src/NodeMain.ts",
   holders,
   "src/Venue.ts",
