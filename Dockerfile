@@ -39,4 +39,4 @@ STOPSIGNAL SIGTERM
 # Whether the process answers. Where it serves TLS itself, give `docker run` another --health-cmd.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5m --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--max-semi-space-size=64", "--max-inlined-bytecode-size-cumulative=3000", "--v8-pool-size=1", "--no-parallel-scavenge", "dist/venue/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=64", "--max-inlined-bytecode-size-cumulative=3000", "--v8-pool-size=1", "--no-parallel-scavenge", "--no-allocation-site-pretenuring", "dist/venue/main.js"]

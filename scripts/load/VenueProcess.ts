@@ -46,7 +46,13 @@ export class VenueProcess {
   ): Promise<VenueProcess> {
     const { file, folder } = { ...served, ...program }
     // As `npm start` does.
-    const flags = ["--max-semi-space-size=64", "--max-inlined-bytecode-size-cumulative=3000", "--v8-pool-size=1", "--no-parallel-scavenge"]
+    const flags = [
+      "--max-semi-space-size=64",
+      "--max-inlined-bytecode-size-cumulative=3000",
+      "--v8-pool-size=1",
+      "--no-parallel-scavenge",
+      "--no-allocation-site-pretenuring"
+    ]
     const child = spawn(process.execPath, [...flags, file], {
       cwd: folder,
       env: { ...process.env, GLIBC_TUNABLES: "glibc.malloc.hugetlb=1", PORT: "0", DATA_DIR: dataDir, ...withoutLimits, ...settings },
