@@ -79,13 +79,14 @@ const raw = (response: Response): string => {
     + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
 }
 
-/** Writes an answer, and says of how many bytes its body is. */
-const write = (result: Http.ServerResponse, response: Response, close: boolean, taken: () => void): number => {
+/** Writes an answer, with what only the listener knows to say (`more`), and says of how many bytes its body is. */
+const write = (result: Http.ServerResponse, response: Response, more: Response["headers"], close: boolean, taken: () => void): number => {
   const { body } = response
   const length = Buffer.byteLength(body)
   // A list, and no copy of the record: V8 keeps what such a copy was made for through collections of what is young.
   const headers: Array<string> = []
   for (const name in response.headers) headers.push(name, response.headers[name]!)
+  for (const name in more) headers.push(name, more[name]!)
   headers.push("content-length", String(length))
   if (close) headers.push("connection", "close")
   // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
@@ -274,6 +275,7 @@ const makeServer = (
 ): Http.Server => {
   const server = bareServer(options)
   const told = options.tls === undefined ? (response: Response): Response => response : secured
+  const more: Response["headers"] = options.tls === undefined ? {} : strictTransport
   const rotation = new Rotation(setImmediate, () => performance.now())
   const served = new WeakMap<Duplex, Served>()
   const laneOf = (socket: Duplex): Lane | undefined => served.get(socket)?.lane
@@ -285,7 +287,7 @@ const makeServer = (
       frame: (bytes) => taken.frame(bytes),
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
       misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),
-      write: ({ result }, response, last, taken) => write(result, told(response), last, taken),
+      write: ({ result }, response, last, taken) => write(result, response, more, last, taken),
       writeLast: (response) => {
         if (socket.writable) socket.end(raw(told(response)))
       },
