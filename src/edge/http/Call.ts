@@ -143,12 +143,9 @@ export class Call {
     headers["x-request-id"] = this.requestId
     put(headers, Protection.mayBeKept(this.endpoint) ? Protection.always : Protection.unkept)
     if (this.isRepeated) headers["idempotent-replayed"] = "true"
-    if (this.limit === undrawn) put(headers, LimitHeaders.ofAddress(this.services, this.request))
-    else {
-      headers["ratelimit-limit"] = String(this.limit)
-      headers["ratelimit-remaining"] = String(this.remaining)
-      headers["ratelimit-reset"] = String(this.resetSeconds)
-    }
+    put(headers, this.limit === undrawn
+      ? LimitHeaders.ofAddress(this.services, this.request)
+      : LimitHeaders.told(this.limit, this.remaining, this.resetSeconds))
     return headers
   }
 

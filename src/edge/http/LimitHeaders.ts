@@ -16,7 +16,8 @@ export interface Counting {
 
 type Headers = Readonly<Record<string, string>>
 
-const told = (limit: number, remaining: number, resetSeconds: number): Headers => ({
+/** What a limit is, what is left of it, and in how many seconds all of it is there again. */
+export const told = (limit: number, remaining: number, resetSeconds: number): Headers => ({
   "ratelimit-limit": String(limit),
   "ratelimit-remaining": String(remaining),
   "ratelimit-reset": String(resetSeconds)

@@ -69,17 +69,17 @@ const statusText = (status: number): string => Http.STATUS_CODES[status] ?? "Unk
 /** Where there is TLS, browsers come back with TLS only, for a year. */
 const strictTransport = { "strict-transport-security": "max-age=31536000" } as const
 
-/** An answer with what only the listener knows to say. */
-const secured = (response: Response): Response => ({ ...response, headers: { ...response.headers, ...strictTransport } })
+/** The headers that only the listener knows to give, of every answer. */
+const listenersOwn = ({ tls }: Options): Response["headers"] => tls === undefined ? {} : strictTransport
 
-/** A response as bytes on a socket that no `ServerResponse` was made for. */
-const raw = (response: Response): string => {
-  const headers = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")
+/** A response as bytes on a socket that no `ServerResponse` was made for, with the listener's own headers (`more`). */
+const raw = (response: Response, more: Response["headers"]): string => {
+  const headers = Object.entries({ ...response.headers, ...more }).map(([name, value]) => `${name}: ${value}\r\n`).join("")
   return `HTTP/1.1 ${response.status} ${statusText(response.status)}\r\n${headers}Date: ${new Date().toUTCString()}\r\n`
     + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
 }
 
-/** Writes an answer, with what only the listener knows to say (`more`), and says of how many bytes its body is. */
+/** Writes an answer, with the listener's own headers (`more`), and says of how many bytes its body is. */
 const write = (result: Http.ServerResponse, response: Response, more: Response["headers"], close: boolean, taken: () => void): number => {
   const { body } = response
   const length = Buffer.byteLength(body)
@@ -274,8 +274,7 @@ const makeServer = (
   stopping: () => boolean
 ): Http.Server => {
   const server = bareServer(options)
-  const told = options.tls === undefined ? (response: Response): Response => response : secured
-  const more: Response["headers"] = options.tls === undefined ? {} : strictTransport
+  const more = listenersOwn(options)
   const rotation = new Rotation(setImmediate, () => performance.now())
   const served = new WeakMap<Duplex, Served>()
   const laneOf = (socket: Duplex): Lane | undefined => served.get(socket)?.lane
@@ -289,7 +288,7 @@ const makeServer = (
       misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),
       write: ({ result }, response, last, taken) => write(result, response, more, last, taken),
       writeLast: (response) => {
-        if (socket.writable) socket.end(raw(told(response)))
+        if (socket.writable) socket.end(raw(response, more))
       },
       stopping,
       idle: () => connections.quieted(connection)
@@ -389,7 +388,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
     let stopped = false
     const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : Math.ceil(options.connectionLimit / 4)
     const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, () => connections))
-    const streams = NodeSockets.make(application, (response) => raw(options.tls === undefined ? response : secured(response)))
+    const streams = NodeSockets.make(application, (response) => raw(response, listenersOwn(options)))
     const server = makeServer(application, options, connections, streams, () => stopped)
     const onError = (cause: Error): void => resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
     server.once("error", onError)

@@ -23,8 +23,8 @@ type WithoutSender<C> = C extends Header ? Omit<C, Sender> : never
 export type ClientCommand = WithoutSender<Command>
 
 /**
- * Submits a client's command; `answer` is called with a decision, never with a refusal of the whole. It runs outside
- * the router's own guard, and a defect in it must not reach the writer.
+ * Submits a client's command, which it takes over and adds to; `answer` is called with a decision, never with a refusal of the
+ * whole. It runs outside the router's own guard, and a defect in it must not reach the writer.
  */
 export const submit = (
   call: Call,
@@ -32,7 +32,7 @@ export const submit = (
   command: ClientCommand,
   answer: (outcome: Outcome) => void
 ): void => {
-  // Added to what the caller has made for this alone: see `Call.headers` for what a copy costs.
+  // No copy of it is made: see `Call.headers` for what that costs.
   const sent = Object.assign(command, {
     principal: trader.principal,
     account: trader.account,
