@@ -9,7 +9,7 @@ import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Barrier } from "../../sequencer/Submit.js"
-import type { Feed, ReadError } from "../../sequencer/Feed.js"
+import type { Feed } from "../../sequencer/Feed.js"
 import type { Live } from "../../sequencer/Live.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Histories } from "../../readmodel/Histories.js"
@@ -30,6 +30,7 @@ import * as LimitHeaders from "../http/LimitHeaders.js"
 import type { Stage } from "../http/Readiness.js"
 import { proved } from "../identity/Sent.js"
 import { Disconnects } from "./Disconnects.js"
+import { missedOf, orUnread } from "./Missed.js"
 import { payloads } from "./Payloads.js"
 import { Session } from "./Session.js"
 import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
@@ -203,14 +204,6 @@ export const begin = (
   return { hub, replays, retention, changes, sessions }
 }
 
-/** What was read, or what there is without, which is logged. */
-const orUnread = <A, B>(read: Effect.Effect<A, ReadError>, without: B): Effect.Effect<A | B> => {
-  const unread = (error: ReadError): Effect.Effect<B> =>
-    Effect.as(Effect.logWarning("what a client missed could not be read from the journal", error), without)
-  return Effect.catchAllDefect(Effect.catchAll(read, unread),
-    (defect) => Effect.as(Effect.logError("what a client missed could not be made again", defect), without))
-}
-
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { handle, random, room, runtime, services, stage, streams: { hub, replays, retention, sessions } } = parts
@@ -229,12 +222,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     refused: (name) => metrics.refused(name),
     handle,
     isTold: (after) => orUnread(retention.isTold(after), false),
-    // What is decided is not durable yet perhaps, and nobody reads or is told what is not.
-    missed: (channel, account, after, upTo, give) =>
-      Effect.zipRight(
-        Effect.async<void>((resume) => barrier.whenDurable(upTo, () => resume(Effect.void))),
-        orUnread(Effect.map(replays.missed(channel, account, after, upTo, give), (given) => given ?? "room"), undefined)
-      ),
+    missed: missedOf(barrier.whenDurable, replays),
     disconnects,
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
