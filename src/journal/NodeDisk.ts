@@ -1,7 +1,10 @@
 /**
- * The real disk: files below one root directory. Every operation is the system's own thread's, so that a disk that does
+ * The real disk: files below one root directory. Every operation is a thread's of Node's own pool, so that a disk that does
  * not answer holds up nobody but who asked it. Operations are not interruptible, so that no file is closed while the
  * system still works on it.
+ *
+ * The pool belongs to the whole process. Its threads have the priority of whoever writes the journal, and four of them serve all: so
+ * what moves many bytes beside the writer, in a thread that has nothing else to do meanwhile, is done by that thread (`layerBeside`).
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -14,7 +17,47 @@ import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock } from "./Disk.js"
 
 /** A disk over `root`, which is made if it is not there. */
-export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root)))
+export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool)))
+
+/** The same for a thread that works beside the writer: it waits itself while bytes are moved, and at its own priority. */
+export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> =>
+  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byThisThread)))
+
+type Done<A> = (error: NodeJS.ErrnoException | null, value?: A) => void
+
+/** What is done with bytes, and with what they take of the disk. */
+interface Calls {
+  readonly write: (fd: number, bytes: Uint8Array, from: number, length: number, position: number, done: Done<number>) => void
+  readonly read: (fd: number, into: Uint8Array, from: number, length: number, position: number, done: Done<number>) => void
+  readonly dataSync: (fd: number, done: Done<void>) => void
+  readonly remove: (absolute: string, done: Done<void>) => void
+}
+
+const byPool: Calls = { write: fs.write, read: fs.read, dataSync: fs.fdatasync, remove: fs.unlink }
+
+/** A call that has come back when it returns, told as those are that come back later. */
+const now =
+  <Arguments extends ReadonlyArray<unknown>, A>(call: (...given: Arguments) => A) => (...given: [...Arguments, Done<A>]): void => {
+    const done = given.pop() as Done<A>
+    let value: A
+    try {
+      value = call(...given as unknown as Arguments)
+    } catch (error) {
+      return done(error as NodeJS.ErrnoException)
+    }
+    done(null, value)
+  }
+
+const byThisThread: Calls = {
+  write: now((fd: number, bytes: Uint8Array, from: number, length: number, position: number) =>
+    fs.writeSync(fd, bytes, from, length, position)
+  ),
+  read: now((fd: number, into: Uint8Array, from: number, length: number, position: number) =>
+    fs.readSync(fd, into, from, length, position)
+  ),
+  dataSync: now(fs.fdatasyncSync),
+  remove: now(fs.unlinkSync)
+}
 
 const errorOf = (operation: string, file: string) => (cause: unknown): DiskError =>
   new DiskError({ operation, path: file, code: codeOf(cause) })
@@ -26,7 +69,7 @@ const codeOf = (cause: unknown): string =>
 const call = <A>(
   operation: string,
   file: string,
-  start: (done: (error: NodeJS.ErrnoException | null, value?: A) => void) => void
+  start: (done: Done<A>) => void
 ): Effect.Effect<A, DiskError> =>
   Effect.uninterruptible(Effect.async<A, DiskError>((resume) => {
     start((error, value) => resume(error ? Effect.fail(errorOf(operation, file)(error)) : Effect.succeed(value as A)))
@@ -63,10 +106,10 @@ const syncDirectory = (absolute: string): Effect.Effect<void, DiskError> =>
     ({ fd }) => call<void>("syncDirectory", absolute, (done) => fs.fsync(fd, done))
   ))
 
-const make = (root: string): Disk["Type"] => {
+const make = (root: string, calls: Calls): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
   return Disk.of({
-    open: (file, mode) => Effect.map(openDescriptor("open", at(file), file, flags[mode]), (handle) => fileOf(file, handle)),
+    open: (file, mode) => Effect.map(openDescriptor("open", at(file), file, flags[mode]), (handle) => fileOf(file, handle, calls)),
     makeDirectory: (directory) => makeDirectory(root, directory),
     list: (directory) =>
       Effect.map(
@@ -74,7 +117,7 @@ const make = (root: string): Disk["Type"] => {
         (entries) => entries.filter((entry) => entry.isFile()).map((entry) => entry.name).sort()
       ),
     rename: (from, to) => call<void>("rename", from, (done) => fs.rename(at(from), at(to), done)),
-    remove: (file) => call<void>("remove", file, (done) => fs.unlink(at(file), done)),
+    remove: (file) => call<void>("remove", file, (done) => calls.remove(at(file), done)),
     syncDirectory: (directory) =>
       Effect.scoped(Effect.flatMap(
         openDescriptor("syncDirectory", at(directory), directory, "r"),
@@ -107,23 +150,23 @@ const openDescriptor = (operation: string, absolute: string, file: string, flag:
   )
 
 /** Never on the event loop, however few the bytes: a disk that does not answer holds up whoever makes the call. */
-const writeAt = (file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
+const writeAt = ({ write }: Calls, file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
   call<void>("writeAt", file, (done) => {
     const rest = (from: number): void =>
-      fs.write(fd, bytes, from, bytes.length - from, position + from, (error, written) => {
+      write(fd, bytes, from, bytes.length - from, position + from, (error, written = 0) => {
         if (error || from + written >= bytes.length) done(error)
         else rest(from + written)
       })
     rest(0)
   })
 
-const readInto = (file: string, fd: number, position: number, into: Uint8Array): Effect.Effect<number, DiskError> =>
+const readInto = ({ read }: Calls, file: string, fd: number, position: number, into: Uint8Array): Effect.Effect<number, DiskError> =>
   call<number>("readAt", file, (done) => {
     const rest = (from: number): void =>
-      fs.read(fd, into, from, into.length - from, position + from, (error, read) => {
+      read(fd, into, from, into.length - from, position + from, (error, found = 0) => {
         if (error) done(error)
-        else if (read === 0 || from + read === into.length) done(null, from + read)
-        else rest(from + read)
+        else if (found === 0 || from + found === into.length) done(null, from + found)
+        else rest(from + found)
       })
     rest(0)
   })
@@ -135,16 +178,17 @@ const readInto = (file: string, fd: number, position: number, into: Uint8Array):
 const whileOpen = <A>(operation: string, path: string, handle: Handle, act: Effect.Effect<A, DiskError>): Effect.Effect<A, DiskError> =>
   Effect.suspend(() => handle.isOpen ? act : Effect.fail(new DiskError({ operation, path, code: "EBADF" })))
 
-const fileOf = (file: string, handle: Handle): File => ({
+const fileOf = (file: string, handle: Handle, calls: Calls): File => ({
   path: file,
-  writeAt: (position, bytes) => whileOpen("writeAt", file, handle, writeAt(file, handle.fd, position, bytes)),
-  dataSync: whileOpen("dataSync", file, handle, call<void>("dataSync", file, (done) => fs.fdatasync(handle.fd, done))),
+  writeAt: (position, bytes) => whileOpen("writeAt", file, handle, writeAt(calls, file, handle.fd, position, bytes)),
+  dataSync: whileOpen("dataSync", file, handle, call<void>("dataSync", file, (done) => calls.dataSync(handle.fd, done))),
   readAt: (position, length) =>
     Effect.suspend(() => {
       const bytes = Buffer.allocUnsafeSlow(length)
-      return Effect.map(whileOpen("readAt", file, handle, readInto(file, handle.fd, position, bytes)), (read) => bytes.subarray(0, read))
+      return Effect.map(whileOpen("readAt", file, handle, readInto(calls, file, handle.fd, position, bytes)),
+        (read) => bytes.subarray(0, read))
     }),
-  readInto: (position, into) => whileOpen("readAt", file, handle, readInto(file, handle.fd, position, into)),
+  readInto: (position, into) => whileOpen("readAt", file, handle, readInto(calls, file, handle.fd, position, into)),
   size: Effect.map(
     whileOpen("size", file, handle, call<fs.Stats>("size", file, (done) => fs.fstat(handle.fd, done))),
     (stats) => stats.size

@@ -26,7 +26,7 @@ const logger = Logger.replace(Logger.defaultLogger,
 const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
 
 const program = Effect.zipRight(Effect.sync(stepBack), Effect.either(follow(setting, new Told(memory), say))).pipe(
-  Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layer(dataDir))),
+  Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layerBeside(dataDir))),
   Effect.provide(logger)
 )
 

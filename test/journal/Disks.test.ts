@@ -10,16 +10,17 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import { diskContract } from "../contracts/DiskContract.js"
 import { generator } from "./Harness.js"
 
-diskContract(
-  "NodeDisk",
-  Effect.map(
-    Effect.acquireRelease(
-      Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "disk-"))),
-      (root) => Effect.sync(() => fs.rmSync(root, { recursive: true }))
-    ),
-    (root) => NodeDisk.layer(path.join(root, "made/by/the/layer"))
-  )
+const rooted = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "disk-"))),
+    (root) => Effect.sync(() => fs.rmSync(root, { recursive: true }))
+  ),
+  (root) => path.join(root, "made/by/the/layer")
 )
+
+diskContract("NodeDisk", Effect.map(rooted, NodeDisk.layer))
+
+diskContract("NodeDisk beside the writer", Effect.map(rooted, NodeDisk.layerBeside))
 
 diskContract("SimDisk", Effect.sync(() => SimDisk.make({ random: generator(1) }).mount()))
 
