@@ -370,7 +370,7 @@ export class Host {
     return readings === undefined || !readings.isThere ? undefined : {
       meanCrashMs: readings.meanCrashMs,
       random: root.split(`readings/${this.#incarnation}`),
-      seen: (what) => this.witness.count(`reader of the journal ${what}`)
+      seen: (what) => this.witness.count(what)
     }
   }
 

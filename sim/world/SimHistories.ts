@@ -2,7 +2,8 @@
  * The histories' database of one run, in memory: it outlives the venue's processes as a file does.
  *
  * Fault model: a crash leaves it as of the last transaction that was committed; or, drawn by the seed, it is lost, and the venue
- * makes it anew, or nothing is left of it but bytes that are no database. A graceful stop leaves it whole. Now and
+ * makes it anew, or nothing is left of it but bytes that are no database. A graceful stop leaves it whole; who dies alone leaves it as of
+ * the last transaction that was committed. Now and
  * then the table that says how far it goes is lost under a process that has it open: the next batch fails, and it is made anew.
  */
 import type { Connection } from "@effect/sql/SqlConnection"
@@ -16,6 +17,8 @@ const damageRate = 0.03
 
 export interface SimHistories {
   readonly layer: Layer.Layer<HistoriesDatabase>
+  /** Whoever has it open has died alone. */
+  readonly leave: () => void
   /** The process that has it open is no more. */
   readonly crash: () => void
   /** The table that says how far it goes is lost under the process that has it open, if one has. */
@@ -39,6 +42,11 @@ export const make = (random: SimRandom): SimHistories => {
     // There is nothing to roll back unless a batch was being written.
     Effect.runSync(Effect.ignore(connection.executeUnprepared("ROLLBACK", [], undefined)))
     kept = Effect.runSync(connection.export)
+  }
+
+  const leave = (): void => {
+    if (open !== undefined) keep(open)
+    open = undefined
   }
 
   return {
@@ -65,9 +73,9 @@ export const make = (random: SimRandom): SimHistories => {
     spoil: () => {
       if (open !== undefined) Effect.runSync(Effect.orDie(open.executeUnprepared("DROP TABLE IF EXISTS place", [], undefined)))
     },
+    leave,
     crash: () => {
-      if (open !== undefined) keep(open)
-      open = undefined
+      leave()
       const fate = random.next()
       if (fate < lossRate) kept = undefined
       else if (fate < lossRate + damageRate) kept = new Uint8Array(4_096).fill(0x5a)

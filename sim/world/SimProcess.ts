@@ -108,6 +108,7 @@ export const start = (parts: Parts): SimProcess => {
         disk: parts.disk,
         log: parts.log,
         histories: parts.histories.layer,
+        historiesLeft: parts.histories.leave,
         reached: parts.reached
       }, parts.venue.capacity, parts.venue.stream?.missed),
     bank === undefined ? Absent.layer : bank.layerFor(station),

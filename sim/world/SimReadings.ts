@@ -2,8 +2,9 @@
  * Who reads the journal for the simulated venue's clients, and who makes its histories: processes of their own beside it, over the same
  * disk, on the venue's scheduler and clock. What they and the venue say to each other is copied, as it is from one thread to another.
  *
- * Fault model: who reads is abandoned between any two of its tasks, as a thread is that dies alone, and begun anew by whoever asks; both
- * die with the venue's process. What of that comes when is drawn by seed.
+ * Fault model: each is abandoned between any two of its tasks, as a thread is that dies alone; who reads is begun anew by whoever asks,
+ * and whoever makes the histories after a while, over the database as its last transaction left it. Both die with the venue's process.
+ * What of that comes when is drawn by seed.
  */
 import { Deferred, Effect, FiberId, Layer, Logger } from "effect"
 import * as Marks from "../../src/domain/Marks.js"
@@ -27,7 +28,7 @@ import type { SimRandom } from "./SimRandom.js"
 import type { SimScheduler } from "./SimScheduler.js"
 
 export interface Parts {
-  /** Mean time between deaths of it alone; 0 for none. */
+  /** Mean time between deaths of each of them alone; 0 for none. */
   readonly meanCrashMs: number
   readonly random: SimRandom
   readonly scheduler: SimScheduler
@@ -36,10 +37,12 @@ export interface Parts {
   readonly log: (line: string) => void
   /** Where the histories are kept. */
   readonly histories: Layer.Layer<HistoriesDatabase>
+  /** Told when whoever has them open dies alone. */
+  readonly historiesLeft: () => void
   /** Told of each rare branch of the venue's code that is reached. */
   readonly reached: Marks.Reached
-  /** Told whenever one is begun, and whenever one dies. */
-  readonly seen: (what: "began" | "died") => void
+  /** Told whenever one is begun, and whenever one dies alone. */
+  readonly seen: (what: `${"reader of the journal" | "maker of the histories"} ${"began" | "died"}`) => void
 }
 
 /** What is ready of a process that runs on the venue's scheduler, until it is abandoned. */
@@ -71,12 +74,21 @@ const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
   }
 }
 
-const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined): Layer.Layer<ReplayHost> => {
-  const { meanCrashMs, random, scheduler, seen } = parts
-  // Whatever a process dies of three times over is given up, rightly: here it is chance, and the next one lives.
+/** Whatever is given up where it dies again and again lives at least every other time: here death is chance. */
+const deaths = ({ meanCrashMs }: Parts, random: SimRandom) => {
   let hasDied = false
+  /** When one that begins now dies, in milliseconds; undefined for one that lives. */
+  return (): number | undefined => {
+    hasDied = !hasDied && meanCrashMs > 0
+    return hasDied ? -Math.log(1 - random.next()) * meanCrashMs : undefined
+  }
+}
+
+const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined): Layer.Layer<ReplayHost> => {
+  const { random, scheduler, seen } = parts
+  const diesAfterMs = deaths(parts, random)
   return Readings.layer((heard, gone) => {
-    seen("began")
+    seen("reader of the journal began")
     const { abandon, environment, isAlive, run } = begun(parts)
     const { isThere, tell } = hearing<Asked>(scheduler, isAlive)
     const say = (said: Said): void => {
@@ -84,35 +96,51 @@ const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined):
       scheduler.ready(() => heard(copy))
     }
     run(Effect.map(serve(capacity, say, bounds), isThere).pipe(Effect.provide(environment)))
-    if (hasDied) hasDied = false
-    else if (meanCrashMs > 0) {
-      run(Effect.flatMap(Effect.sleep(-Math.log(1 - random.next()) * meanCrashMs), () =>
-        Effect.sync(() => {
-          seen("died")
-          hasDied = true
-          abandon()
-          scheduler.ready(() => gone("it was killed"))
-        })))
+    const afterMs = diesAfterMs()
+    if (afterMs !== undefined) {
+      run(Effect.zipRight(Effect.sleep(afterMs), Effect.sync(() => {
+        seen("reader of the journal died")
+        abandon()
+        scheduler.ready(() => gone("it was killed"))
+      })))
     }
     return { tell, end: Effect.sync(abandon) }
   })
 }
 
 const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost> => {
-  const { scheduler } = parts
+  const { historiesLeft, random, scheduler, seen } = parts
+  const diesAfterMs = deaths(parts, random.split("histories"))
   const dial: HistoriesBeside.Dial = (asked, heard, gone) => {
-    const { environment, isAlive, run } = begun(parts)
+    seen("maker of the histories began")
+    const { abandon, environment, isAlive, run } = begun(parts)
+    let isOver = false
     const { isThere, tell } = hearing<HistoriesAsked>(scheduler, isAlive)
     const ended = Deferred.unsafeMake<void>(FiberId.none)
     const say = (said: HistoriesSaid): void => {
       const copy = structuredClone(said)
       scheduler.ready(() => heard(copy))
     }
-    const over = (): void => {
+    const over = (reason: string): void => {
+      isOver = true
       Deferred.unsafeDone(ended, Effect.void)
-      scheduler.ready(() => gone("it was ended"))
+      scheduler.ready(() => gone(reason))
     }
-    run(Effect.map(serveHistories(asked, capacity, say, over), isThere).pipe(Effect.provide(Layer.merge(environment, parts.histories))))
+    run(
+      Effect.map(serveHistories(asked, capacity, say, () => over("it was ended")), isThere).pipe(
+        Effect.provide(Layer.merge(environment, parts.histories))
+      )
+    )
+    const afterMs = diesAfterMs()
+    if (afterMs !== undefined) {
+      run(Effect.zipRight(Effect.sleep(afterMs), Effect.sync(() => {
+        if (isOver) return
+        seen("maker of the histories died")
+        abandon()
+        historiesLeft()
+        over("it was killed")
+      })))
+    }
     return { tell, end: () => Effect.zipRight(Effect.sync(() => tell({ _tag: "End" })), Deferred.await(ended)) }
   }
   return Layer.succeed(HistoriesHost, { make: (source) => HistoriesBeside.make(dial, source) })
