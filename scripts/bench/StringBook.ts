@@ -96,7 +96,7 @@ export class StringBook {
     orders.setPriceAtoms(slot, price)
     orders.setQuantity(slot, size)
     orders.setRemaining(slot, left)
-    orders.clientOrderId[slot] = id
+    orders.clientOrderId.put(slot, id)
     orders.indexClient(slot, hash)
     this.book.insert(slot)
     return outcome
@@ -165,7 +165,7 @@ export class StringBook {
   private state(slot: number): OrderState {
     const orders = this.orders
     return {
-      id: orders.clientOrderId[slot]!,
+      id: orders.clientOrderId.at(slot),
       side: orders.side(slot) === Order.buy ? "buy" : "sell",
       size: orders.remaining(slot),
       origSize: orders.quantity(slot),

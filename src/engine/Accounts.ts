@@ -3,7 +3,7 @@
  * in the first cache line, its chains in the second. A row has two views, of 8-byte numbers and of 4-byte words.
  *
  * What every placement and everything forgotten changes of the second line is kept in 8 bytes of its own beside the rows,
- * so that those of ten thousand accounts stay in a cache; a dump has it in the rows. There is no bound of accounts: where
+ * so that those of ten thousand accounts stay in a cache; a snapshot has it in the rows. There is no bound of accounts: where
  * there are many, the rows become longer by and by, see `Successor`.
  */
 import { assert } from "../domain/Assert.js"
@@ -22,17 +22,12 @@ export interface AccountView {
   readonly lastSequence: number
 }
 
-/** What of the accounts' rows a snapshot holds: rows, without the sums over their positions, which are made anew. */
-export interface AccountsDump {
-  readonly rows: Uint8Array
-}
-
 const initialAccounts = 64
 /** Numbers of 8 bytes in a row: the accessors shift indices by 4, for words by 5. */
 const rowNumbers = 16
-/** Words in what is kept beside a row, and where a dumped row has them. */
+/** Words in what is kept beside a row, and where a snapshot's row has them. */
 const rememberedWords = 2
-const dumped = { evicted: 18, newestOrder: 19 } as const
+const kept = { evicted: 18, newestOrder: 19 } as const
 /** Where a row's sums over the account's positions begin and end. */
 const sums = { from: 2, to: 8 }
 /** The word of a row that counts the account's markets. */
@@ -167,7 +162,7 @@ export class Accounts {
     if (account < this.copied) this.longer!.words[account << 5 | 20] = value
   }
 
-  /** How many markets the account came to: positions in its chain. It is in no dump, but counted anew. */
+  /** How many markets the account came to: positions in its chain. It is in no snapshot, but counted anew. */
   markets(account: number): number {
     return this.words[account << 5 | marketsWord]!
   }
@@ -177,7 +172,7 @@ export class Accounts {
     if (account < this.copied) this.longer!.words[account << 5 | marketsWord] = value
   }
 
-  /** The last record that noted the account as changed, see `State.noteChanged`; 0 for none. It is in no dump. */
+  /** The last record that noted the account as changed, see `State.noteChanged`; 0 for none. It is in no snapshot. */
   changedIn(account: number): number {
     return this.numbers[account << 4 | changedNumber]!
   }
@@ -312,44 +307,38 @@ export class Accounts {
     if (handle !== "") feed(`handle ${account} ${handle}`)
   }
 
+  /** Copies rows with what is kept beside them, and without what restoring makes anew. */
+  private copyRows(from: number, to: number, into: Float64Array): void {
+    into.set(this.numbers.subarray(from * rowNumbers, to * rowNumbers))
+    const words = wordsOf(into)
+    for (let account = from, row = 0; account < to; account++, row += rowNumbers) {
+      into.fill(0, row + sums.from, row + sums.to)
+      into[row + sums.from] = -1
+      into[row + changedNumber] = 0
+      words[row * 2 + kept.evicted] = this.evicted(account)
+      words[row * 2 + kept.newestOrder] = this.newestOrder(account)
+      words[row * 2 + marketsWord] = 0
+    }
+  }
+
   encode(into: SectionWriter): void {
-    into.bytes("accounts.rows", this.dump().rows)
+    into.rows("accounts.rows", this.count, rowNumbers * 8, (from, to, rows) => this.copyRows(from, to, rows))
     into.texts("accounts.displayHandles", this.displayHandles)
   }
 
   static decode(from: SectionReader): Accounts {
-    const accounts = Accounts.restore({ rows: from.bytes("accounts.rows") })
-    accounts.displayHandles = from.textsOrEmpty("accounts.displayHandles", accounts.count)
-    return accounts
-  }
-
-  dump(): AccountsDump {
-    const rows = this.numbers.slice(0, this.count * rowNumbers)
-    for (let row = 0; row < rows.length; row += rowNumbers) {
-      rows.fill(0, row + sums.from, row + sums.to)
-      rows[row + sums.from] = -1
-      rows[row + changedNumber] = 0
-    }
-    const words = wordsOf(rows)
-    for (let account = 0; account < this.count; account++) {
-      words[account << 5 | dumped.evicted] = this.evicted(account)
-      words[account << 5 | dumped.newestOrder] = this.newestOrder(account)
-      words[account << 5 | marketsWord] = 0
-    }
-    return { rows: new Uint8Array(rows.buffer) }
-  }
-
-  static restore(dump: AccountsDump): Accounts {
     const accounts = new Accounts()
-    const count = dump.rows.length / (rowNumbers * 8)
-    assert(Number.isInteger(count), "dumped accounts are whole rows")
+    const rows = from.bytes("accounts.rows")
+    const count = rows.length / (rowNumbers * 8)
+    assert(Number.isInteger(count), "a snapshot's accounts are whole rows")
     // With room to spare, so that what is longer need not be made at once.
     if (isSoonFull(count, accounts.slots)) accounts.grow(count * 2)
-    new Uint8Array(accounts.numbers.buffer).set(dump.rows)
+    new Uint8Array(accounts.numbers.buffer).set(rows)
     accounts.count = count
+    accounts.displayHandles = from.textsOrEmpty("accounts.displayHandles", count)
     for (let account = 0; account < count; account++) {
-      accounts.setEvicted(account, accounts.words[account << 5 | dumped.evicted]!)
-      accounts.setNewestOrder(account, accounts.words[account << 5 | dumped.newestOrder]!)
+      accounts.setEvicted(account, accounts.words[account << 5 | kept.evicted]!)
+      accounts.setNewestOrder(account, accounts.words[account << 5 | kept.newestOrder]!)
       if (accounts.born(account) === Ids.insuranceFundBorn) accounts.fund = account
       else assert(account === 0 || accounts.orderOf(account - 1) < accounts.born(account), "accounts are in the order of their births")
     }

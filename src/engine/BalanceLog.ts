@@ -4,6 +4,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import { anyMarket, none } from "../domain/None.js"
+import type { SectionWriter } from "./Sections.js"
 
 /** Why a balance changed, by code: never renumber. */
 export const causes = [
@@ -207,16 +208,24 @@ export class BalanceLog {
     return this.isKept(ordinal) ? this.value(ordinal, at.balanceAtoms) : undefined
   }
 
-  /** How many there ever were, then the rows that are kept, oldest first. */
+  /** Of what is dumped, the number at an index: how many there ever were, then the rows that are kept, oldest first. */
+  private dumpedAt(index: number): number {
+    if (index === 0) return this.total
+    const row = Math.floor((index - 1) / names.length)
+    return this.value(Math.max(0, this.total - this.capacity) + row, (index - 1) - row * names.length)
+  }
+
+  private get dumpedLength(): number {
+    return 1 + Math.min(this.total, this.capacity) * names.length
+  }
+
   dump(): Float64Array {
-    const kept = Math.min(this.total, this.capacity)
-    const dumped = new Float64Array(1 + kept * names.length)
-    dumped[0] = this.total
-    let into = 1
-    for (let ordinal = this.total - kept; ordinal < this.total; ordinal++) {
-      for (let column = 0; column < names.length; column++) dumped[into++] = this.value(ordinal, column)
-    }
-    return dumped
+    return Float64Array.from({ length: this.dumpedLength }, (_, index) => this.dumpedAt(index))
+  }
+
+  /** Writes the same as a section. */
+  encode(name: string, into: SectionWriter): void {
+    into.numbers(name, this.dumpedLength, (index) => this.dumpedAt(index))
   }
 
   static restore(dumped: Float64Array, capacity?: number): BalanceLog {

@@ -4,6 +4,7 @@
  */
 import { anyMarket, none } from "../domain/None.js"
 import { growFloats, grownLength } from "./Columns.js"
+import type { SectionReader, SectionWriter } from "./Sections.js"
 
 /** One fill, with both sides. */
 export interface Fill {
@@ -53,11 +54,8 @@ const rowBits = 4
 const chunkBits = 10
 const chunkMask = (1 << chunkBits) - 1
 
-/** What of the fills a snapshot holds. */
-export type FillsDump =
-  & { readonly [K in keyof typeof floatColumns]: Float64Array }
-  & { readonly [K in keyof typeof intColumns]: Int32Array }
-  & { readonly newestOfAccount: Float64Array; readonly newestOfMarket: Float64Array; readonly total: Float64Array }
+/** Where the columns, and what else a snapshot holds of the fills, begin in its names. */
+const sectionOf = (name: string): string => `fills.${name}`
 
 export class Fills {
   /** Fills ever made; the ordinal of the next. */
@@ -219,31 +217,27 @@ export class Fills {
     return this.value(slot, column.makerAccount) === account ? this.value(slot, column.makerOlder) : this.value(slot, column.takerOlder)
   }
 
-  dump(): FillsDump {
+  encode(into: SectionWriter): void {
     const used = Math.min(this.total, this.capacity)
-    const dump: Record<string, Float64Array | Int32Array> = {}
-    const take = <T extends Float64Array | Int32Array>(into: T, at: number): T => {
-      for (let slot = 0; slot < used; slot++) into[slot] = this.value(slot, at)
-      return into
-    }
-    for (const [name, at] of Object.entries(floatColumns)) dump[name] = take(new Float64Array(used), at)
-    for (const [name, at] of Object.entries(intColumns)) dump[name] = take(new Int32Array(used), at)
-    dump["newestOfAccount"] = this.newestOfAccount.slice()
-    dump["newestOfMarket"] = this.newestOfMarket.slice()
-    dump["total"] = Float64Array.of(this.total, this.capacity)
-    return dump as unknown as FillsDump
+    for (const [name, at] of Object.entries(floatColumns)) into.numbers(sectionOf(name), used, (slot) => this.value(slot, at))
+    for (const [name, at] of Object.entries(intColumns)) into.ints(sectionOf(name), used, (slot) => this.value(slot, at))
+    into.column(sectionOf("newestOfAccount"), this.newestOfAccount.slice())
+    into.column(sectionOf("newestOfMarket"), this.newestOfMarket.slice())
+    into.column(sectionOf("total"), Float64Array.of(this.total, this.capacity))
   }
 
-  static restore(dump: FillsDump): Fills {
-    const fills = new Fills(dump.total[1]!)
-    fills.total = dump.total[0]!
+  static decode(from: SectionReader): Fills {
+    const [total, capacity] = from.floats(sectionOf("total"))
+    const fills = new Fills(capacity)
+    fills.total = total!
     fills.place = fills.total % fills.capacity
-    for (const [name, at] of Object.entries(column)) {
-      const values = dump[name as keyof typeof column]
+    const put = (values: Float64Array | Int32Array, at: number): void => {
       for (let slot = 0; slot < values.length; slot++) fills.chunkOf(slot)[(slot & chunkMask) << rowBits | at] = values[slot]!
     }
-    fills.newestOfAccount = growFloats(dump.newestOfAccount, dump.newestOfAccount.length)
-    fills.newestOfMarket = growFloats(dump.newestOfMarket, dump.newestOfMarket.length)
+    for (const [name, at] of Object.entries(floatColumns)) put(from.floats(sectionOf(name)), at)
+    for (const [name, at] of Object.entries(intColumns)) put(from.ints(sectionOf(name)), at)
+    fills.newestOfAccount = from.floats(sectionOf("newestOfAccount")).slice()
+    fills.newestOfMarket = from.floats(sectionOf("newestOfMarket")).slice()
     return fills
   }
 }

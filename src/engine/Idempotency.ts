@@ -17,6 +17,7 @@ import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
+import type { SectionReader, SectionWriter } from "./Sections.js"
 import { boundOf, Held, isBeyondPart, refusalOf } from "./Share.js"
 import { type HashKey, hashWords } from "./SipHash.js"
 import { StepwiseMap } from "./Stepwise.js"
@@ -47,13 +48,6 @@ interface Bounds {
   readonly forgottenAtOnce?: number
 }
 
-/** What of the table a snapshot holds. */
-export interface IdempotencyDump {
-  readonly rows: Uint8Array
-  readonly more: Uint8Array
-  readonly heads: Int32Array
-}
-
 /**
  * An entry is a row of 128 bytes, two cache lines: 16 numbers of 8 bytes, or 32 words of 4. The first line says whose
  * key it is and when it ends, the second what its first entry came to.
@@ -73,7 +67,7 @@ const word = {
   /** The bits of `flag`, and from `retentionShift` on the retention of the key, minutes. */
   flags: 11,
   codes: 18,
-  /** Of the key, where the table looks for it; it decides nothing, and no dump has it. */
+  /** Of the key, where the table looks for it; it decides nothing, and no snapshot has it. */
   hash: 19
 } as const
 const number = {
@@ -618,30 +612,35 @@ export class Idempotency {
     }
   }
 
-  dump(): IdempotencyDump {
-    const rows = this.numbers.slice(0, this.highWater * entryNumbers)
-    const words = wordsOf(rows)
+  private copyRows(from: number, to: number, into: Float64Array): void {
+    const words = wordsOf(into)
+    // As words: a number may be two words that are none.
+    words.set(this.words.subarray(from * entryWords, to * entryWords))
     for (let at = word.hash; at < words.length; at += entryWords) words[at] = 0
-    return {
-      rows: new Uint8Array(rows.buffer),
-      more: new Uint8Array(this.more.slice(0, this.moreEnd * moreNumbers).buffer),
-      heads: Int32Array.of(this.oldest, this.newest, this.free, this.freeMore, this.used)
-    }
   }
 
-  static restore(dump: IdempotencyDump, { accountParts, forgottenAtOnce, hashKey, idempotencyKeys: capacity }: Bounds): Idempotency {
+  encode(into: SectionWriter): void {
+    into.rows("idempotency.rows", this.highWater, entryBytes, (from, to, rows) => this.copyRows(from, to, rows))
+    into.rows("idempotency.more", this.moreEnd, moreNumbers * 8, (from, to, rows) => {
+      wordsOf(rows).set(this.moreCodes.subarray(from * moreNumbers * 2, to * moreNumbers * 2))
+    })
+    into.column("idempotency.heads", Int32Array.of(this.oldest, this.newest, this.free, this.freeMore, this.used))
+  }
+
+  static decode(from: SectionReader, { accountParts, forgottenAtOnce, hashKey, idempotencyKeys: capacity }: Bounds): Idempotency {
     const restored = new Idempotency(capacity, hashKey, accountParts, forgottenAtOnce)
-    const end = dump.rows.length / entryBytes
-    const moreEnd = dump.more.length / (moreNumbers * 8)
-    assert(Number.isInteger(end) && Number.isInteger(moreEnd), "a dumped table is whole rows")
-    assert(end <= capacity, "a dumped table fits the capacity it is restored to")
+    const [rows, more] = [from.bytes("idempotency.rows"), from.bytes("idempotency.more")]
+    const end = rows.length / entryBytes
+    const moreEnd = more.length / (moreNumbers * 8)
+    assert(Number.isInteger(end) && Number.isInteger(moreEnd), "a snapshot's table is whole rows")
+    assert(end <= capacity, "a snapshot's table fits the capacity it is restored to")
     if (end * entryNumbers > restored.numbers.length) restored.grow(end)
     if (moreEnd * moreNumbers > restored.more.length) restored.growMore(moreEnd)
-    new Uint8Array(restored.numbers.buffer).set(dump.rows)
-    new Uint8Array(restored.more.buffer).set(dump.more)
+    new Uint8Array(restored.numbers.buffer).set(rows)
+    new Uint8Array(restored.more.buffer).set(more)
     restored.highWater = end
     restored.moreEnd = moreEnd
-    const [oldest, newest, free, freeMore, used] = dump.heads
+    const [oldest, newest, free, freeMore, used] = from.ints("idempotency.heads")
     restored.oldest = oldest!
     restored.newest = newest!
     restored.free = free!

@@ -9,8 +9,8 @@
  * account lie beside the rows, 8 bytes an order: whoever joins or leaves them touches no row of a neighbour.
  *
  * Slots are handed out last released first, so the same calls always give the same slots. A pool restored
- * from a dump continues exactly where the dumped one stood. The hash tables only say where a slot is: their
- * layout, and the key that scatters it, decide nothing and are never dumped.
+ * from a snapshot continues exactly where that one stood. The hash tables only say where a slot is: their
+ * layout, and the key that scatters it, decide nothing and are in no snapshot.
  */
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
@@ -19,8 +19,10 @@ import type * as Order from "../domain/Order.js"
 import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
 import type { Positions } from "./Positions.js"
 import { ProbingTable } from "./ProbingTable.js"
+import type { SectionReader, SectionWriter } from "./Sections.js"
 import { Held } from "./Share.js"
 import { type HashKey, hashText } from "./SipHash.js"
+import { Texts } from "./Texts.js"
 
 export type { HashKey } from "./SipHash.js"
 
@@ -65,28 +67,17 @@ export const packFlags = (
   | (reduceOnly ? reduceOnlyBit : 0)
   | (selfTradePrevention << selfTradePreventionShift)
 
-/** A pool's content, trimmed to the slots ever used: `next` chains the released slots from `freeHead` on. */
-export interface Dump {
-  /** Rows of orders at work, with -1 for the level and 0 for the places in the tables. */
-  readonly rows: Uint8Array
-  /** Rows of their pasts. */
-  readonly pastRows: Uint8Array
-  readonly clientOrderId: ReadonlyArray<string>
-  readonly idempotencyKey: ReadonlyArray<string>
-  readonly freeHead: number
-}
-
 /** A row is 8 numbers of 8 bytes, or 16 words of 4: the accessors shift slots by 3 and by 4. */
 export const rowBytes = 64
 const rowNumbers = 8
 const rowWords = 16
 
-/** Where a dumped row of the past has the links between an account's remembered orders, which the pool keeps beside its rows. */
-const dumpedOwnOlder = 13
-const dumpedOwnNewer = 14
+/** Where a snapshot's row of the past has the links between an account's remembered orders, which the pool keeps beside its rows. */
+const keptOwnOlder = 13
+const keptOwnNewer = 14
 /** Words of a slot in those links. */
 const linkWords = 2
-/** Where the position of the order's pair is, for a look that is not for its hash; no dump has it. */
+/** Where the position of the order's pair is, for a look that is not for its hash; no snapshot has it. */
 const positionWord = 15
 
 /** Words of a row that say where it lies in tables and books: restoring makes them anew. */
@@ -112,9 +103,9 @@ export class Orders {
   private pastNumbers: Float64Array
   private pastWords: Int32Array
   /** The client's own name; empty when it gave none. */
-  readonly clientOrderId: Array<string>
+  readonly clientOrderId = new Texts()
   /** The key it was placed under; empty when there was none. */
-  readonly idempotencyKey: Array<string>
+  readonly idempotencyKey = new Texts()
 
   /** Remembered orders by account. */
   readonly held = new Held()
@@ -146,8 +137,6 @@ export class Orders {
     this.key0 = hashKey[0] | 0
     this.key1 = hashKey[1] | 0
     const slots = initial >= capacity ? this.slots : initial
-    this.clientOrderId = new Array<string>(slots).fill("")
-    this.idempotencyKey = new Array<string>(slots).fill("")
     this.allocated = slots
     this.numbers = new Float64Array(slots * rowNumbers)
     this.words = wordsOf(this.numbers)
@@ -196,8 +185,8 @@ export class Orders {
     } else {
       if (this.highWater === this.allocated) this.grow(grownLength(this.allocated, this.allocated + 1, this.slots))
       slot = this.highWater++
-      this.clientOrderId[slot] = ""
-      this.idempotencyKey[slot] = ""
+      this.clientOrderId.put(slot, "")
+      this.idempotencyKey.put(slot, "")
     }
     this.used++
     this.setNumber(slot, 0)
@@ -245,8 +234,8 @@ export class Orders {
     assert(slot < this.highWater && this.number(slot) >= 0, "only a slot that holds an order is released")
     assert(this.level(slot) === none, "an order leaves its book before its slot is released")
     this.setNumber(slot, -1)
-    this.clientOrderId[slot] = ""
-    this.idempotencyKey[slot] = ""
+    this.clientOrderId.put(slot, "")
+    this.idempotencyKey.put(slot, "")
     this.setNext(slot, this.freeHead)
     this.freeHead = slot
     this.used--
@@ -308,7 +297,7 @@ export class Orders {
     this.words[slot << 4 | 8] = value
   }
 
-  /** The book's level the order rests at, or -1. Only the book writes it; not dumped. */
+  /** The book's level the order rests at, or -1. Only the book writes it; in no snapshot. */
   level(slot: number): number {
     return this.words[slot << 4 | 9]!
   }
@@ -627,14 +616,14 @@ export class Orders {
     const { clientTable } = this
     for (let place = clientTable.seek(hash, hash);; place = clientTable.seek(hash, place + 1)) {
       const slot = clientTable.entryAt(place)
-      if (slot === none || (this.account(slot) === account && this.clientOrderId[slot] === clientOrderId)) return slot
+      if (slot === none || (this.account(slot) === account && this.clientOrderId.at(slot) === clientOrderId)) return slot
     }
   }
 
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
-  indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId[slot]!)): void {
+  indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId.at(slot))): void {
     const { clientTable } = this
-    assert(this.clientOrderId[slot] !== "", "an empty clientOrderId is not indexed")
+    assert(this.clientOrderId.at(slot) !== "", "an empty clientOrderId is not indexed")
     let place = clientTable.seek(hash, hash)
     for (let other = clientTable.entryAt(place); other !== none; other = clientTable.entryAt(place)) {
       assert(!this.isSameClient(other, slot), "an account's clientOrderId is indexed once")
@@ -645,7 +634,7 @@ export class Orders {
   }
 
   private isSameClient(one: number, other: number): boolean {
-    return this.account(one) === this.account(other) && this.clientOrderId[one] === this.clientOrderId[other]
+    return this.account(one) === this.account(other) && this.clientOrderId.at(one) === this.clientOrderId.at(other)
   }
 
   /** Takes an indexed slot out of the clientOrderId index. */
@@ -671,55 +660,62 @@ export class Orders {
     return hash === 0 ? 1 : hash
   }
 
-  /** A copy of everything but the tables and the levels, which restoring builds again. */
-  dump(): Dump {
-    const { words } = this
-    const copy = new Int32Array(this.highWater * rowWords)
-    copy.set(words.subarray(0, copy.length))
+  /** Copies rows without what restoring builds again: tables and levels. */
+  private copyRows(from: number, to: number, into: Float64Array): void {
+    const copy = wordsOf(into)
+    // As words: a number may be two words that are none.
+    copy.set(this.words.subarray(from * rowWords, to * rowWords))
     for (let row = 0; row < copy.length; row += rowWords) {
       copy[row + levelWord] = none
       copy[row + numberChainWord] = 0
       copy[row + clientHashWord] = 0
     }
-    const pastCopy = this.pastWords.slice(0, this.highWater * rowWords)
-    for (let row = 0; row < pastCopy.length; row += rowWords) {
-      const link = row / rowWords * linkWords
-      pastCopy[row + dumpedOwnOlder] = this.ownLinks[link]!
-      pastCopy[row + dumpedOwnNewer] = this.ownLinks[link + 1]!
-      pastCopy[row + positionWord] = 0
-    }
-    return {
-      rows: new Uint8Array(copy.buffer),
-      pastRows: new Uint8Array(pastCopy.buffer),
-      clientOrderId: this.clientOrderId.slice(0, this.highWater),
-      idempotencyKey: this.idempotencyKey.slice(0, this.highWater),
-      freeHead: this.freeHead
+  }
+
+  private copyPastRows(from: number, to: number, into: Float64Array): void {
+    const copy = wordsOf(into)
+    copy.set(this.pastWords.subarray(from * rowWords, to * rowWords))
+    for (let slot = from, row = 0; slot < to; slot++, row += rowWords) {
+      copy[row + keptOwnOlder] = this.ownLinks[slot * linkWords]!
+      copy[row + keptOwnNewer] = this.ownLinks[slot * linkWords + 1]!
+      copy[row + positionWord] = 0
     }
   }
 
+  /** Trimmed to the slots ever used: `next` chains the released ones from `freeHead` on. */
+  encode(into: SectionWriter): void {
+    into.rows("orders.rows", this.highWater, rowBytes, (from, to, rows) => this.copyRows(from, to, rows))
+    into.rows("orders.pastRows", this.highWater, rowBytes, (from, to, rows) => this.copyPastRows(from, to, rows))
+    into.json("orders.freeHead", this.freeHead)
+    into.textsAt("orders.clientOrderId", this.highWater, (slot) => this.clientOrderId.at(slot))
+    into.textsAt("orders.idempotencyKey", this.highWater, (slot) => this.idempotencyKey.at(slot))
+  }
+
   /**
-   * A pool equal to the dumped one: same slots, same free slots in the same order. Every order is findable by its
+   * A pool equal to the encoded one: same slots, same free slots in the same order. Every order is findable by its
    * number, and by its clientOrderId where it has one. Books restore their own levels.
    */
-  static restore(dump: Dump, capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots): Orders {
+  static decode(from: SectionReader, capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots): Orders {
     const orders = new Orders(capacity, hashKey, initial)
-    const end = dump.rows.length / rowBytes
-    assert(Number.isInteger(end) && dump.pastRows.length === dump.rows.length, "a dumped pool is whole rows, two an order")
-    assert(end <= orders.slots, "a dumped pool fits the capacity it is restored to")
-    assert(dump.clientOrderId.length === end && dump.idempotencyKey.length === end, "a dump has as many strings as slots")
+    const [rows, pastRows] = [from.bytes("orders.rows"), from.bytes("orders.pastRows")]
+    const [clientOrderId, idempotencyKey] = [from.texts("orders.clientOrderId"), from.texts("orders.idempotencyKey")]
+    const end = rows.length / rowBytes
+    assert(Number.isInteger(end) && pastRows.length === rows.length, "a snapshot's pool is whole rows, two an order")
+    assert(end <= orders.slots, "a snapshot's pool fits the capacity it is restored to")
+    assert(clientOrderId.length === end && idempotencyKey.length === end, "a snapshot has as many texts as slots")
     if (end > orders.allocated) orders.grow(grownLength(orders.allocated, end, orders.slots))
-    new Uint8Array(orders.numbers.buffer).set(dump.rows)
-    new Uint8Array(orders.pastNumbers.buffer).set(dump.pastRows)
+    new Uint8Array(orders.numbers.buffer).set(rows)
+    new Uint8Array(orders.pastNumbers.buffer).set(pastRows)
     for (let slot = 0; slot < end; slot++) {
-      orders.setOwnOlder(slot, orders.pastWords[slot << 4 | dumpedOwnOlder]!)
-      orders.setOwnNewer(slot, orders.pastWords[slot << 4 | dumpedOwnNewer]!)
-      orders.clientOrderId[slot] = dump.clientOrderId[slot]!
-      orders.idempotencyKey[slot] = dump.idempotencyKey[slot]!
+      orders.setOwnOlder(slot, orders.pastWords[slot << 4 | keptOwnOlder]!)
+      orders.setOwnNewer(slot, orders.pastWords[slot << 4 | keptOwnNewer]!)
+      orders.clientOrderId.put(slot, clientOrderId[slot]!)
+      orders.idempotencyKey.put(slot, idempotencyKey[slot]!)
     }
     orders.highWater = end
-    orders.freeHead = dump.freeHead
+    orders.freeHead = from.json("orders.freeHead") as number
     let free = 0
-    for (let slot = dump.freeHead; slot !== none; slot = orders.next(slot)) {
+    for (let slot = orders.freeHead; slot !== none; slot = orders.next(slot)) {
       assert(slot >= 0 && slot < end && free < end && orders.number(slot) === -1, "the free chain runs over free slots, once")
       free++
     }
@@ -728,7 +724,7 @@ export class Orders {
       if (!orders.holds(slot)) continue
       orders.index(slot)
       orders.held.add(orders.account(slot), 1)
-      if (orders.clientOrderId[slot] !== "") orders.indexClient(slot)
+      if (orders.clientOrderId.at(slot) !== "") orders.indexClient(slot)
     }
     return orders
   }

@@ -6,7 +6,7 @@ import type { SectionReader, SectionWriter } from "./Sections.js"
 import type { State } from "./State.js"
 
 export interface Part {
-  /** Writes the part's sections. The bytes are copies: the engine may go on at once. */
+  /** Writes the part's sections. What is not given in rows or texts is a copy. */
   readonly encode: (state: State, into: SectionWriter) => void
   /**
    * Brings a new state to what the sections say. Parts are restored in their order. Throws where the sections are not a

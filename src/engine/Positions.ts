@@ -11,12 +11,7 @@ import { none } from "../domain/None.js"
 import { mulDivCeil, mulDivFloor } from "../domain/Units.js"
 import type { Accounts } from "./Accounts.js"
 import { copiedNext, growFloats, grownLength, growInts, isSoonFull, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
-
-/** What of the positions a snapshot holds: rows, without contributions to the accounts' sums, which are made anew. */
-export interface PositionsDump {
-  readonly rows: Uint8Array
-  readonly pastRows: Uint8Array
-}
+import type { SectionReader, SectionWriter } from "./Sections.js"
 
 const initialSlots = 64
 /** Numbers of 8 bytes in a row, and in one of the past: the accessors shift slots by 4 and by 3, for words by 5. */
@@ -26,7 +21,7 @@ const pastRowNumbers = 8
 const contributions = { from: 9, to: 15 }
 /**
  * The words of a row that say where the size is among those of its market, and where the position is among the market's
- * holders; the number that they are in is in no dump.
+ * holders; the number that they are in is in no snapshot.
  */
 const heldAtWord = 30
 const holderWord = 31
@@ -398,7 +393,7 @@ export class Positions {
     return this.pastNumbers.length / pastRowNumbers
   }
 
-  /** The place of a pair in its market's sizes: a word of the row that no dump has. */
+  /** The place of a pair in its market's sizes: a word of the row that no snapshot has. */
   private heldAt(slot: number): number {
     return this.words[slot << 5 | heldAtWord]!
   }
@@ -502,29 +497,37 @@ export class Positions {
     for (let slot = 0; slot < this.count; slot++) index(this.table, slot, placeOf(this.account(slot), this.market(slot)))
   }
 
-  dump(): PositionsDump {
-    const rows = this.numbers.slice(0, this.count * rowNumbers)
-    for (let row = 0; row < rows.length; row += rowNumbers) {
-      rows.fill(0, row + contributions.from, row + contributions.to)
-      rows[row + contributions.from] = -1
-      rows[row + placesNumber] = 0
+  /** Copies rows without what restoring makes anew. */
+  private copyRows(from: number, to: number, into: Float64Array): void {
+    into.set(this.numbers.subarray(from * rowNumbers, to * rowNumbers))
+    for (let row = 0; row < into.length; row += rowNumbers) {
+      into.fill(0, row + contributions.from, row + contributions.to)
+      into[row + contributions.from] = -1
+      into[row + placesNumber] = 0
     }
-    return { rows: new Uint8Array(rows.buffer), pastRows: new Uint8Array(this.pastNumbers.slice(0, this.count * pastRowNumbers).buffer) }
   }
 
-  /** Counts the markets of each account, whose rows come out of a dump without them. */
+  encode(into: SectionWriter): void {
+    into.rows("positions.rows", this.count, rowNumbers * 8, (from, to, rows) => this.copyRows(from, to, rows))
+    into.rows("positions.pastRows", this.count, pastRowNumbers * 8, (from, to, rows) => {
+      rows.set(this.pastNumbers.subarray(from * pastRowNumbers, to * pastRowNumbers))
+    })
+  }
+
+  /** Counts the markets of each account, whose rows come out of a snapshot without them. */
   countMarkets(accounts: Accounts): void {
     for (let slot = 0; slot < this.count; slot++) accounts.setMarkets(this.account(slot), accounts.markets(this.account(slot)) + 1)
   }
 
-  static restore(dump: PositionsDump): Positions {
+  static decode(from: SectionReader): Positions {
     const positions = new Positions()
-    const count = dump.rows.length / (rowNumbers * 8)
-    assert(Number.isInteger(count) && dump.pastRows.length === count * pastRowNumbers * 8, "dumped positions are whole rows, two each")
+    const [rows, pastRows] = [from.bytes("positions.rows"), from.bytes("positions.pastRows")]
+    const count = rows.length / (rowNumbers * 8)
+    assert(Number.isInteger(count) && pastRows.length === count * pastRowNumbers * 8, "a snapshot's positions are whole rows, two each")
     // With room to spare, so that what is longer need not be made at once.
     if (isSoonFull(count, positions.slots)) positions.grow(count * 2)
-    new Uint8Array(positions.numbers.buffer).set(dump.rows)
-    new Uint8Array(positions.pastNumbers.buffer).set(dump.pastRows)
+    new Uint8Array(positions.numbers.buffer).set(rows)
+    new Uint8Array(positions.pastNumbers.buffer).set(pastRows)
     positions.count = count
     for (let slot = 0; slot < count; slot++) {
       index(positions.table, slot, placeOf(positions.account(slot), positions.market(slot)))

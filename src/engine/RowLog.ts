@@ -1,5 +1,6 @@
 /** The latest of what is published one row after the other, as a ring of rows of numbers. */
 import { assert } from "../domain/Assert.js"
+import type { SectionWriter } from "./Sections.js"
 
 export class RowLog<Name extends string> {
   /** How many rows there ever were. */
@@ -58,17 +59,25 @@ export class RowLog<Name extends string> {
     return found
   }
 
-  /** How many there ever were, then the rows that are kept, oldest first. */
-  dump(): Float64Array {
+  /** Of what is dumped, the number at an index: how many there ever were, then the rows that are kept, oldest first. */
+  private dumpedAt(index: number): number {
+    if (index === 0) return this.count
     const width = this.names.length
-    const kept = Math.min(this.count, this.kept)
-    const dumped = new Float64Array(1 + kept * width)
-    dumped[0] = this.count
-    for (let row = 0; row < kept; row++) {
-      const from = this.placeOf(this.count - kept + row)
-      dumped.set(this.rows.subarray(from, from + width), 1 + row * width)
-    }
-    return dumped
+    const row = Math.floor((index - 1) / width)
+    return this.rows[this.placeOf(this.count - this.length + row) + (index - 1) - row * width]!
+  }
+
+  private get dumpedLength(): number {
+    return 1 + this.length * this.names.length
+  }
+
+  dump(): Float64Array {
+    return Float64Array.from({ length: this.dumpedLength }, (_, index) => this.dumpedAt(index))
+  }
+
+  /** Writes the same as a section. */
+  encode(name: string, into: SectionWriter): void {
+    into.numbers(name, this.dumpedLength, (index) => this.dumpedAt(index))
   }
 
   /** Takes what was dumped in the place of what there is, which is nothing. */

@@ -1,10 +1,21 @@
 /** Named runs of bytes: what a state is kept as. Whoever owns a section alone knows what is in it. */
 import { assert } from "../domain/Assert.js"
+import { wordsOf } from "./Columns.js"
 
 /** One named run of bytes. */
 export interface Section {
   readonly name: string
   readonly bytes: Uint8Array
+}
+
+/**
+ * One that is made while it is read, as long as what it tells of stands still. Pieces lie in the same memory, one after the other: each
+ * is read before the next is asked for. Together they have the length that is told.
+ */
+export interface Streamed {
+  readonly name: string
+  readonly length: number
+  readonly pieces: () => Iterable<Uint8Array>
 }
 
 /** Separates texts in a section; no id may hold it. */
@@ -15,34 +26,25 @@ const decoder = new TextDecoder()
 
 const separatorCode = separator.charCodeAt(0)
 
-/** Every text followed by a separator. Of ASCII, as nearly all ids are, they cost a copy of their characters. */
-const encodeTexts = (texts: ReadonlyArray<string>): Uint8Array => {
-  let length = 0
-  for (const text of texts) length += text.length
-  const bytes = new Uint8Array(length + texts.length)
-  let seen = 0
-  let at = 0
-  for (let index = 0; index < texts.length; index++) {
-    const text = texts[index]!
-    for (let from = 0; from < text.length; from++) {
-      const code = text.charCodeAt(from)
-      seen |= code
-      bytes[at++] = code
-    }
-    bytes[at++] = separatorCode
-  }
-  return seen < 0x80 ? bytes : encodeAnyTexts(texts, length)
+/** What pieces are made in: at most so much at a time, unless a single row or text is longer. */
+const pieceBytes = 1 << 20
+
+/** Whether all characters of a text are of ASCII, as those of nearly all ids are. */
+const isAscii = (text: string): boolean => {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) >= 0x80) return false
+  return true
 }
 
-/** The same for texts of any characters: at most three bytes for each of their `length` code units. */
-const encodeAnyTexts = (texts: ReadonlyArray<string>, length: number): Uint8Array => {
-  const bytes = new Uint8Array(length * 3 + texts.length)
-  let at = 0
-  for (const text of texts) {
-    at += encoder.encodeInto(text, bytes.subarray(at)).written
-    bytes[at++] = separatorCode
+const bytesOfText = (text: string): number => isAscii(text) ? text.length : encoder.encode(text).length
+
+/** Puts a text there, which has the room for it; how many bytes it came to. */
+const putText = (text: string, into: Uint8Array, from: number): number => {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code >= 0x80) return encoder.encodeInto(text, into.subarray(from)).written
+    into[from + at] = code
   }
-  return bytes.slice(0, at)
+  return text.length
 }
 
 /** Bytes decoded at a time, and on to the next separator. */
@@ -62,21 +64,124 @@ const decodeTexts = (bytes: Uint8Array): Array<string> => {
 /** The bytes of a column, as a view. */
 const bytesOf = (column: Float64Array | Int32Array): Uint8Array => new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 
+/** All pieces in memory of their own. */
+const whole = (section: Section | Streamed): Section => {
+  if ("bytes" in section) return section
+  const { length, name, pieces } = section
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces()) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  assert(at === length, "a section is as long as it says")
+  return { name, bytes }
+}
+
 /** Takes sections one after the other. */
 export class SectionWriter {
-  readonly sections: Array<Section> = []
+  /** What was taken: what stands in rows is copied only as it is read, and must stand still until then. */
+  readonly streamed: Array<Section | Streamed> = []
+  /** All pieces lie here. */
+  private memory: Float64Array<ArrayBuffer> | undefined
 
+  /** All of them, copied: whoever they tell of may go on at once. */
+  get sections(): ReadonlyArray<Section> {
+    return this.streamed.map(whole)
+  }
+
+  /** Memory of so many bytes, or as many as pieces have at most; `least` of them in any case. */
+  private room(bytes: number, least: number): Float64Array<ArrayBuffer> {
+    const needed = Math.ceil(Math.max(least, Math.min(bytes, pieceBytes)) / 8)
+    if (this.memory === undefined || this.memory.length < needed) this.memory = new Float64Array(needed)
+    return this.memory
+  }
+
+  /** Bytes that nobody changes. */
   bytes(name: string, bytes: Uint8Array): void {
-    this.sections.push({ name, bytes })
+    this.streamed.push({ name, bytes })
   }
 
   column(name: string, column: Float64Array | Int32Array): void {
     this.bytes(name, bytesOf(column))
   }
 
-  /** Texts of any characters but the line feed. */
+  /** So many rows of so many bytes, a multiple of 8; `copy` puts those from one to before another where it is told. */
+  rows(name: string, count: number, rowBytes: number, copy: (from: number, to: number, into: Float64Array<ArrayBuffer>) => void): void {
+    this.stream(name, count, rowBytes, (from, to, memory) => {
+      const into = memory.subarray(0, (to - from) * rowBytes / 8)
+      copy(from, to, into)
+      return into
+    })
+  }
+
+  /** So many numbers of 8 bytes. */
+  numbers(name: string, count: number, at: (index: number) => number): void {
+    this.stream(name, count, 8, (from, to, memory) => {
+      for (let index = from; index < to; index++) memory[index - from] = at(index)
+      return memory.subarray(0, to - from)
+    })
+  }
+
+  /** So many whole numbers of 4 bytes. */
+  ints(name: string, count: number, at: (index: number) => number): void {
+    this.stream(name, count, 4, (from, to, memory) => {
+      const words = wordsOf(memory)
+      for (let index = from; index < to; index++) words[index - from] = at(index)
+      return words.subarray(0, to - from)
+    })
+  }
+
+  /** A section of so many entries of so many bytes, of which as many are made at a time as the memory holds. */
+  private stream(
+    name: string,
+    count: number,
+    entryBytes: number,
+    piece: (from: number, to: number, memory: Float64Array<ArrayBuffer>) => Float64Array | Int32Array
+  ): void {
+    const length = count * entryBytes
+    const room = (): Float64Array<ArrayBuffer> => this.room(length, entryBytes)
+    this.streamed.push({
+      name,
+      length,
+      *pieces() {
+        for (let from = 0; from < count;) {
+          const memory = room()
+          const to = Math.min(count, from + Math.floor(memory.byteLength / entryBytes))
+          yield bytesOf(piece(from, to, memory))
+          from = to
+        }
+      }
+    })
+  }
+
   texts(name: string, texts: ReadonlyArray<string>): void {
-    this.bytes(name, encodeTexts(texts))
+    this.textsAt(name, texts.length, (index) => texts[index]!)
+  }
+
+  /** So many texts of any characters but the line feed, each followed by a separator. */
+  textsAt(name: string, count: number, at: (index: number) => string): void {
+    let length = count
+    for (let index = 0; index < count; index++) length += bytesOfText(at(index))
+    this.streamed.push({ name, length, pieces: () => this.piecesOfTexts(count, at, length) })
+  }
+
+  private *piecesOfTexts(count: number, at: (index: number) => string, bytes: number): Iterable<Uint8Array> {
+    let memory = bytesOf(this.room(bytes, 0))
+    let length = 0
+    for (let index = 0; index < count; index++) {
+      const text = at(index)
+      // What it comes to at most, with its separator.
+      const most = text.length * 3 + 1
+      if (length + most > memory.length) {
+        yield memory.subarray(0, length)
+        memory = bytesOf(this.room(bytes, most))
+        length = 0
+      }
+      length += putText(text, memory, length)
+      memory[length++] = separatorCode
+    }
+    yield memory.subarray(0, length)
   }
 
   json(name: string, value: unknown): void {

@@ -8,7 +8,7 @@ import { toSchema5 } from "./migrations/Schema4.js"
 import { toSchema3 } from "./migrations/Schema2.js"
 import { toSchema6 } from "./migrations/Schema5.js"
 import { parts } from "./Parts.js"
-import { type Section, SectionReader, SectionWriter } from "./Sections.js"
+import { type Section, SectionReader, SectionWriter, type Streamed } from "./Sections.js"
 import { type Capacity, State } from "./State.js"
 
 export type { Section }
@@ -37,12 +37,17 @@ export const migrate = (sections: ReadonlyArray<Section>, from: number): Readonl
   return migrated
 }
 
-/** The state as sections. The bytes are copies: the engine may go on at once. */
-export const encode = (state: State): ReadonlyArray<Section> => {
+const written = (state: State): SectionWriter => {
   const into = new SectionWriter()
   for (const part of parts) part.encode(state, into)
-  return into.sections
+  return into
 }
+
+/** The state as sections. The bytes are copies: the engine may go on at once. */
+export const encode = (state: State): ReadonlyArray<Section> => written(state).sections
+
+/** The same of an engine that stands still until all of them are read: what it has in rows is never there twice. */
+export const stream = (state: State): ReadonlyArray<Section | Streamed> => written(state).streamed
 
 /** The state that was encoded. Throws where the sections are not a state's, and `OutOfRoom` where the capacity cannot hold it. */
 export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacity): State => {

@@ -388,6 +388,11 @@ export class State extends Values {
     return older < this.endedCount ? this.ended[(this.endedHead + older) % this.ended.length]! : none
   }
 
+  /** How many stand in line. */
+  get endedLength(): number {
+    return this.endedCount
+  }
+
   /** When it came to the end of the line. There is one. */
   endedSince(older: number): number {
     return this.endedAtEpochMs[(this.endedHead + older) % this.ended.length]!

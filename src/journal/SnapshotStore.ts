@@ -21,6 +21,13 @@ export interface Section {
   readonly bytes: Uint8Array
 }
 
+/** One that is made while it is written: each piece is written before the next is asked for. Together they have the length told. */
+export interface Streamed {
+  readonly name: string
+  readonly length: number
+  readonly pieces: () => Iterable<Uint8Array>
+}
+
 /** A state, and the place in the journal that it belongs to. */
 export interface Snapshot {
   /** The last record applied: the last of a block. */
@@ -32,6 +39,11 @@ export interface Snapshot {
   readonly sections: ReadonlyArray<Section>
 }
 
+/** One that is to be saved. What its sections tell of stands still until it is. */
+export interface Taken extends Omit<Snapshot, "sections"> {
+  readonly sections: ReadonlyArray<Section | Streamed>
+}
+
 /** A snapshot that was read back. */
 export interface Stored extends Snapshot {
   /** SHA-256 over the whole file before it: what the snapshot is named by. */
@@ -39,8 +51,8 @@ export interface Stored extends Snapshot {
 }
 
 export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<SnapshotStore, {
-  /** Makes a snapshot durable, then removes those that nothing needs any more. The sections must not change meanwhile. */
-  readonly save: (snapshot: Snapshot) => Effect.Effect<void, DiskError>
+  /** Makes a snapshot durable, then removes those that nothing needs any more. */
+  readonly save: (snapshot: Taken) => Effect.Effect<void, DiskError>
   /** The newest intact snapshot, or undefined. Damaged ones are passed over with a warning. */
   readonly latest: Effect.Effect<Stored | undefined, DiskError>
   /** Sequences of the snapshots there are, intact or not, ascending. */
@@ -51,7 +63,7 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
    * Keeps the state that a step to other rules began with, for as long as the journal: what is before it only the version
    * before replays. One of the same sequence is replaced.
    */
-  readonly saveStep: (snapshot: Snapshot) => Effect.Effect<void, DiskError>
+  readonly saveStep: (snapshot: Taken) => Effect.Effect<void, DiskError>
   /** The state of the newest step, or undefined; why it cannot be trusted, where it is damaged. */
   readonly latestStep: Effect.Effect<Stored | string | undefined, DiskError>
 }>() {}
@@ -150,7 +162,7 @@ export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effe
 )
 
 type DiskService = Context.Tag.Service<typeof Disk>
-type Save = (snapshot: Snapshot) => Effect.Effect<void, DiskError>
+type Save = (snapshot: Taken) => Effect.Effect<void, DiskError>
 
 const refuseToSave: Save = () => Effect.dieMessage("snapshots were opened for reading only")
 
@@ -221,7 +233,7 @@ interface Manifest {
 }
 
 /** Makes a snapshot durable under a path. */
-const keep = (disk: DiskService, snapshot: Snapshot, path: string): Effect.Effect<void, DiskError> =>
+const keep = (disk: DiskService, snapshot: Taken, path: string): Effect.Effect<void, DiskError> =>
   Effect.gen(function*() {
     assert(Number.isSafeInteger(snapshot.sequence) && snapshot.sequence >= 1, "a snapshot is of a sequence")
     const unfinished = `${directory}/${unfinishedName}`
@@ -234,7 +246,7 @@ const keep = (disk: DiskService, snapshot: Snapshot, path: string): Effect.Effec
     yield* disk.syncDirectory(directory)
   })
 
-const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskError> =>
+const save = (disk: DiskService, snapshot: Taken): Effect.Effect<void, DiskError> =>
   Effect.gen(function*() {
     yield* keep(disk, snapshot, pathOf(snapshot.sequence))
     const there = yield* list(disk)
@@ -243,7 +255,7 @@ const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskEr
     yield* disk.syncDirectory(directory)
   })
 
-const write = Effect.fnUntraced(function*(file: File, snapshot: Snapshot) {
+const write = Effect.fnUntraced(function*(file: File, snapshot: Taken) {
   const hash = crypto.createHash("sha256")
   let position = 0
   const put = Effect.fnUntraced(function*(bytes: Uint8Array) {
@@ -255,20 +267,24 @@ const write = Effect.fnUntraced(function*(file: File, snapshot: Snapshot) {
     }
   })
   yield* put(encodeHead(snapshot))
-  for (const { bytes } of snapshot.sections) {
-    yield* put(bytes)
-    yield* put(Buffer.alloc(aligned(bytes.length) - bytes.length))
+  for (const section of snapshot.sections) {
+    const end = position + lengthOf(section)
+    for (const piece of "bytes" in section ? [section.bytes] : section.pieces()) yield* put(piece)
+    assert(position === end, "a section is as long as it says")
+    yield* put(Buffer.alloc(aligned(end) - end))
   }
   yield* file.writeAt(position, hash.digest())
   yield* file.dataSync
 })
 
-const encodeHead = (snapshot: Snapshot): Buffer => {
+const lengthOf = (section: Section | Streamed): number => "bytes" in section ? section.bytes.length : section.length
+
+const encodeHead = (snapshot: Taken): Buffer => {
   const manifest: Manifest = {
     sequence: snapshot.sequence,
     blockDigest: Buffer.from(snapshot.blockDigest).toString("hex"),
     schema: snapshot.schema,
-    sections: snapshot.sections.map(({ name, bytes }) => [name, bytes.length])
+    sections: snapshot.sections.map((section) => [section.name, lengthOf(section)])
   }
   const text = Buffer.from(JSON.stringify(manifest))
   const head = Buffer.alloc(headBytes + aligned(text.length))

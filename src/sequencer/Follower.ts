@@ -14,7 +14,7 @@ import type { Unreadable } from "../journal/Journal.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Feed from "./Feed.js"
 import type { Ended, Said, Setting, Told } from "./FollowerHost.js"
-import { taken } from "./SnapshotTaker.js"
+import { standing } from "./SnapshotTaker.js"
 import { stateSample } from "./StateSample.js"
 
 /** How often it looks for what has become durable, and for the writer's answer. */
@@ -67,7 +67,7 @@ export const follow = (
     const save = ({ block: { digest }, engine }: Feed.Standing): Effect.Effect<void> =>
       Effect.suspend(() => {
         savedSequence = engine.sequence
-        return Effect.matchEffect(snapshots.save(taken(engine.state, digest)), {
+        return Effect.matchEffect(snapshots.save(standing(engine.state, digest)), {
           onSuccess: () => Effect.sync(() => say({ _tag: "Saved", sequence: savedSequence })),
           // A snapshot only shortens a start: the next one is taken in its time.
           onFailure: ({ message }) =>

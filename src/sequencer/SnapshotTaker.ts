@@ -8,15 +8,21 @@ import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { State } from "../engine/State.js"
-import type { Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
+import type { SnapshotStore, Taken } from "../journal/SnapshotStore.js"
 
-/** A state as it is, at the end of the block with this digest. */
-export const taken = (state: State, blockDigest: Uint8Array): Taken => ({
+/** A state at the end of the block with this digest. */
+const of = (state: State, blockDigest: Uint8Array, sections: Taken["sections"]): Taken => ({
   sequence: state.sequence,
   blockDigest,
   schema: Snapshot.schema,
-  sections: Snapshot.encode(state)
+  sections
 })
+
+/** A copy of a state: whoever it is of may go on at once. */
+const copied = (state: State, blockDigest: Uint8Array): Taken => of(state, blockDigest, Snapshot.encode(state))
+
+/** A state that stands still until it is saved, without a second one in memory. */
+export const standing = (state: State, blockDigest: Uint8Array): Taken => of(state, blockDigest, Snapshot.stream(state))
 
 export interface SnapshotTaker {
   /** Is told of each block with its last sequence and digest, before it is written: takes the state when it is time to. */
@@ -44,7 +50,7 @@ export const make = (
   let next: Taken | undefined
 
   const take = (blockDigest: Uint8Array): void => {
-    next = taken(state, blockDigest)
+    next = copied(state, blockDigest)
     lastTaken = state.sequence
   }
 

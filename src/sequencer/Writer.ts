@@ -111,7 +111,7 @@ const keepStep = (
   state: State,
   blockDigest: Uint8Array
 ): Effect.Effect<void, StepNotKept> =>
-  snapshots.saveStep(SnapshotTaker.taken(state, blockDigest)).pipe(
+  snapshots.saveStep(SnapshotTaker.standing(state, blockDigest)).pipe(
     Effect.mapError((error) => new StepNotKept({ sequence: state.sequence, reason: error.message }))
   )
 

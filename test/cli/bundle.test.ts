@@ -32,6 +32,7 @@ import { command } from "../journal/arbitraries.js"
 import { labelled } from "./Labelled.js"
 import * as Recorded from "./Recorded.js"
 import { line, type Result, run, runAll } from "./Tool.js"
+import { encoded } from "../engine/Sections.js"
 
 const folder = Recorded.folders()
 
@@ -419,7 +420,7 @@ const rowBytes = 128
 
 /** Digests of others' remembered keys and bodies as a snapshot holds them, but for bodies that are the account's own too. */
 const keyDigests = (state: State, { taken }: Recorded.RecordingEngine, kept: number): ReadonlyArray<Buffer> => {
-  const { buffer } = state.idempotency.dump().rows
+  const { buffer } = encoded(state.idempotency).bytes("idempotency.rows")
   const accounts = new Int32Array(buffer).filter((_, at) => at % 32 === 8)
   const rows = Array.from(accounts, (account, entry) => ({
     account,

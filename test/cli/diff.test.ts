@@ -76,11 +76,11 @@ describe("a snapshot held to replay", () => {
       return [{ name: "Positions", lines: [line] }]
     }],
     ["an order's name", (state) => {
-      state.orders.idempotencyKey[openSlot(state)] = ""
+      state.orders.idempotencyKey.put(openSlot(state), "")
     }, () => {
       const slot = openSlot(state())
       const line = `${Ids.orderId(state().orders.number(slot))}: idempotencyKey empty in the snapshot, `
-        + `${state().orders.idempotencyKey[slot]} in replay`
+        + `${state().orders.idempotencyKey.at(slot)} in replay`
       return [{ name: "Orders", lines: [line] }]
     }],
     ["the halt and a fee", (state) => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Book } from "../../src/engine/Book.js"
 import { Orders } from "../../src/engine/Orders.js"
+import { encoded } from "./Sections.js"
 
 const maxPrice = 2 ** 31 - 1
 
@@ -170,7 +171,7 @@ describe("Book", () => {
     const book = new Book(orders)
     const first = rest(orders, book, Order.buy, 10, 5)
     const second = rest(orders, book, Order.buy, 10, 5)
-    const restored = Orders.restore(orders.dump(), 4)
+    const restored = Orders.decode(encoded(orders), 4)
     expect(() => Book.restore(restored, Int32Array.of(second))).toThrow("a level's head is its oldest order")
     expect(() => Book.restore(restored, Int32Array.of(first, first))).toThrow("a price has one head")
   })
@@ -238,7 +239,7 @@ describe("Book", () => {
           naive.insert(slot, step.side, step.priceAtoms, step.sizeAtoms)
         } else if (step.kind === "restore") {
           const heads = book.heads()
-          orders = Orders.restore(orders.dump(), capacity)
+          orders = Orders.decode(encoded(orders), capacity)
           book = Book.restore(orders, heads)
           expect(book.heads()).toEqual(heads)
         } else if (step.kind === "takeBest") {

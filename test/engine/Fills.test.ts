@@ -3,6 +3,7 @@ import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { anyMarket, none } from "../../src/domain/None.js"
 import { type Fill, Fills } from "../../src/engine/Fills.js"
+import { encoded } from "./Sections.js"
 
 const capacity = 16
 
@@ -99,7 +100,7 @@ test("a fill that was kept comes back whole, also from a dump", () => {
     makerFeeAtoms: -1,
     takerFeeAtoms: 2
   }
-  for (const one of [fills, Fills.restore(fills.dump())]) {
+  for (const one of [fills, Fills.decode(encoded(fills))]) {
     expect(one.ofMarket(1, Number.POSITIVE_INFINITY, 1)).toEqual([last])
     expect(one.since(1, 3, 1019, 5)).toEqual([last])
     expect(one.ofAccount(2, anyMarket, Number.POSITIVE_INFINITY, 100)).toHaveLength(capacity)
@@ -109,7 +110,7 @@ test("a fill that was kept comes back whole, also from a dump", () => {
 test("a ring of more than one chunk keeps the latest fills, also behind a restart", () => {
   const fills = new Fills(3_000)
   for (let ordinal = 0; ordinal < 7_500; ordinal++) fills.add(ordinal + 1, ordinal, ordinal % 3, ordinal, 5, 64, 65, 1, 2, 0, 1, 2)
-  for (const ring of [fills, Fills.restore(fills.dump())]) {
+  for (const ring of [fills, Fills.decode(encoded(fills))]) {
     const kept = ring.ofAccount(1, anyMarket, Number.POSITIVE_INFINITY, 10_000)
     expect(ordinals(kept)).toEqual(Array.from({ length: 3_000 }, (_, back) => 7_499 - back))
     expect(kept.every(({ market, ordinal, priceAtoms }) => priceAtoms === ordinal && market === ordinal % 3)).toBe(true)

@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Orders, packFlags } from "../../src/engine/Orders.js"
+import { encoded, told } from "./Sections.js"
 
 const capacity = 24
 
@@ -12,8 +13,8 @@ const place = (orders: Orders, number: number, account = 0, clientOrderId = ""):
   if (slot === none) return none
   orders.setNumber(slot, number)
   orders.setAccount(slot, account)
-  orders.clientOrderId[slot] = clientOrderId
-  orders.idempotencyKey[slot] = `key of ${number}`
+  orders.clientOrderId.put(slot, clientOrderId)
+  orders.idempotencyKey.put(slot, `key of ${number}`)
   orders.index(slot)
   if (clientOrderId !== "") orders.indexClient(slot)
   return slot
@@ -21,7 +22,7 @@ const place = (orders: Orders, number: number, account = 0, clientOrderId = ""):
 
 const drop = (orders: Orders, slot: number): void => {
   orders.unindex(slot)
-  if (orders.clientOrderId[slot] !== "") orders.unindexClient(slot)
+  if (orders.clientOrderId.at(slot) !== "") orders.unindexClient(slot)
   orders.release(slot)
 }
 
@@ -67,8 +68,8 @@ describe("Orders", () => {
     expect(orders.allocate()).toBe(slot)
     expect(orders.number(slot)).toBe(0)
     expect(orders.level(slot)).toBe(none)
-    expect(orders.clientOrderId[slot]).toBe("")
-    expect(orders.idempotencyKey[slot]).toBe("")
+    expect(orders.clientOrderId.at(slot)).toBe("")
+    expect(orders.idempotencyKey.at(slot)).toBe("")
   })
 
   it("grows to its capacity without losing anything, and comes back as large", () => {
@@ -78,13 +79,8 @@ describe("Orders", () => {
     for (let at = 0; at < count; at++) if (place(orders, at * 64, at % 7, `c${at}`) !== at) wrongSlots++
     expect(wrongSlots).toBe(0)
     expect(orders.allocate()).toBe(none)
-    const dump = orders.dump()
-    const restored = Orders.restore(dump, count)
-    // The bytes as bytes: to compare them one by one takes the test library half a minute.
-    const { pastRows, rows, ...same } = restored.dump()
-    expect([Buffer.compare(rows, dump.rows), Buffer.compare(pastRows, dump.pastRows)]).toEqual([0, 0])
-    const { pastRows: _pastRows, rows: _rows, ...rest } = dump
-    expect(same).toEqual(rest)
+    const restored = Orders.decode(encoded(orders), count)
+    expect(told(encoded(restored))).toEqual(told(encoded(orders)))
     for (const pool of [orders, restored]) {
       const missed: Array<number> = []
       for (let at = 0; at < count; at++) {
@@ -126,13 +122,13 @@ describe("Orders", () => {
     expect(() => orders.release(5)).toThrow("only a slot that holds an order is released")
   })
 
-  it("refuses a dump larger than the capacity", () => {
+  it("refuses a snapshot larger than the capacity", () => {
     const orders = new Orders(4)
     for (let at = 0; at < 4; at++) place(orders, at)
-    const dump = orders.dump()
+    const sections = encoded(orders)
     // One slot more is for the venue's own order.
-    expect(() => Orders.restore(dump, 3)).not.toThrow()
-    expect(() => Orders.restore(dump, 2)).toThrow("a dumped pool fits the capacity")
+    expect(() => Orders.decode(sections, 3)).not.toThrow()
+    expect(() => Orders.decode(sections, 2)).toThrow("a snapshot's pool fits the capacity")
   })
 
   it("takes at most 168 bytes an order beside its strings' own bytes", () => {
@@ -159,15 +155,15 @@ describe("Orders", () => {
       let number = 0
       for (const step of steps) {
         if (step.kind === "restore") {
-          const dump = orders.dump()
-          orders = Orders.restore(dump, capacity, step.key)
-          expect(orders.dump()).toEqual(dump)
+          const sections = encoded(orders)
+          orders = Orders.decode(sections, capacity, step.key)
+          expect(told(encoded(orders))).toEqual(told(sections))
         } else if (step.kind === "drop") {
           const entries = [...byNumber]
           if (entries.length === 0) continue
           const [dropped, slot] = entries[step.pick % entries.length]!
           byNumber.delete(dropped)
-          byClient.delete(`${orders.account(slot)} ${orders.clientOrderId[slot]}`)
+          byClient.delete(`${orders.account(slot)} ${orders.clientOrderId.at(slot)}`)
           drop(orders, slot)
           drop(straight, slot)
         } else {

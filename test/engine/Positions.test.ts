@@ -6,6 +6,7 @@ import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { Accounts } from "../../src/engine/Accounts.js"
 import * as Positions from "../../src/engine/Positions.js"
+import { encoded, told } from "./Sections.js"
 
 const filled = (): Positions.Filled => ({ quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false })
 
@@ -90,7 +91,7 @@ test("every pair keeps its own slot through growth, and has it again when restor
   const pairs = Array.from({ length: 300 }, (_, account) => [3, 0, 200, 1023].map((market) => [account, market] as const)).flat()
   pairs.forEach(([account, market], slot) => expect(positions.touch(accounts, account, market)).toBe(slot))
   pairs.forEach((_, slot) => positions.setQuantity(slot, slot - 500))
-  const again = Positions.Positions.restore(positions.dump())
+  const again = Positions.Positions.decode(encoded(positions))
   for (const held of [positions, again]) {
     expect(pairs.map(([account, market]) => held.find(account, market))).toEqual(pairs.map((_, slot) => slot))
     expect(pairs.map((_, slot) => held.quantity(slot))).toEqual(pairs.map((_, slot) => slot - 500))
@@ -99,9 +100,9 @@ test("every pair keeps its own slot through growth, and has it again when restor
     // Linked to its account, the last touched first.
     expect([accounts.firstPosition(7), held.nextOfAccount(accounts.firstPosition(7))]).toEqual([7 * 4 + 3, 7 * 4 + 2])
   }
-  expect(again.dump()).toEqual(positions.dump())
-  expect(Accounts.restore(accounts.dump()).find("")).toBe(none)
-  expect(Accounts.restore(accounts.dump()).dump()).toEqual(accounts.dump())
+  expect(told(encoded(again))).toEqual(told(encoded(positions)))
+  expect(Accounts.decode(encoded(accounts)).find("")).toBe(none)
+  expect(told(encoded(Accounts.decode(encoded(accounts))))).toEqual(told(encoded(accounts)))
 })
 
 test("the smallest and the largest size in a market, over every pair that holds something, also of restored positions", () => {
@@ -118,7 +119,7 @@ test("the smallest and the largest size in a market, over every pair that holds 
   positions.untouch(accounts, flat)
   positions.setQuantity(positions.touch(accounts, 4, 0), 11)
   expect(positions.range(0)).toEqual({ least: 11, most: 11 })
-  for (const each of [positions, Positions.Positions.restore(positions.dump())]) expect(each.range(1)).toEqual({ least: 4, most: 300 })
+  for (const each of [positions, Positions.Positions.decode(encoded(positions))]) expect(each.range(1)).toEqual({ least: 4, most: 300 })
   // More pairs than there was room for at the beginning.
   for (let index = sizes.length; index < 200; index++) {
     accounts.open(index, 1)
@@ -162,7 +163,7 @@ test("accounts and positions that become many keep what was written into them, w
           positions.setFundingEpoch(other, quantities[other]!)
           positions.setFundingPaid(other, -fees[other]!)
         }
-        if (account % 4_000 === 3_999) positions = Positions.Positions.restore(positions.dump())
+        if (account % 4_000 === 3_999) positions = Positions.Positions.decode(encoded(positions))
       }
       const wrong: Array<string> = []
       const same = (what: string, is: number, was: number): void => {

@@ -160,12 +160,12 @@ test("texts of any characters come back as they were", () => {
   texts.forEach((text, at) => {
     const order = orders.allocate()
     orders.write(order, (at + 1) * 64, account, 0, 0, 100, 1, 1, 1)
-    orders.clientOrderId[order] = text
-    orders.idempotencyKey[order] = `${text}!`
+    orders.clientOrderId.put(order, text)
+    orders.idempotencyKey.put(order, `${text}!`)
   })
   const read = Snapshot.unsafeDecode(Snapshot.encode(engine.state), { orders: 100, idempotencyKeys: 100 }).orders
-  expect(read.clientOrderId.slice(0, texts.length)).toEqual(texts)
-  expect(read.idempotencyKey.slice(0, texts.length)).toEqual(texts.map((text) => `${text}!`))
+  expect(texts.map((_, order) => read.clientOrderId.at(order))).toEqual(texts)
+  expect(texts.map((_, order) => read.idempotencyKey.at(order))).toEqual(texts.map((text) => `${text}!`))
   expect(texts.slice(1).map((text) => read.findClient(account, text))).toEqual([1, 2, 3, 4, 5, 6])
   expect(texts.map((_, at) => read.find((at + 1) * 64))).toEqual([0, 1, 2, 3, 4, 5, 6])
 })

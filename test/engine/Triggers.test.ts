@@ -5,6 +5,7 @@ import { none } from "../../src/domain/None.js"
 import { Accounts } from "../../src/engine/Accounts.js"
 import { Triggers } from "../../src/engine/accounts/Triggers.js"
 import { Positions } from "../../src/engine/Positions.js"
+import { encoded } from "./Sections.js"
 
 const accountsThere = 24
 
@@ -49,7 +50,7 @@ test("whoever a mark has crossed is found, whatever became of positions and thei
         triggers.set(positions, slot, trigger)
         expect(triggers.crossed(0, mark)).toBe(crossedOf(positions, mark))
       }
-      const restored = Triggers.restore(Positions.restore(positions.dump()))
+      const restored = Triggers.restore(Positions.decode(encoded(positions)))
       for (let mark = 1; mark < 8; mark++) expect(restored.crossed(0, mark)).toBe(crossedOf(positions, mark))
     })
   )

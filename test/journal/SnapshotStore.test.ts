@@ -113,6 +113,29 @@ describe("SnapshotStore", () => {
       .toEqual([32, 64, 80, 88, 92, 96, 98, 99, 100].map((count) => count * most))
   })
 
+  test("writes what is made piece by piece in the same memory as if it had been there at once", async () => {
+    const disk = emptyDisk()
+    const memory = Buffer.alloc(3)
+    const made = (name: string, texts: ReadonlyArray<string>, length: number): SnapshotStore.Streamed => ({
+      name,
+      length,
+      *pieces() {
+        for (const text of texts) yield memory.subarray(0, memory.write(text))
+      }
+    })
+    const whole = snapshotOf(5)
+    const taken = (length: number): SnapshotStore.Taken => ({
+      ...whole,
+      sections: [made("made", ["abc", "d", "ef"], length), ...whole.sections, made("none", [], 0)]
+    })
+    const saved = (length: number) => Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.save(taken(length)))
+    await on(disk, saved(6))
+    const sections = [{ name: "made", bytes: Buffer.from("abcdef") }, ...whole.sections, { name: "none", bytes: Buffer.alloc(0) }]
+    expect(comparable(await on(disk, latest))).toStrictEqual(comparable({ ...whole, sections }))
+    // What would be read as another section's bytes is never there under a snapshot's name.
+    for (const length of [5, 7]) await expect(on(emptyDisk(), saved(length))).rejects.toThrow("a section is as long as it says")
+  })
+
   test("what was read ahead is not given once there is a newer one, nor a second time", async () => {
     const disk = emptyDisk()
     await on(disk, save(5))

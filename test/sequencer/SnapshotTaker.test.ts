@@ -3,7 +3,7 @@ import { Deferred, Effect } from "effect"
 import { describe, expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
 import { DiskError } from "../../src/journal/Disk.js"
-import type { Snapshot } from "../../src/journal/SnapshotStore.js"
+import type { Taken } from "../../src/journal/SnapshotStore.js"
 import * as SnapshotTaker from "../../src/sequencer/SnapshotTaker.js"
 
 const unused = (): never => {
@@ -16,7 +16,7 @@ const setUp = (every: number, from = 0) => {
   const begun: Array<number> = []
   const saves: Array<Deferred.Deferred<void, DiskError>> = []
   const snapshots = {
-    save: (snapshot: Snapshot) =>
+    save: (snapshot: Taken) =>
       Effect.suspend(() => {
         begun.push(snapshot.sequence)
         const save = Deferred.unsafeMake<void, DiskError>(undefined as never)

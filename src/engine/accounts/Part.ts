@@ -50,17 +50,15 @@ export const part: Part = {
     into.texts("apiKeys.keyIds", keys.keyIds)
     into.texts("apiKeys.displayPrefixes", keys.displayPrefixes)
     if (keys.numbers !== undefined) into.column(keyNumbersSection, keys.numbers)
-    const positions = state.positions.dump()
-    into.bytes("positions.rows", positions.rows)
-    into.bytes("positions.pastRows", positions.pastRows)
+    state.positions.encode(into)
     into.json("accounts.liquidations", liquidationsOf(state))
-    into.column("accounts.liquidationLog", state.liquidationLog.dump())
-    into.column("accounts.fundLog", state.fundLog.dump())
+    state.liquidationLog.encode("accounts.liquidationLog", into)
+    state.fundLog.encode("accounts.fundLog", into)
     into.column("accounts.rankings", state.rankings.dump())
     into.column("accounts.brackets", state.brackets.dump())
     into.json("accounts.bracketsReached", state.brackets.allReached())
-    into.column("accounts.fundingPayments", state.fundingPayments.dump())
-    into.column("accounts.balances", state.balances.dump())
+    state.fundingPayments.encode("accounts.fundingPayments", into)
+    state.balances.encode("accounts.balances", into)
     // Only where there are any, so that a venue without has what it always had.
     const payments = Funding.dump(state)
     if (payments !== undefined) into.json(fundingSection, payments)
@@ -82,7 +80,7 @@ export const part: Part = {
       displayPrefixes: from.texts("apiKeys.displayPrefixes"),
       numbers: from.has(keyNumbersSection) ? from.floats(keyNumbersSection) : undefined
     })
-    state.positions = Positions.restore({ rows: from.bytes("positions.rows"), pastRows: from.bytes("positions.pastRows") })
+    state.positions = Positions.decode(from)
     state.positions.countMarkets(state.accounts)
     for (const [account, atEpochMs, parts] of from.json("accounts.liquidations") as ReadonlyArray<LiquidationDump>) {
       state.liquidations.set(account, atEpochMs)

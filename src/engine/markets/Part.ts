@@ -27,8 +27,8 @@ export const part: Part = {
     into.json("markets.values", state.markets.map((market) => market.dump()))
     for (const market of state.markets) {
       into.column(`markets.minutes.${market.index}`, market.minutes.dump())
-      into.column(`markets.fundings.${market.index}`, market.fundings.dump())
-      into.column(`markets.marks.${market.index}`, market.marks.dump())
+      market.fundings.encode(`markets.fundings.${market.index}`, into)
+      market.marks.encode(`markets.marks.${market.index}`, into)
     }
   },
   restore: (state, from) => {

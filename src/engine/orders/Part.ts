@@ -3,7 +3,8 @@ import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Book } from "../Book.js"
 import { initialLength } from "../Columns.js"
-import { Fills, type FillsDump } from "../Fills.js"
+import type { Deadlines } from "../Deadlines.js"
+import { Fills } from "../Fills.js"
 import { entryBytes, Idempotency } from "../Idempotency.js"
 import * as OpenLists from "../OpenLists.js"
 import { initialSlots, Orders, rowBytes } from "../Orders.js"
@@ -14,22 +15,22 @@ import type { Leaver, State } from "../State.js"
 import * as Band from "./Band.js"
 import { firstBroken } from "./Invariants.js"
 
+/** Keys and times in turn, in the order in which they are due. */
+const encodeDeadlines = (name: string, deadlines: Deadlines, into: SectionWriter): void => {
+  const entries = deadlines.entries()
+  into.rows(name, entries.length, 16, (from, to, rows) => {
+    for (let at = from; at < to; at++) rows.set(entries[at]!, (at - from) * 2)
+  })
+}
+
 const encode = (state: State, into: SectionWriter): void => {
-  const orders = state.orders.dump()
-  into.bytes("orders.rows", orders.rows)
-  into.bytes("orders.pastRows", orders.pastRows)
-  into.json("orders.freeHead", orders.freeHead)
-  into.texts("orders.clientOrderId", orders.clientOrderId)
-  into.texts("orders.idempotencyKey", orders.idempotencyKey)
-  const idempotency = state.idempotency.dump()
-  into.bytes("idempotency.rows", idempotency.rows)
-  into.bytes("idempotency.more", idempotency.more)
-  into.column("idempotency.heads", idempotency.heads)
-  for (const [name, column] of Object.entries(state.fills.dump())) into.column(`fills.${name}`, column)
-  into.column("switches", Float64Array.from(state.switches.entries().flat()))
-  into.column("expiries", Float64Array.from(state.expiries.entries().flat()))
-  into.column("ended", state.endedSlots())
-  into.column("endedTimes", state.endedTimes())
+  state.orders.encode(into)
+  state.idempotency.encode(into)
+  state.fills.encode(into)
+  encodeDeadlines("switches", state.switches, into)
+  encodeDeadlines("expiries", state.expiries, into)
+  into.numbers("ended", state.endedLength, (older) => state.endedAt(older))
+  into.numbers("endedTimes", state.endedLength, (older) => state.endedSince(older))
   // Nearly never: what programs before wrote has no such section.
   if (state.leaving.size > 0) into.json("leaving", [...state.leaving])
   if (state.connections.size > 0) {
@@ -40,18 +41,6 @@ const encode = (state: State, into: SectionWriter): void => {
     into.column("connections.orders", Float64Array.from(entries.flatMap(({ orders }) => orders)))
   }
   state.books.forEach((book, market) => into.column(`book.${market}`, book.heads()))
-}
-
-const fillInts: ReadonlySet<string> = new Set(["market", "makerAccount", "takerAccount", "takerSide"])
-
-const restoreFills = (from: SectionReader): Fills => {
-  const columns: Record<string, Float64Array | Int32Array> = {}
-  for (const { name } of from.sections) {
-    if (!name.startsWith("fills.")) continue
-    const column = name.slice("fills.".length)
-    columns[column] = fillInts.has(column) ? from.ints(name) : from.floats(name)
-  }
-  return Fills.restore(columns as unknown as FillsDump)
 }
 
 const restoreConnections = (state: State, from: SectionReader): void => {
@@ -72,20 +61,11 @@ const restore = (state: State, from: SectionReader): void => {
   if (count > capacity.orders + 1) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, count, sequence)
   const keys = from.bytes("idempotency.rows").length / entryBytes
   if (keys > capacity.idempotencyKeys) throw new OutOfRoom("IDEMPOTENCY_CAPACITY", capacity.idempotencyKeys, keys, sequence)
-  state.orders = Orders.restore({
-    rows: from.bytes("orders.rows"),
-    pastRows: from.bytes("orders.pastRows"),
-    clientOrderId: from.texts("orders.clientOrderId"),
-    idempotencyKey: from.texts("orders.idempotencyKey"),
-    freeHead: from.json("orders.freeHead") as number
-  }, capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
+  state.orders = Orders.decode(from, capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
   if (state.orders.size > capacity.orders) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, state.orders.size, sequence)
-  state.idempotency = Idempotency.restore(
-    { rows: from.bytes("idempotency.rows"), more: from.bytes("idempotency.more"), heads: from.ints("idempotency.heads") },
-    capacity
-  )
+  state.idempotency = Idempotency.decode(from, capacity)
   state.idempotency.retentionMinutes = state.retentionMinutes
-  state.fills = restoreFills(from)
+  state.fills = Fills.decode(from)
   const pairs = (name: string, set: (key: number, atEpochMs: number) => void) => {
     const flat = from.floats(name)
     for (let at = 0; at < flat.length; at += 2) set(flat[at]!, flat[at + 1]!)
@@ -123,7 +103,7 @@ const canonical = (state: State, feed: (line: string) => void): void => {
       `order ${orders.number(order)} ${orders.account(order)} ${orders.market(order)} ${orders.flags(order)} ${orders.priceAtoms(order)} `
         + `${orders.quantity(order)} ${orders.remaining(order)} ${orders.filled(order)} ${orders.filledNotional(order)} `
         + `${orders.canceled(order)} ${orders.createdAt(order)} ${orders.updatedAt(order)} ${orders.lastSequence(order)} `
-        + `${orders.clientOrderId[order]} ${orders.idempotencyKey[order]} ${state.expiries.at(order)}`
+        + `${orders.clientOrderId.at(order)} ${orders.idempotencyKey.at(order)} ${state.expiries.at(order)}`
     )
   }
   state.books.forEach((book, market) => {

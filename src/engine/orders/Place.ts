@@ -86,8 +86,8 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
     state.sequence
   )
   orders.lengthenRetention(order, state.retentionMinutes)
-  orders.clientOrderId[order] = clientOrderId
-  orders.idempotencyKey[order] = command.idempotencyKey
+  orders.clientOrderId.put(order, clientOrderId)
+  orders.idempotencyKey.put(order, command.idempotencyKey)
   orders.index(order)
   own(state, account, order)
   if (named) orders.indexClient(order, clientHash)
