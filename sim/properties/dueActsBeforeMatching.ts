@@ -30,6 +30,10 @@ interface State {
   behindAt: number
 }
 
+const dueReasons: ReadonlySet<number> = new Set([CancelReason.expired, CancelReason.cancelAllAfter])
+/** Of what comes behind the expiries of a record: it may take an order that has expired, where the record ends no more of these. */
+const laterReasons: ReadonlySet<number> = new Set([CancelReason.liquidation, CancelReason.priceBandExceeded, CancelReason.marketDelisted])
+
 /** Trades of a market that are asked for at a time, and how often. */
 const tradesAtOnce = 20
 const pagesLookedAt = 25
@@ -76,7 +80,7 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   // Under a halt nothing is due, and what the mark or the operator takes away goes all the same.
   if (view.lastSequence < (state.expired.get(number) ?? Number.POSITIVE_INFINITY)) return holds
   const isDue = view.status === canceled
-    && (state.leftBefore.has(number) || view.cancelReason === CancelReason.expired || view.cancelReason === CancelReason.cancelAllAfter)
+    && (state.leftBefore.has(number) || dueReasons.has(view.cancelReason) || due <= state.behindAt && laterReasons.has(view.cancelReason))
   return isDue
     ? holds
     : broken(`order ${number} expired at ${expiry}; what became of it at ${view.updatedAtEpochMs} is ${view.status}/${view.cancelReason}`)
