@@ -6,7 +6,7 @@
  */
 import { ordinal } from "../../src/domain/Ids.js"
 import { anyMarket } from "../../src/domain/None.js"
-import { CancelReason, canceled } from "../../src/domain/Order.js"
+import { CancelReason, canceled, open } from "../../src/domain/Order.js"
 import type { Fill } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Glance } from "./Glance.js"
@@ -31,8 +31,14 @@ interface State {
 }
 
 const dueReasons: ReadonlySet<number> = new Set([CancelReason.expired, CancelReason.cancelAllAfter])
-/** Of what comes behind the expiries of a record: it may take an order that has expired, where the record ends no more of these. */
-const laterReasons: ReadonlySet<number> = new Set([CancelReason.liquidation, CancelReason.priceBandExceeded, CancelReason.marketDelisted])
+/** What comes behind the expiries of a record may take an order that has expired first, where the record ends no more of these. */
+const laterReasons: ReadonlySet<number> = new Set([
+  CancelReason.liquidation,
+  CancelReason.priceBandExceeded,
+  CancelReason.reduceOnlyExceeded,
+  CancelReason.user,
+  CancelReason.operator
+])
 
 /** Trades of a market that are asked for at a time, and how often. */
 const tradesAtOnce = 20
@@ -79,6 +85,8 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   if (expiry === undefined || view.updatedAtEpochMs < expiry) return holds
   // Under a halt nothing is due, and what the mark or the operator takes away goes all the same.
   if (view.lastSequence < (state.expired.get(number) ?? Number.POSITIVE_INFINITY)) return holds
+  // One that is left may be trimmed meanwhile, as whatever reduces only is.
+  if (wasLeft && view.status === open) return holds
   const isDue = view.status === canceled
     && (state.leftBefore.has(number) || dueReasons.has(view.cancelReason) || due <= state.behindAt && laterReasons.has(view.cancelReason))
   return isDue

@@ -1,6 +1,7 @@
 /** The simulated disk as one process sees it: the `Disk` leaf, until the disk crashes. */
 import { Effect } from "effect"
 import type { Context, Scope } from "effect"
+import { assert } from "../../src/domain/Assert.js"
 import { type Disk, DiskError, type File, type Lock, Locked } from "../../src/journal/Disk.js"
 import type { DiskCalls, Operation, Steps } from "./DiskCalls.js"
 import { Bytes, type Change, type Directory, type Node, type Platter, split, type Write } from "./Platter.js"
@@ -192,6 +193,8 @@ export class DiskMount {
         },
         end: (write) =>
           Effect.sync(() => {
+            // The system may read them at any time until then.
+            assert(Buffer.compare(write.bytes, bytes) === 0, "the bytes of a write stay as they are until it is over")
             node.current.write(write.position, write.bytes)
             write.finished = true
           }),

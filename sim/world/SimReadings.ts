@@ -74,19 +74,26 @@ const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
   }
 }
 
-/** Whatever is given up where it dies again and again lives at least every other time: here death is chance. */
+/** Whatever is given up where it dies again and again lives whenever the one before has died: here death is chance. */
 const deaths = ({ meanCrashMs }: Parts, random: SimRandom) => {
   let hasDied = false
-  /** When one that begins now dies, in milliseconds; undefined for one that lives. */
-  return (): number | undefined => {
-    hasDied = !hasDied && meanCrashMs > 0
-    return hasDied ? -Math.log(1 - random.next()) * meanCrashMs : undefined
+  return {
+    /** When one that begins now dies, in milliseconds; undefined for one that lives. */
+    afterMs: (): number | undefined => {
+      const lives = hasDied || meanCrashMs === 0
+      hasDied = false
+      return lives ? undefined : -Math.log(1 - random.next()) * meanCrashMs
+    },
+    /** One has died. */
+    noted: (): void => {
+      hasDied = true
+    }
   }
 }
 
 const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined): Layer.Layer<ReplayHost> => {
   const { random, scheduler, seen } = parts
-  const diesAfterMs = deaths(parts, random)
+  const dies = deaths(parts, random)
   return Readings.layer((heard, gone) => {
     seen("reader of the journal began")
     const { abandon, environment, isAlive, run } = begun(parts)
@@ -96,10 +103,11 @@ const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined):
       scheduler.ready(() => heard(copy))
     }
     run(Effect.map(serve(capacity, say, bounds), isThere).pipe(Effect.provide(environment)))
-    const afterMs = diesAfterMs()
+    const afterMs = dies.afterMs()
     if (afterMs !== undefined) {
       run(Effect.zipRight(Effect.sleep(afterMs), Effect.sync(() => {
         seen("reader of the journal died")
+        dies.noted()
         abandon()
         scheduler.ready(() => gone("it was killed"))
       })))
@@ -110,7 +118,7 @@ const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined):
 
 const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost> => {
   const { historiesLeft, random, scheduler, seen } = parts
-  const diesAfterMs = deaths(parts, random.split("histories"))
+  const dies = deaths(parts, random.split("histories"))
   const dial: HistoriesBeside.Dial = (asked, heard, gone) => {
     seen("maker of the histories began")
     const { abandon, environment, isAlive, run } = begun(parts)
@@ -131,11 +139,12 @@ const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost>
         Effect.provide(Layer.merge(environment, parts.histories))
       )
     )
-    const afterMs = diesAfterMs()
+    const afterMs = dies.afterMs()
     if (afterMs !== undefined) {
       run(Effect.zipRight(Effect.sleep(afterMs), Effect.sync(() => {
         if (isOver) return
         seen("maker of the histories died")
+        dies.noted()
         abandon()
         historiesLeft()
         over("it was killed")

@@ -614,7 +614,6 @@ export class Idempotency {
 
   private copyRows(from: number, to: number, into: Float64Array): void {
     const words = wordsOf(into)
-    // As words: a number may be two words that are none.
     words.set(this.words.subarray(from * entryWords, to * entryWords))
     for (let at = word.hash; at < words.length; at += entryWords) words[at] = 0
   }

@@ -663,7 +663,6 @@ export class Orders {
   /** Copies rows without what restoring builds again: tables and levels. */
   private copyRows(from: number, to: number, into: Float64Array): void {
     const copy = wordsOf(into)
-    // As words: a number may be two words that are none.
     copy.set(this.words.subarray(from * rowWords, to * rowWords))
     for (let row = 0; row < copy.length; row += rowWords) {
       copy[row + levelWord] = none

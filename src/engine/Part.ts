@@ -6,7 +6,7 @@ import type { SectionReader, SectionWriter } from "./Sections.js"
 import type { State } from "./State.js"
 
 export interface Part {
-  /** Writes the part's sections. What is not given in rows or texts is a copy. */
+  /** Writes the part's sections. What is given as bytes, as a column or as JSON is a copy; all else is read when it is written. */
   readonly encode: (state: State, into: SectionWriter) => void
   /**
    * Brings a new state to what the sections say. Parts are restored in their order. Throws where the sections are not a

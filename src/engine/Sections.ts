@@ -26,8 +26,8 @@ const decoder = new TextDecoder()
 
 const separatorCode = separator.charCodeAt(0)
 
-/** What pieces are made in: at most so much at a time, unless a single row or text is longer. */
-const pieceBytes = 1 << 20
+/** How much is made at a time, unless a single row or text is longer. */
+const usualPieceBytes = 1 << 20
 
 /** Whether all characters of a text are of ASCII, as those of nearly all ids are. */
 const isAscii = (text: string): boolean => {
@@ -80,10 +80,12 @@ const whole = (section: Section | Streamed): Section => {
 
 /** Takes sections one after the other. */
 export class SectionWriter {
-  /** What was taken: what stands in rows is copied only as it is read, and must stand still until then. */
+  /** What was taken. What is not given as bytes, as a column or as JSON is copied only as it is read, and must stand still until then. */
   readonly streamed: Array<Section | Streamed> = []
   /** All pieces lie here. */
   private memory: Float64Array<ArrayBuffer> | undefined
+
+  constructor(private readonly pieceBytes: number = usualPieceBytes) {}
 
   /** All of them, copied: whoever they tell of may go on at once. */
   get sections(): ReadonlyArray<Section> {
@@ -92,7 +94,7 @@ export class SectionWriter {
 
   /** Memory of so many bytes, or as many as pieces have at most; `least` of them in any case. */
   private room(bytes: number, least: number): Float64Array<ArrayBuffer> {
-    const needed = Math.ceil(Math.max(least, Math.min(bytes, pieceBytes)) / 8)
+    const needed = Math.ceil(Math.max(least, Math.min(bytes, this.pieceBytes)) / 8)
     if (this.memory === undefined || this.memory.length < needed) this.memory = new Float64Array(needed)
     return this.memory
   }

@@ -37,8 +37,8 @@ export const migrate = (sections: ReadonlyArray<Section>, from: number): Readonl
   return migrated
 }
 
-const written = (state: State): SectionWriter => {
-  const into = new SectionWriter()
+const written = (state: State, pieceBytes?: number): SectionWriter => {
+  const into = new SectionWriter(pieceBytes)
   for (const part of parts) part.encode(state, into)
   return into
 }
@@ -46,8 +46,8 @@ const written = (state: State): SectionWriter => {
 /** The state as sections. The bytes are copies: the engine may go on at once. */
 export const encode = (state: State): ReadonlyArray<Section> => written(state).sections
 
-/** The same of an engine that stands still until all of them are read: what it has in rows is never there twice. */
-export const stream = (state: State): ReadonlyArray<Section | Streamed> => written(state).streamed
+/** The same of an engine that stands still until all of them are read: what it has in rows is never there twice, but for a piece. */
+export const stream = (state: State, pieceBytes?: number): ReadonlyArray<Section | Streamed> => written(state, pieceBytes).streamed
 
 /** The state that was encoded. Throws where the sections are not a state's, and `OutOfRoom` where the capacity cannot hold it. */
 export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacity): State => {

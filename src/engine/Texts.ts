@@ -9,7 +9,7 @@ const partMask = (1 << partBits) - 1
 export class Texts {
   private readonly parts: Array<Array<string>> = []
 
-  /** The text under a number that one was put under, or one after it. */
+  /** The text under a number that one was put under. */
   at(index: number): string {
     return this.parts[index >> partBits]![index & partMask]!
   }

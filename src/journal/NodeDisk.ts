@@ -4,7 +4,7 @@
  * system still works on it.
  *
  * The pool belongs to the whole process. Its threads have the priority of whoever writes the journal, and four of them serve all: so
- * what moves many bytes beside the writer, in a thread that has nothing else to do meanwhile, is done by that thread (`layerBeside`).
+ * the follower, which writes the most by far and has nothing else to do meanwhile, moves its bytes itself (`layerBeside`).
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -19,7 +19,7 @@ import type { File, Lock } from "./Disk.js"
 /** A disk over `root`, which is made if it is not there. */
 export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool)))
 
-/** The same for a thread that works beside the writer: it waits itself while bytes are moved, and at its own priority. */
+/** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. */
 export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> =>
   Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byThisThread)))
 
@@ -149,7 +149,7 @@ const openDescriptor = (operation: string, absolute: string, file: string, flag:
       })
   )
 
-/** Never on the event loop, however few the bytes: a disk that does not answer holds up whoever makes the call. */
+/** By the pool however few the bytes, where others share the event loop: a disk that does not answer holds up whoever makes the call. */
 const writeAt = ({ write }: Calls, file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
   call<void>("writeAt", file, (done) => {
     const rest = (from: number): void =>

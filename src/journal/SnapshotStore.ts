@@ -240,7 +240,7 @@ const keep = (disk: DiskService, snapshot: Taken, path: string): Effect.Effect<v
     if ((yield* disk.list(directory)).includes(unfinishedName)) yield* disk.remove(unfinished)
     yield* Effect.scoped(Effect.flatMap(disk.open(unfinished, "create"), (file) => write(file, snapshot))).pipe(
       // What was not finished must not hold the room that the journal needs; where it cannot go now, the next save removes it.
-      Effect.tapError(() => Effect.ignore(disk.remove(unfinished)))
+      Effect.tapErrorCause(() => Effect.ignore(disk.remove(unfinished)))
     )
     yield* disk.rename(unfinished, path)
     yield* disk.syncDirectory(directory)

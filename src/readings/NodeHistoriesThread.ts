@@ -29,7 +29,7 @@ const logger = Logger.replace(Logger.defaultLogger,
   ))
 
 const leaves = Layer.mergeAll(
-  Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layerBeside(dataDir)),
+  Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layer(dataDir)),
   NodeHistories.layer(dataDir),
   NodeTurns.layer
 )

@@ -28,6 +28,6 @@ const logger = Logger.replace(Logger.defaultLogger,
   Logger.make(({ message }) => say({ _tag: "Warned", text: `reading the journal: ${String(message)}` })))
 
 Effect.runFork(program.pipe(
-  Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, Layer.merge(NodeDisk.layerBeside(dataDir), NodeTurns.layer))),
+  Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, Layer.merge(NodeDisk.layer(dataDir), NodeTurns.layer))),
   Effect.provide(logger)
 ))

@@ -66,8 +66,10 @@ describe("sections", () => {
     const into = new SectionWriter()
     const texts = ["a", "b"]
     into.texts("texts", texts)
+    texts[1] = ""
+    expect(() => into.sections).toThrow("a section is as long as it says")
     texts[1] = "longer"
-    expect(() => into.sections).toThrow()
+    expect(() => into.sections).toThrow("offset is out of bounds")
   })
 })
 
@@ -77,6 +79,14 @@ test("a state that stands still is streamed as the bytes that a copy of it has",
   const { state } = driver.engine
   const copied = Snapshot.encode(state)
   expect(asTexts(Snapshot.stream(state).map(read))).toEqual(asTexts(copied))
+  // In pieces of a few rows, so that each table begins more than one of them.
+  const pieces = Snapshot.stream(state, 256)
+  expect(asTexts(pieces.map(read))).toEqual(asTexts(copied))
+  const inPieces = pieces.flatMap((section) => "bytes" in section || [...section.pieces()].length < 2 ? [] : section.name)
+  expect(inPieces).toEqual(
+    expect.arrayContaining(["accounts.rows", "orders.rows", "orders.pastRows", "orders.idempotencyKey", "idempotency.rows",
+      "positions.rows", "positions.pastRows", "fills.sequence", "fills.market", "accounts.balances"])
+  )
   // What was copied is of its moment.
   const before = asTexts(copied)
   for (let step = 0; step < 300; step++) driver.step()

@@ -9,6 +9,4 @@ test("texts lie under their numbers, in many short lists", () => {
   const wrong: Array<number> = []
   for (let index = 0; index < count; index++) if (texts.at(index) !== (index % 3 === 0 ? "" : `${index}`)) wrong.push(index)
   expect(wrong).toEqual([])
-  // A number that none was put under yet, behind one that was.
-  expect(texts.at(count + 1)).toBe("")
 })

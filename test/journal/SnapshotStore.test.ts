@@ -133,7 +133,11 @@ describe("SnapshotStore", () => {
     const sections = [{ name: "made", bytes: Buffer.from("abcdef") }, ...whole.sections, { name: "none", bytes: Buffer.alloc(0) }]
     expect(comparable(await on(disk, latest))).toStrictEqual(comparable({ ...whole, sections }))
     // What would be read as another section's bytes is never there under a snapshot's name.
-    for (const length of [5, 7]) await expect(on(emptyDisk(), saved(length))).rejects.toThrow("a section is as long as it says")
+    for (const length of [5, 7]) {
+      const other = emptyDisk()
+      await expect(on(other, saved(length))).rejects.toThrow("a section is as long as it says")
+      expect(other.files().filter((file) => file.startsWith("snapshots/"))).toEqual([])
+    }
   })
 
   test("what was read ahead is not given once there is a newer one, nor a second time", async () => {

@@ -18,9 +18,9 @@ import { firstBroken } from "./Invariants.js"
 /** Keys and times in turn, in the order in which they are due. */
 const encodeDeadlines = (name: string, deadlines: Deadlines, into: SectionWriter): void => {
   const entries = deadlines.entries()
-  into.rows(name, entries.length, 16, (from, to, rows) => {
-    for (let at = from; at < to; at++) rows.set(entries[at]!, (at - from) * 2)
-  })
+  const flat = new Float64Array(entries.length * 2)
+  entries.forEach((entry, index) => flat.set(entry, index * 2))
+  into.column(name, flat)
 }
 
 const encode = (state: State, into: SectionWriter): void => {
