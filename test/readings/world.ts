@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
@@ -42,7 +42,10 @@ export const start = async (feed: Partial<Recent.Bounds>): Promise<World> => {
   const sequencer = { ...defaultOptions, maxRecords: 8, fullBytes: 16 * 1024 }
   const layer = Writer.layer({ capacity, sequencer, snapshotEveryRecords, feed }).pipe(Layer.provideMerge(storage),
     Layer.provide(NodeTurns.layer))
-  const context = await Effect.runPromise(Layer.buildWithScope(layer, scope))
+  // Its time stands still: what two readers are asked one after the other is of the same record, and no funding comes in between.
+  const startedAtEpochMs = Effect.runSync(Clock.currentTimeMillis)
+  const standing: Clock.Clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => startedAtEpochMs })
+  const context = await Effect.runPromise(Effect.withClock(Layer.buildWithScope(layer, scope), standing))
   const { submit } = Context.get(context, Submit)
   return {
     dataDir,
