@@ -88,7 +88,7 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   // One that is left may be trimmed meanwhile, as whatever reduces only is.
   if (wasLeft && view.status === open) return holds
   const isDue = view.status === canceled
-    && (state.leftBefore.has(number) || dueReasons.has(view.cancelReason) || due <= state.behindAt && laterReasons.has(view.cancelReason))
+    && (state.leftBefore.has(number) || dueReasons.has(view.cancelReason) || wasLeft && laterReasons.has(view.cancelReason))
   return isDue
     ? holds
     : broken(`order ${number} expired at ${expiry}; what became of it at ${view.updatedAtEpochMs} is ${view.status}/${view.cancelReason}`)

@@ -3,8 +3,8 @@
  *
  * Fault model: a crash leaves it as of the last transaction that was committed; or, drawn by the seed, it is lost, and the venue
  * makes it anew, or nothing is left of it but bytes that are no database. A graceful stop leaves it whole; who dies alone leaves it as of
- * the last transaction that was committed. Now and
- * then the table that says how far it goes is lost under a process that has it open: the next batch fails, and it is made anew.
+ * the last transaction that was committed. Now and then the table that says how far it goes is lost under a process that has it open:
+ * the next batch fails, and it is made anew.
  */
 import type { Connection } from "@effect/sql/SqlConnection"
 import { Effect, Layer } from "effect"
