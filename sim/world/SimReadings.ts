@@ -27,6 +27,9 @@ import { groupOver } from "./SimFollower.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimScheduler } from "./SimScheduler.js"
 
+/** What the processes are. */
+type Who = "reader of the journal" | "maker of the histories"
+
 export interface Parts {
   /** Mean time between deaths of each of them alone; 0 for none. */
   readonly meanCrashMs: number
@@ -42,7 +45,7 @@ export interface Parts {
   /** Told of each rare branch of the venue's code that is reached. */
   readonly reached: Marks.Reached
   /** Told whenever one is begun, and whenever one dies alone. */
-  readonly seen: (what: `${"reader of the journal" | "maker of the histories"} ${"began" | "died"}`) => void
+  readonly seen: (what: `${Who} ${"began" | "died"}`) => void
 }
 
 /** What is ready of a process that runs on the venue's scheduler, until it is abandoned. */
@@ -74,26 +77,28 @@ const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
   }
 }
 
-/** Whatever is given up where it dies again and again lives whenever the one before has died: here death is chance. */
-const deaths = ({ meanCrashMs }: Parts, random: SimRandom) => {
+/**
+ * Has one that begins now die after a while, unless it is over by then. Whatever is given up where it dies again and again lives
+ * whenever the one before has died: here death is chance.
+ */
+const deaths = ({ meanCrashMs, seen }: Parts, who: Who, random: SimRandom) => {
   let hasDied = false
-  return {
-    /** When one that begins now dies, in milliseconds; undefined for one that lives. */
-    afterMs: (): number | undefined => {
-      const lives = hasDied || meanCrashMs === 0
-      hasDied = false
-      return lives ? undefined : -Math.log(1 - random.next()) * meanCrashMs
-    },
-    /** One has died. */
-    noted: (): void => {
+  return ({ run }: Pick<ReturnType<typeof begun>, "run">, isOver: () => boolean, die: () => void): void => {
+    const lives = hasDied || meanCrashMs === 0
+    hasDied = false
+    if (lives) return
+    run(Effect.zipRight(Effect.sleep(-Math.log(1 - random.next()) * meanCrashMs), Effect.sync(() => {
+      if (isOver()) return
+      seen(`${who} died`)
       hasDied = true
-    }
+      die()
+    })))
   }
 }
 
 const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined): Layer.Layer<ReplayHost> => {
   const { random, scheduler, seen } = parts
-  const dies = deaths(parts, random)
+  const mayDie = deaths(parts, "reader of the journal", random)
   return Readings.layer((heard, gone) => {
     seen("reader of the journal began")
     const { abandon, environment, isAlive, run } = begun(parts)
@@ -103,22 +108,17 @@ const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined):
       scheduler.ready(() => heard(copy))
     }
     run(Effect.map(serve(capacity, say, bounds), isThere).pipe(Effect.provide(environment)))
-    const afterMs = dies.afterMs()
-    if (afterMs !== undefined) {
-      run(Effect.zipRight(Effect.sleep(afterMs), Effect.sync(() => {
-        seen("reader of the journal died")
-        dies.noted()
-        abandon()
-        scheduler.ready(() => gone("it was killed"))
-      })))
-    }
+    mayDie({ run }, () => false, () => {
+      abandon()
+      scheduler.ready(() => gone("it was killed"))
+    })
     return { tell, end: Effect.sync(abandon) }
   })
 }
 
 const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost> => {
   const { historiesLeft, random, scheduler, seen } = parts
-  const dies = deaths(parts, random.split("histories"))
+  const mayDie = deaths(parts, "maker of the histories", random.split("histories"))
   const dial: HistoriesBeside.Dial = (asked, heard, gone) => {
     seen("maker of the histories began")
     const { abandon, environment, isAlive, run } = begun(parts)
@@ -139,17 +139,11 @@ const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost>
         Effect.provide(Layer.merge(environment, parts.histories))
       )
     )
-    const afterMs = dies.afterMs()
-    if (afterMs !== undefined) {
-      run(Effect.zipRight(Effect.sleep(afterMs), Effect.sync(() => {
-        if (isOver) return
-        seen("maker of the histories died")
-        dies.noted()
-        abandon()
-        historiesLeft()
-        over("it was killed")
-      })))
-    }
+    mayDie({ run }, () => isOver, () => {
+      abandon()
+      historiesLeft()
+      over("it was killed")
+    })
     return { tell, end: () => Effect.zipRight(Effect.sync(() => tell({ _tag: "End" })), Deferred.await(ended)) }
   }
   return Layer.succeed(HistoriesHost, { make: (source) => HistoriesBeside.make(dial, source) })
