@@ -478,13 +478,16 @@ export class NaiveVenue {
   }
 
   /**
-   * What a scope was decided for, as an answer tells it: the last decision, or where the scope had been forgotten
-   * and was decided anew, the one whose record or time the answer names.
+   * What a scope was decided for, as an answer tells it: the last decision, or where the scope was decided anew, because the first
+   * had been forgotten or was a cancel that found nothing, the one whose record or time the answer names. Records of one
+   * instant are told apart by the record that the answer's own id names, where it names one.
    */
-  recall(scope: string, answer: string): NaiveMemory | undefined {
+  recall(scope: string, answer: string, named: number | undefined): NaiveMemory | undefined {
     const last = this.memory.get(scope)
     const before = this.forgotten.get(scope)
     if (last === undefined || before === undefined) return last
+    const exact = [last, ...before].find(({ sequence }) => sequence === named)
+    if (exact !== undefined) return exact
     const told = new Set(
       [...answer.matchAll(/"(?:lastSequence|occurredAtEpochMs|decidedAtEpochMs|timestamp)":([0-9]+)/g)].map((match) => Number(match[1]))
     )

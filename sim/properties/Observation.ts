@@ -2,6 +2,7 @@
  * What properties see of a run: what clients asked and were told, what the disk holds of the journal, what a
  * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
  */
+import * as Ids from "../../src/domain/Ids.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Scheduled } from "../../src/sessions/Sessions.js"
@@ -90,6 +91,9 @@ export interface Settings {
 /** When a refusal without a record was decided: by the clock's time, which no record need have come to yet, or by the last record's. */
 export const refusedAtEpochMs = ({ text }: Answer, { atEpochMs }: NaiveVenue): number =>
   Math.max(Number(/"occurredAtEpochMs":([0-9]+)/.exec(text)?.[1] ?? 0), atEpochMs)
+
+/** The record that an answer's own id names as what decided it; undefined where it names none. */
+export const recordNamed = ({ headers }: Reply): number | undefined => Ids.parseRequestId(headers["x-request-id"] ?? "")?.sequence
 
 /** What a ledger has done, told by itself. Hashes are in hex. */
 export interface LedgerBook {
@@ -243,10 +247,10 @@ export type Observation =
   | { readonly _tag: "SaidBy"; readonly ticket: string; readonly scope: string }
   /** It sends an order over such a connection: what its key is remembered under. */
   | { readonly _tag: "SaidOver"; readonly connectionId: string; readonly scope: string }
-  /** It is gone, or will never be heard of again. `isSilent`: nothing tells the venue so. By true time. */
   /** A realtime ticket was shown on a socket; and the venue's word leaves that it is not taken. `id` is the frame's. */
   | { readonly _tag: "Shown"; readonly client: string; readonly id: string; readonly ticket: string }
   | { readonly _tag: "TurnedAway"; readonly client: string; readonly id: string; readonly failure: string }
+  /** A client of the stream is gone, or will never be heard of again. `isSilent`: nothing tells the venue so. By true time. */
   | { readonly _tag: "HungUp"; readonly connectionId: string; readonly isSilent: boolean; readonly atEpochMs: number }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }

@@ -3,11 +3,10 @@
  * record, whatever crashed or was retried between, under a halt too; another body is refused and does nothing; and there are
  * never two orders for one clientOrderId. Answers name the record that decided them, and all but one say that they repeat it.
  */
-import * as Ids from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
 import { unspelled } from "../reading/Answers.js"
-import { type Answer, type Call, refusedAtEpochMs } from "./Observation.js"
+import { type Answer, type Call, recordNamed, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
@@ -76,6 +75,13 @@ export const idempotency: Property<State> = {
     const { scope } = call
     if (scope === undefined) return holds
     const known = state.asked.get(`${call.id}/${seen.attempt}`)
+    const named = recordNamed(answer)
+    const last = model.memory.get(scope)
+    if (
+      last !== undefined && last.sequence === known && named !== undefined && named < known && model.isRemembered(last, model.atEpochMs)
+    ) {
+      return broken(`key ${call.idempotencyKey} of ${call.endpoint} had been decided in record ${known}, and its answer names ${named}`)
+    }
     if (known !== undefined && known === memory?.sequence && answer.text.includes("engine_halted")) {
       if (model.isRemembered(memory, refusedAtEpochMs(answer, model))) {
         return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
@@ -93,7 +99,6 @@ export const idempotency: Property<State> = {
     }
     if (!isDecision(answer, call)) return holds
     const text = answer.text.replace(moving, "")
-    const named = Ids.parseRequestId(answer.headers["x-request-id"] ?? "")?.sequence
     if (named !== undefined && named !== memory.sequence) {
       return broken(
         `key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${memory.sequence}, and its answer names ${named}`

@@ -32,9 +32,20 @@ interface Agent {
 
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
 
+/** A request, however often it was sent. */
+interface AskedOnce {
+  readonly call: Call
+  readonly wish: Identity.Wish
+  /** How many challenges could be asked before. */
+  readonly begun: number
+  /** How often the venue took it up, and which of its processes did. */
+  taken: number
+  readonly by: Set<number>
+}
+
 interface State {
-  /** Requests that are of a form to be done, by call, how many challenges could be asked before, and how often the venue took it up. */
-  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish; readonly begun: number; taken: number }>
+  /** Requests that are of a form to be done, by call. */
+  readonly asked: Map<number, AskedOnce>
   /** How many challenges could be asked so far. */
   begun: number
   /** How many of those before each challenge that was told. */
@@ -51,9 +62,9 @@ interface State {
   /** Records that opened sessions and issued keys, by the digest of the token or of the key. */
   readonly openings: Map<string, { readonly command: Opening; readonly account: number; readonly atEpochMs: number }>
   readonly keys: Map<string, { readonly command: ExchangeGrant; readonly account: number }>
-  /** The process that runs, and which of them asked each challenge. */
+  /** The process that runs, and which of them asked each challenge; undefined where it may have been either of two. */
   incarnation: number
-  readonly askedBy: Map<string, number>
+  readonly askedBy: Map<string, number | undefined>
   /** How often each challenge was answered so far. */
   readonly sent: Map<string, number>
   /** Good proofs that were sent once and called unproven, by challenge: the network may have brought them twice, and one has a record. */
@@ -324,7 +335,9 @@ const noteChallenge = (
   const { challengeIdentifier, expiresAtEpochMs, options } = json as Json
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
-  state.askedBy.set(String(challengeIdentifier), state.incarnation)
+  // The answer may have come long after the process that gave it has ended.
+  const { by } = state.asked.get(call.id)!
+  state.askedBy.set(String(challengeIdentifier), by.size === 1 ? [...by][0] : undefined)
   state.begunBefore.set(String(challengeIdentifier), state.asked.get(call.id)!.begun)
   state.challenges.set(String(challengeIdentifier), {
     challenge: String(challenge),
@@ -502,7 +515,13 @@ export const identityIsAsAsked: Property<State> = {
         const wish = Identity.read(call.method, call.target, call.body)?.wish
         if (wish === undefined) return holds
         const before = state.asked.get(call.id)
-        state.asked.set(call.id, { call, wish, begun: before?.begun ?? state.begun, taken: before?.taken ?? 0 })
+        state.asked.set(call.id, {
+          call,
+          wish,
+          begun: before?.begun ?? state.begun,
+          taken: before?.taken ?? 0,
+          by: before?.by ?? new Set()
+        })
         // The network may bring it twice.
         if (wish.kind === "beginRegistration" || wish.kind === "beginAuthentication") state.begun += 2
         const proof = proofIn(wish)
@@ -513,6 +532,7 @@ export const identityIsAsAsked: Property<State> = {
       }
       case "Handling": {
         const asked = state.asked.get(seen.call.id)
+        asked?.by.add(state.incarnation)
         if (asked !== undefined) asked.taken++
         return holds
       }

@@ -11,20 +11,24 @@ import { difference } from "./Difference.js"
 import { type Call, isLimited, type Limits, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
+/** What a window may have come to. */
 interface Window {
-  beganAtEpochMs: number
-  used: number
-  cancelsBeyond: number
-  /** The clock had passed its end and was set back: it may have been forgotten in between, or goes on. */
-  isUncertain: boolean
+  readonly beganAtEpochMs: number
+  readonly used: number
+  readonly cancelsBeyond: number
+}
+
+/** The windows that a subject may have: one, unless the process's clock was set back from beyond the end of one. */
+interface Known {
+  readonly windows: ReadonlyArray<Window>
+  /** The latest that the clock has read since the subject's last request. */
+  highestEpochMs: number
 }
 
 interface State {
   limits: Limits
-  readonly windows: Map<string, Window>
+  readonly known: Map<string, Known>
   hidesAffiliates: boolean
-  /** The latest that the process's clock has read. */
-  latestEpochMs: number
   /** Tokens of keys that may act. */
   readonly keys: Set<string>
   /** Tokens of keys that trade over the stream as well, where it is not seen when a request comes to the process. */
@@ -61,31 +65,34 @@ const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undef
   return keys.has(token) ? token : addressOf(call)
 }
 
-/** What of a window is left before a request; a window that is over is begun anew. */
-const windowOf = (state: State, subject: string, atEpochMs: number): Window => {
-  const { limits, windows } = state
-  const known = windows.get(subject)
-  state.latestEpochMs = Math.max(state.latestEpochMs, atEpochMs)
-  if (known !== undefined && atEpochMs < known.beganAtEpochMs + limits.windowMs) {
-    // The clock was set back: the window lasts its time from now.
-    known.isUncertain ||= state.latestEpochMs >= known.beganAtEpochMs + limits.windowMs
-    known.beganAtEpochMs = Math.min(known.beganAtEpochMs, atEpochMs)
-    return known
-  }
-  const fresh = { beganAtEpochMs: atEpochMs, used: 0, cancelsBeyond: 0, isUncertain: false }
-  windows.set(subject, fresh)
-  return fresh
+/** The clock was read: what is over by then may be forgotten by the time that the subject comes again. */
+const clockRead = ({ known }: State, atEpochMs: number): void => {
+  for (const one of known.values()) one.highestEpochMs = Math.max(one.highestEpochMs, atEpochMs)
 }
 
-/** Whether a request may act, which is counted. */
-const count = (window: Window, limit: number, isCancel: boolean): boolean => {
-  if (window.used < limit) {
-    window.used++
-    return true
-  }
-  if (!isCancel || window.cancelsBeyond >= limit) return false
-  window.cancelsBeyond++
-  return true
+const isSame = (one: Window, other: Window): boolean =>
+  one.beganAtEpochMs === other.beganAtEpochMs && one.used === other.used && one.cancelsBeyond === other.cancelsBeyond
+
+/**
+ * The windows that a subject may have before a request. One that is over is begun anew. Where the clock had passed its end and
+ * was set back, it was forgotten in between and is begun anew, or goes on and lasts its time from now.
+ */
+const windowsBefore = ({ known, limits: { windowMs } }: State, subject: string, atEpochMs: number): ReadonlyArray<Window> => {
+  const fresh = { beganAtEpochMs: atEpochMs, used: 0, cancelsBeyond: 0 }
+  const { highestEpochMs, windows } = known.get(subject) ?? { highestEpochMs: 0, windows: [fresh] }
+  const may = windows.flatMap((window) => {
+    const isOverBy = (when: number): boolean => when >= window.beganAtEpochMs + windowMs
+    if (isOverBy(atEpochMs)) return [fresh]
+    const goesOn = { ...window, beganAtEpochMs: Math.min(window.beganAtEpochMs, atEpochMs) }
+    return isOverBy(highestEpochMs) ? [goesOn, fresh] : [goesOn]
+  })
+  return may.filter((window, at) => may.findIndex((other) => isSame(window, other)) === at)
+}
+
+/** A window with one more request; undefined where that may not act. */
+const counted = (window: Window, limit: number, isCancel: boolean): Window | undefined => {
+  if (window.used < limit) return { ...window, used: window.used + 1 }
+  return isCancel && window.cancelsBeyond < limit ? { ...window, cancelsBeyond: window.cancelsBeyond + 1 } : undefined
 }
 
 type Handled = Observation & { readonly _tag: "Handled" }
@@ -113,38 +120,44 @@ const toldFault = (
 
 /** What is counted of nobody tells how its address stands, and changes nothing of that. */
 const uncountedVerdict = (state: State, { answer, atEpochMs, call }: Handled, what: string): Verdict => {
-  const { limits, windows } = state
-  state.latestEpochMs = Math.max(state.latestEpochMs, atEpochMs)
-  const known = windows.get(placeOf(call))
+  const { limits } = state
   if (answer === undefined || call.id >= firstApart) return holds
-  const runs = known !== undefined && atEpochMs < known.beganAtEpochMs + limits.windowMs
-  if (runs && (known.isUncertain || state.latestEpochMs >= known.beganAtEpochMs + limits.windowMs)) return holds
-  const beganAtEpochMs = Math.min(atEpochMs, runs ? known.beganAtEpochMs : atEpochMs)
-  const fault = toldFault(answer, atEpochMs, limits.perAddress, { beganAtEpochMs, used: runs ? known.used : 0 }, limits, false)
-  return fault === undefined ? holds : broken(`${what}, ${fault}: ${JSON.stringify(answer.headers)}`)
+  const faults = windowsBefore(state, placeOf(call), atEpochMs).map((window) =>
+    toldFault(answer, atEpochMs, limits.perAddress, window, limits, false)
+  )
+  return faults.includes(undefined) ? holds : broken(`${what}, ${faults.join("; or ")}: ${JSON.stringify(answer.headers)}`)
+}
+
+/** What is wrong with an answer where the subject's window is the one that is given. */
+const faultOf = ({ answer, atEpochMs }: Handled, window: Window, limit: number, isCancel: boolean, limits: Limits): string | undefined => {
+  const isRefused = answer !== undefined && isLimited(answer)
+  const after = counted(window, limit, isCancel)
+  if ((after === undefined) !== isRefused)
+    return `${after === undefined ? "may not" : "may act"}: ${window.used} of ${limit} are counted in its window`
+  return answer === undefined ? undefined : toldFault(answer, atEpochMs, limit, after ?? window, limits, isRefused)
 }
 
 const judge = (state: State, seen: Handled): Verdict => {
-  const { answer, call } = seen
+  const { answer, atEpochMs, call } = seen
   // Nothing is counted before the venue is ready.
   if (answer?.status === 503 && answer.text.includes("\"starting\"")) return holds
+  clockRead(state, atEpochMs)
   const isRefused = answer !== undefined && isLimited(answer)
   const subject = subjectOf(state, call)
-  const what = `${call.endpoint} of ${call.client}, which came at ${seen.atEpochMs} and was answered ${answer?.status ?? "later"}`
+  const what = `${call.endpoint} of ${call.client}, which came at ${atEpochMs} and was answered ${answer?.status ?? "later"}`
   if (subject === undefined) return isRefused ? broken(`${what}, is not limited`) : uncountedVerdict(state, seen, what)
+  if (isRefused && state.acted) return broken(`${what}, and did something`)
   const isKeys = !isAddress(subject)
   const limit = isKeys ? state.limits.perKey : state.limits.perAddress
-  const window = windowOf(state, subject, seen.atEpochMs)
-  const may = count(window, limit, isKeys && cancels.has(call.endpoint))
+  const isCancel = isKeys && cancels.has(call.endpoint)
+  const before = windowsBefore(state, subject, atEpochMs)
   // What was issued to owners and agents may have ended: whether it counted for them or their place is for others to say.
-  if (window.isUncertain || call.id >= firstApart || state.streaming.has(call.token))
-    return isRefused && state.acted
-      ? broken(`${what}, and did something`)
-      : holds
-  if (may === isRefused) return broken(`${what}, ${may ? "may act" : "may not"}: ${window.used} of ${limit} are counted in its window`)
-  if (isRefused && state.acted) return broken(`${what}, and did something`)
-  const fault = answer === undefined ? undefined : toldFault(answer, seen.atEpochMs, limit, window, state.limits, isRefused)
-  return fault === undefined ? holds : broken(`${what}, ${fault}: ${JSON.stringify(answer!.headers)}`)
+  const isJudged = call.id < firstApart && !state.streaming.has(call.token)
+  const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)
+  // What the answer tells leaves the windows that it may come of.
+  const windows = before.filter((_, at) => faults[at] === undefined).map((window) => counted(window, limit, isCancel) ?? window)
+  state.known.set(subject, { windows, highestEpochMs: atEpochMs })
+  return windows.length > 0 ? holds : broken(`${what}, ${faults.join("; or ")}: ${JSON.stringify(answer?.headers)}`)
 }
 
 /** What is read of limits is what the process is set; a key reads of itself what the answer's headers say. */
@@ -173,9 +186,8 @@ export const rateLimit: Property<State> = {
   kind: "safety",
   initial: () => ({
     limits: { perKey: 0, perAddress: 0, windowMs: 0 },
-    windows: new Map(),
+    known: new Map(),
     hidesAffiliates: false,
-    latestEpochMs: 0,
     keys: new Set(),
     streaming: new Set(),
     handling: undefined,
@@ -186,8 +198,7 @@ export const rateLimit: Property<State> = {
       case "Started":
         state.limits = seen.limits
         state.hidesAffiliates = !seen.set.affiliates
-        state.windows.clear()
-        state.latestEpochMs = 0
+        state.known.clear()
         return holds
       case "Asked":
         if (seen.call.credential === "trader") state.keys.add(seen.call.token)

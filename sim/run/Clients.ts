@@ -4,7 +4,7 @@
  */
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { Request, Response } from "../../src/edge/http/Listener.js"
-import { type Answer, type Call, isLimited } from "../properties/Observation.js"
+import { type Answer, type Call, isLimited, recordNamed } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
@@ -188,7 +188,7 @@ export class Clients {
       call,
       attempt,
       answer,
-      memory: call.scope === undefined ? undefined : model.recall(call.scope, answer.text),
+      memory: call.scope === undefined ? undefined : model.recall(call.scope, answer.text, recordNamed(answer)),
       sequence: model.sequence,
       leftBehind,
       atEpochMs: world.time.nowEpochMs(),
