@@ -9,7 +9,7 @@
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import { none } from "../domain/None.js"
-import { copiedNext, growFloats, grownLength, growInts, isSoonFull, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
+import { bytesOf, copiedNext, growInts, grownLength, growRows, isSoonFull, newRows, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
 /** What is shown of an account beside its money. */
@@ -54,7 +54,7 @@ export class Accounts {
 
   /** With room for so many accounts at first. */
   constructor(accounts = initialAccounts) {
-    this.numbers = new Float64Array(accounts * rowNumbers)
+    this.numbers = newRows(accounts * rowNumbers)
     this.words = wordsOf(this.numbers)
     this.remembered = new Int32Array(accounts * rememberedWords)
   }
@@ -283,7 +283,7 @@ export class Accounts {
   }
 
   private grow(accounts: number): void {
-    this.numbers = growFloats(this.numbers, accounts * rowNumbers)
+    this.numbers = growRows(this.numbers, accounts * rowNumbers)
     this.words = wordsOf(this.numbers)
     this.remembered = growInts(this.remembered, accounts * rememberedWords)
   }
@@ -333,7 +333,7 @@ export class Accounts {
     assert(Number.isInteger(count), "a snapshot's accounts are whole rows")
     // With room to spare, so that what is longer need not be made at once.
     if (isSoonFull(count, accounts.slots)) accounts.grow(count * 2)
-    new Uint8Array(accounts.numbers.buffer).set(rows)
+    bytesOf(accounts.numbers).set(rows)
     accounts.count = count
     accounts.displayHandles = from.textsOrEmpty("accounts.displayHandles", count)
     for (let account = 0; account < count; account++) {

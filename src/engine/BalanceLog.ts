@@ -4,6 +4,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import { anyMarket, none } from "../domain/None.js"
+import { Newest } from "./Newest.js"
 import type { SectionWriter } from "./Sections.js"
 
 /** Why a balance changed, by code: never renumber. */
@@ -70,8 +71,6 @@ const rowNumbers = 1 << rowBits
 /** Rows come in chunks of so many, made when the first of each comes: nothing is ever copied to make room. */
 const chunkBits = 9
 const chunkMask = (1 << chunkBits) - 1
-const accountBits = 12
-const accountMask = (1 << accountBits) - 1
 
 export class BalanceLog {
   /** Changes ever made; the ordinal of the next. */
@@ -81,8 +80,7 @@ export class BalanceLog {
   private place = 0
   private rows: Float64Array = new Float64Array(0)
   private row = 0
-  /** Ordinal of the newest change by account, -1 for none: in chunks as well. */
-  private readonly newest: Array<Float64Array> = []
+  private readonly newest = new Newest()
 
   constructor(private readonly capacity: number = changesKept) {}
 
@@ -107,10 +105,12 @@ export class BalanceLog {
     rows[row | at.market] = market
     rows[row | at.amountAtoms] = amountAtoms
     rows[row | at.balanceAtoms] = balanceAtoms
-    const chunk = account >> accountBits
-    const ofChunk = chunk < this.newest.length ? this.newest[chunk]! : this.newestTo(chunk)
-    rows[row | at.older] = ofChunk[account & accountMask]!
-    ofChunk[account & accountMask] = this.total++
+    rows[row | at.older] = this.newest.replace(account, this.total++)
+  }
+
+  /** Reads where an account's newest change is, ahead of the next. The answer means nothing. */
+  readAhead(account: number): number {
+    return this.newest.at(account)
   }
 
   /** Goes to the chunk in which the next place is, made where there is none. */
@@ -128,13 +128,6 @@ export class BalanceLog {
     this.row = this.rows.length
   }
 
-  /** Makes room to say the newest changes of accounts up to those of a chunk, which it gives. */
-  private newestTo(chunk: number): Float64Array {
-    const { newest } = this
-    while (newest.length <= chunk) newest.push(new Float64Array(1 << accountBits).fill(none))
-    return newest[chunk]!
-  }
-
   private value(ordinal: number, column: number): number {
     const slot = ordinal % this.capacity
     return this.chunks[slot >> chunkBits]![(slot & chunkMask) << rowBits | column]!
@@ -150,7 +143,7 @@ export class BalanceLog {
    */
   of(account: number, market: number, before: Place | undefined, limit: number): ReadonlyArray<BalanceChange> {
     const found: Array<BalanceChange> = []
-    let ordinal = before === undefined ? this.newestOf(account) : this.newestBy(account, before.sequence)
+    let ordinal = before === undefined ? this.newest.at(account) : this.newestBy(account, before.sequence)
     let place = 0
     for (let newer = none; this.isKept(ordinal) && found.length < limit; newer = ordinal, ordinal = this.value(ordinal, at.older)) {
       const sequence = this.value(ordinal, at.sequence)
@@ -175,13 +168,9 @@ export class BalanceLog {
     for (let ordinal = from - 1; this.isKept(ordinal) && this.value(ordinal, at.sequence) === sequence; ordinal--) {
       if (this.value(ordinal, at.account) === account) return ordinal
     }
-    let ordinal = this.newestOf(account)
+    let ordinal = this.newest.at(account)
     while (this.isKept(ordinal) && this.value(ordinal, at.sequence) > sequence) ordinal = this.value(ordinal, at.older)
     return ordinal
-  }
-
-  private newestOf(account: number): number {
-    return this.newest[account >> accountBits]?.[account & accountMask] ?? none
   }
 
   private change(ordinal: number, place: number): BalanceChange {
@@ -204,7 +193,7 @@ export class BalanceLog {
 
   /** An account's balance as its newest kept change left it; undefined where none is kept. */
   balanceOf(account: number): number | undefined {
-    const ordinal = this.newestOf(account)
+    const ordinal = this.newest.at(account)
     return this.isKept(ordinal) ? this.value(ordinal, at.balanceAtoms) : undefined
   }
 

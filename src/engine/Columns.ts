@@ -13,6 +13,28 @@ export const initialLength = (capacity: number, small: number): number => capaci
 export const grownLength = (length: number, needed: number, capacity = Number.MAX_SAFE_INTEGER): number =>
   Math.min(capacity, Math.max(needed, length * 2))
 
+/**
+ * How far into its memory a table of rows begins, bytes. What is large gets whole pages of its own, and the allocator keeps the first
+ * 16 bytes of them for itself: rows of 64 or 128 bytes would each lie across one cache line more than they fill. So far behind them a
+ * pair of lines begins. Where memory lies otherwise the rows are none the worse for it.
+ */
+const behindHead = 112
+
+/** Numbers for rows of 64 or 128 bytes: see `behindHead`. */
+export const newRows = (length: number): Float64Array<ArrayBuffer> =>
+  new Float64Array(new ArrayBuffer(behindHead + length * Float64Array.BYTES_PER_ELEMENT), behindHead, length)
+
+/** Longer rows with the same content, the rest 0. */
+export const growRows = (rows: Float64Array, length: number): Float64Array<ArrayBuffer> => {
+  const grown = newRows(length)
+  grown.set(rows)
+  return grown
+}
+
+/** The bytes of a column or of rows, as a view. */
+export const bytesOf = (column: Float64Array | Int32Array): Uint8Array =>
+  new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
+
 /** A longer copy, the rest filled with `fill`. */
 export const growFloats = (column: Float64Array, length: number, fill = 0): Float64Array<ArrayBuffer> => {
   const grown = new Float64Array(length)
@@ -72,7 +94,7 @@ export class Successor {
 
   /** Room for `rows` of so many numbers: pages that the system gives as they are first touched. */
   constructor(rows: number, private readonly rowNumbers: number) {
-    this.numbers = new Float64Array(rows * rowNumbers)
+    this.numbers = newRows(rows * rowNumbers)
     this.words = wordsOf(this.numbers)
   }
 

@@ -3,7 +3,7 @@
  * account's own fills are read, newest first. Part of the state, so that a restart from a snapshot has them.
  */
 import { anyMarket, none } from "../domain/None.js"
-import { growFloats, grownLength } from "./Columns.js"
+import { Newest } from "./Newest.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
 /** One fill, with both sides. */
@@ -63,9 +63,8 @@ export class Fills {
   /** Where the next comes in the ring: its ordinal by the capacity, without a division. */
   private place = 0
   private readonly chunks: Array<Float64Array> = []
-  /** Ordinal of the newest fill by account and by market; -1 for none. */
-  private newestOfAccount = new Float64Array(0)
-  private newestOfMarket = new Float64Array(0)
+  private newestOfAccount = new Newest()
+  private newestOfMarket = new Newest()
 
   constructor(readonly capacity: number = fillsKept) {}
 
@@ -83,13 +82,6 @@ export class Fills {
     makerFeeAtoms: number,
     takerFeeAtoms: number
   ): void {
-    const highest = Math.max(makerAccount, takerAccount)
-    if (highest >= this.newestOfAccount.length) {
-      this.newestOfAccount = growFloats(this.newestOfAccount, grownLength(this.newestOfAccount.length, highest + 1), none)
-    }
-    if (market >= this.newestOfMarket.length) {
-      this.newestOfMarket = growFloats(this.newestOfMarket, grownLength(this.newestOfMarket.length, market + 1), none)
-    }
     const ordinal = this.total++
     const slot = this.place
     this.place = slot + 1 === this.capacity ? 0 : slot + 1
@@ -107,12 +99,14 @@ export class Fills {
     rows[row | column.takerSide] = takerSide
     rows[row | column.makerFee] = makerFeeAtoms
     rows[row | column.takerFee] = takerFeeAtoms
-    rows[row | column.makerOlder] = this.newestOfAccount[makerAccount]!
-    this.newestOfAccount[makerAccount] = ordinal
-    rows[row | column.takerOlder] = this.newestOfAccount[takerAccount]!
-    this.newestOfAccount[takerAccount] = ordinal
-    rows[row | column.marketOlder] = this.newestOfMarket[market]!
-    this.newestOfMarket[market] = ordinal
+    rows[row | column.makerOlder] = this.newestOfAccount.replace(makerAccount, ordinal)
+    rows[row | column.takerOlder] = this.newestOfAccount.replace(takerAccount, ordinal)
+    rows[row | column.marketOlder] = this.newestOfMarket.replace(market, ordinal)
+  }
+
+  /** Reads where an account's newest fill is, ahead of the next. The answer means nothing. */
+  readAhead(account: number): number {
+    return this.newestOfAccount.at(account)
   }
 
   /** The chunk in which a slot is, made where there is none. */
@@ -167,7 +161,7 @@ export class Fills {
     const from = this.slotOf(before)
     let ordinal = from !== none && this.value(from, column.market) === market
       ? this.value(from, column.marketOlder)
-      : this.newestOfMarket[market] ?? none
+      : this.newestOfMarket.at(market)
     for (; this.retained(ordinal) && found.length < limit; ordinal = this.value(ordinal % this.capacity, column.marketOlder)) {
       if (ordinal < before) found.push(this.fill(ordinal))
     }
@@ -178,7 +172,7 @@ export class Fills {
   ofAccount(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
     const found: Array<Fill> = []
     const from = this.slotOf(before)
-    let ordinal = from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount[account] ?? none
+    let ordinal = from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount.at(account)
     for (let slot = 0; this.retained(ordinal) && found.length < limit; ordinal = this.olderOf(slot, account)) {
       slot = ordinal % this.capacity
       if (ordinal < before && (market === anyMarket || this.value(slot, column.market) === market)) found.push(this.fill(ordinal))
@@ -221,8 +215,8 @@ export class Fills {
     const used = Math.min(this.total, this.capacity)
     for (const [name, at] of Object.entries(floatColumns)) into.numbers(sectionOf(name), used, (slot) => this.value(slot, at))
     for (const [name, at] of Object.entries(intColumns)) into.ints(sectionOf(name), used, (slot) => this.value(slot, at))
-    into.column(sectionOf("newestOfAccount"), this.newestOfAccount.slice())
-    into.column(sectionOf("newestOfMarket"), this.newestOfMarket.slice())
+    this.newestOfAccount.encode(sectionOf("newestOfAccount"), into)
+    this.newestOfMarket.encode(sectionOf("newestOfMarket"), into)
     into.column(sectionOf("total"), Float64Array.of(this.total, this.capacity))
   }
 
@@ -236,8 +230,8 @@ export class Fills {
     }
     for (const [name, at] of Object.entries(floatColumns)) put(from.floats(sectionOf(name)), at)
     for (const [name, at] of Object.entries(intColumns)) put(from.ints(sectionOf(name)), at)
-    fills.newestOfAccount = from.floats(sectionOf("newestOfAccount")).slice()
-    fills.newestOfMarket = from.floats(sectionOf("newestOfMarket")).slice()
+    fills.newestOfAccount = Newest.decode(from.floats(sectionOf("newestOfAccount")))
+    fills.newestOfMarket = Newest.decode(from.floats(sectionOf("newestOfMarket")))
     return fills
   }
 }

@@ -13,7 +13,7 @@ import { minutesOf, minuteMs, retentionMs } from "../domain/Retention.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
-import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
+import { bytesOf, grownLength, growRows, initialLength, newRows, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
@@ -169,9 +169,9 @@ export class Idempotency {
     this.hashKey1 = hashKey[1] | 0
     this.table = new ProbingTable(capacity, capacity, (entry) => this.words[entry * entryWords + word.hash]!)
     const length = initialLength(capacity, initialEntries)
-    this.numbers = new Float64Array(length * entryNumbers)
+    this.numbers = newRows(length * entryNumbers)
     this.words = wordsOf(this.numbers)
-    this.more = new Float64Array(initialLength(capacity, initialEntries) * moreNumbers)
+    this.more = newRows(initialLength(capacity, initialEntries) * moreNumbers)
     this.moreCodes = wordsOf(this.more)
   }
 
@@ -590,12 +590,12 @@ export class Idempotency {
   }
 
   private grow(entries: number): void {
-    this.numbers = growFloats(this.numbers, entries * entryNumbers)
+    this.numbers = growRows(this.numbers, entries * entryNumbers)
     this.words = wordsOf(this.numbers)
   }
 
   private growMore(outcomes: number): void {
-    this.more = growFloats(this.more, outcomes * moreNumbers)
+    this.more = growRows(this.more, outcomes * moreNumbers)
     this.moreCodes = wordsOf(this.more)
   }
 
@@ -635,8 +635,8 @@ export class Idempotency {
     assert(end <= capacity, "a snapshot's table fits the capacity it is restored to")
     if (end * entryNumbers > restored.numbers.length) restored.grow(end)
     if (moreEnd * moreNumbers > restored.more.length) restored.growMore(moreEnd)
-    new Uint8Array(restored.numbers.buffer).set(rows)
-    new Uint8Array(restored.more.buffer).set(more)
+    bytesOf(restored.numbers).set(rows)
+    bytesOf(restored.more).set(more)
     restored.highWater = end
     restored.moreEnd = moreEnd
     const [oldest, newest, free, freeMore, used] = from.ints("idempotency.heads")

@@ -16,7 +16,7 @@ import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
 import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
-import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
+import { bytesOf, growInts, grownLength, growRows, newRows, wordsOf } from "./Columns.js"
 import type { Positions } from "./Positions.js"
 import { ProbingTable } from "./ProbingTable.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
@@ -138,9 +138,9 @@ export class Orders {
     this.key1 = hashKey[1] | 0
     const slots = initial >= capacity ? this.slots : initial
     this.allocated = slots
-    this.numbers = new Float64Array(slots * rowNumbers)
+    this.numbers = newRows(slots * rowNumbers)
     this.words = wordsOf(this.numbers)
-    this.pastNumbers = new Float64Array(slots * rowNumbers)
+    this.pastNumbers = newRows(slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
     this.ownLinks = new Int32Array(slots * linkWords)
     const tableSize = tableSizeFor(slots)
@@ -703,8 +703,8 @@ export class Orders {
     assert(end <= orders.slots, "a snapshot's pool fits the capacity it is restored to")
     assert(clientOrderId.length === end && idempotencyKey.length === end, "a snapshot has as many texts as slots")
     if (end > orders.allocated) orders.grow(grownLength(orders.allocated, end, orders.slots))
-    new Uint8Array(orders.numbers.buffer).set(rows)
-    new Uint8Array(orders.pastNumbers.buffer).set(pastRows)
+    bytesOf(orders.numbers).set(rows)
+    bytesOf(orders.pastNumbers).set(pastRows)
     for (let slot = 0; slot < end; slot++) {
       orders.setOwnOlder(slot, orders.pastWords[slot << 4 | keptOwnOlder]!)
       orders.setOwnNewer(slot, orders.pastWords[slot << 4 | keptOwnNewer]!)
@@ -730,9 +730,9 @@ export class Orders {
 
   /** More rows and larger tables; slots keep their content. */
   private grow(slots: number): void {
-    this.numbers = growFloats(this.numbers, slots * rowNumbers)
+    this.numbers = growRows(this.numbers, slots * rowNumbers)
     this.words = wordsOf(this.numbers)
-    this.pastNumbers = growFloats(this.pastNumbers, slots * rowNumbers)
+    this.pastNumbers = growRows(this.pastNumbers, slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
     this.ownLinks = growInts(this.ownLinks, slots * linkWords)
     this.allocated = slots

@@ -10,7 +10,19 @@ import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import { mulDivCeil, mulDivFloor } from "../domain/Units.js"
 import type { Accounts } from "./Accounts.js"
-import { copiedNext, growFloats, grownLength, growInts, isSoonFull, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
+import {
+  bytesOf,
+  copiedNext,
+  growFloats,
+  growInts,
+  grownLength,
+  growRows,
+  isSoonFull,
+  newRows,
+  stepwiseFrom,
+  Successor,
+  wordsOf
+} from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
 const initialSlots = 64
@@ -59,9 +71,9 @@ export class Positions {
 
   /** With room for so many positions at first. */
   constructor(slots = initialSlots) {
-    this.numbers = new Float64Array(slots * rowNumbers)
+    this.numbers = newRows(slots * rowNumbers)
     this.words = wordsOf(this.numbers)
-    this.pastNumbers = new Float64Array(slots * pastRowNumbers)
+    this.pastNumbers = newRows(slots * pastRowNumbers)
     this.table = new Int32Array(placesFor(slots))
   }
 
@@ -490,9 +502,9 @@ export class Positions {
   }
 
   private grow(slots: number): void {
-    this.numbers = growFloats(this.numbers, slots * rowNumbers)
+    this.numbers = growRows(this.numbers, slots * rowNumbers)
     this.words = wordsOf(this.numbers)
-    this.pastNumbers = growFloats(this.pastNumbers, slots * pastRowNumbers)
+    this.pastNumbers = growRows(this.pastNumbers, slots * pastRowNumbers)
     this.table = new Int32Array(Math.max(this.table.length, placesFor(slots)))
     for (let slot = 0; slot < this.count; slot++) index(this.table, slot, placeOf(this.account(slot), this.market(slot)))
   }
@@ -526,8 +538,8 @@ export class Positions {
     assert(Number.isInteger(count) && pastRows.length === count * pastRowNumbers * 8, "a snapshot's positions are whole rows, two each")
     // With room to spare, so that what is longer need not be made at once.
     if (isSoonFull(count, positions.slots)) positions.grow(count * 2)
-    new Uint8Array(positions.numbers.buffer).set(rows)
-    new Uint8Array(positions.pastNumbers.buffer).set(pastRows)
+    bytesOf(positions.numbers).set(rows)
+    bytesOf(positions.pastNumbers).set(pastRows)
     positions.count = count
     for (let slot = 0; slot < count; slot++) {
       index(positions.table, slot, placeOf(positions.account(slot), positions.market(slot)))

@@ -1,6 +1,6 @@
 /** Named runs of bytes: what a state is kept as. Whoever owns a section alone knows what is in it. */
 import { assert } from "../domain/Assert.js"
-import { wordsOf } from "./Columns.js"
+import { bytesOf, wordsOf } from "./Columns.js"
 
 /** One named run of bytes. */
 export interface Section {
@@ -60,9 +60,6 @@ const decodeTexts = (bytes: Uint8Array): Array<string> => {
   }
   return texts
 }
-
-/** The bytes of a column, as a view. */
-const bytesOf = (column: Float64Array | Int32Array): Uint8Array => new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 
 /** All pieces in memory of their own. */
 const whole = (section: Section | Streamed): Section => {

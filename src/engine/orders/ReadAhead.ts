@@ -42,15 +42,17 @@ const makersAtOnce = 32
 
 /**
  * For the makers of one price that a taker of so much is going to meet, from one on: their orders, their positions and
- * accounts. How many were read.
+ * accounts, and where the logs have what is newest of these. How many were read.
  */
 export const readMakers = (state: State, maker: number, sizeAtoms: number): number => {
-  const { accounts, orders, positions } = state
+  const { accounts, balances, fills, orders, positions } = state
   let seen = 0
   let count = 0
   let left = sizeAtoms
   for (let order = maker; order !== none && left > 0 && count < makersAtOnce; order = orders.next(order)) {
-    seen ^= orders.readPast(order) ^ positions.readBoth(orders.position(order)) ^ accounts.readAhead(orders.account(order))
+    const account = orders.account(order)
+    seen ^= orders.readPast(order) ^ positions.readBoth(orders.position(order)) ^ accounts.readAhead(account)
+    seen ^= fills.readAhead(account) ^ balances.readAhead(account)
     left -= orders.remaining(order)
     count++
   }
