@@ -36,6 +36,7 @@ import * as ExhaustionWatch from "./edge/system/ExhaustionWatch.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
+import * as Snapshot from "./engine/Snapshot.js"
 import * as Funds from "./funds/Funds.js"
 import type { Setting } from "./funds/Parts.js"
 import type { Capacity } from "./engine/State.js"
@@ -223,7 +224,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.watch === undefined ? undefined : { watch: options.watch })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
-    Layer.provideMerge(SnapshotStore.layer)
+    Layer.provideMerge(Layer.provide(SnapshotStore.layer, SnapshotStore.into(Snapshot.memoryFor(options.capacity))))
   )
 
 /** The writer, and what was opened for it: closed behind it. */

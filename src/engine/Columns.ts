@@ -1,5 +1,7 @@
 /** Typed arrays that grow: the storage of everything the engine has many of, in rows or in columns. */
 
+import { assert } from "../domain/Assert.js"
+
 /** From this many entries on, columns are made whole at once: copying less than that takes no command a millisecond. */
 const wholeFrom = 2 ** 14
 
@@ -29,6 +31,28 @@ export const growRows = (rows: Float64Array, length: number): Float64Array<Array
   const grown = newRows(length)
   grown.set(rows)
   return grown
+}
+
+/** Rows whose beginning somebody else fills, to give them to whoever goes on in them: once. */
+export class Room {
+  private rows: Float64Array<ArrayBuffer> | undefined
+
+  constructor(length: number) {
+    this.rows = newRows(length)
+  }
+
+  /** Where the first bytes of the rows are put. */
+  bytes(length: number): Uint8Array {
+    return bytesOf(this.rows!).subarray(0, length)
+  }
+
+  /** The rows, 0 behind what was put there. Whoever asks again would have what was changed since. */
+  take(): Float64Array<ArrayBuffer> {
+    const { rows } = this
+    assert(rows !== undefined, "what is in a room is taken once")
+    this.rows = undefined
+    return rows
+  }
 }
 
 /** The bytes of a column or of rows, as a view. */

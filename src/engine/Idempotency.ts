@@ -123,7 +123,7 @@ export class Idempotency {
   private used = 0
   private highWater = 0
   private readonly table: ProbingTable
-  private numbers: Float64Array
+  private numbers: Float64Array<ArrayBuffer>
   private words: Int32Array
   private oldest = none
   private newest = none
@@ -173,6 +173,11 @@ export class Idempotency {
     this.words = wordsOf(this.numbers)
     this.more = newRows(initialLength(capacity, initialEntries) * moreNumbers)
     this.moreCodes = wordsOf(this.more)
+  }
+
+  /** How long the rows of a table are that has all its entries from the start. */
+  static rowsLength(capacity: number): number {
+    return capacity * entryNumbers
   }
 
   /** How many keys are in the table. */
@@ -635,7 +640,8 @@ export class Idempotency {
     assert(end <= capacity, "a snapshot's table fits the capacity it is restored to")
     if (end * entryNumbers > restored.numbers.length) restored.grow(end)
     if (moreEnd * moreNumbers > restored.more.length) restored.growMore(moreEnd)
-    bytesOf(restored.numbers).set(rows)
+    restored.numbers = from.rows("idempotency.rows", restored.numbers)
+    restored.words = wordsOf(restored.numbers)
     bytesOf(restored.more).set(more)
     restored.highWater = end
     restored.moreEnd = moreEnd

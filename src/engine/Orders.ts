@@ -16,7 +16,7 @@ import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
 import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
-import { bytesOf, growInts, grownLength, growRows, newRows, wordsOf } from "./Columns.js"
+import { growInts, grownLength, growRows, newRows, wordsOf } from "./Columns.js"
 import type { Positions } from "./Positions.js"
 import { ProbingTable } from "./ProbingTable.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
@@ -95,17 +95,17 @@ export class Orders {
   private readonly slots: number
 
   /** Rows of orders at work. */
-  private numbers: Float64Array
+  private numbers: Float64Array<ArrayBuffer>
   private words: Int32Array
   /** Next older and next younger of the account's remembered orders, by slot. */
   private ownLinks: Int32Array
   /** Rows of their pasts and owners. */
-  private pastNumbers: Float64Array
+  private pastNumbers: Float64Array<ArrayBuffer>
   private pastWords: Int32Array
   /** The client's own name; empty when it gave none. */
-  readonly clientOrderId = new Texts()
+  readonly clientOrderId: Texts
   /** The key it was placed under; empty when there was none. */
-  readonly idempotencyKey = new Texts()
+  readonly idempotencyKey: Texts
 
   /** Remembered orders by account. */
   readonly held = new Held()
@@ -130,7 +130,15 @@ export class Orders {
   private hashed = 0
 
   /** `initial` rows are there from the start: a pool that is given all of its capacity never stops to copy what it has. */
-  constructor(capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots) {
+  constructor(
+    capacity: number,
+    hashKey: HashKey = [0, 0],
+    initial = initialSlots,
+    clientOrderId: Texts = new Texts(),
+    idempotencyKey: Texts = new Texts()
+  ) {
+    this.clientOrderId = clientOrderId
+    this.idempotencyKey = idempotencyKey
     assert(Number.isInteger(capacity) && capacity > 0 && capacity <= 2 ** 26, "a pool holds between 1 and 2^26 orders")
     this.capacity = capacity
     this.slots = capacity + 1
@@ -147,6 +155,11 @@ export class Orders {
     this.numberTable = new Int32Array(tableSize)
     this.clientTable = new ProbingTable(this.slots, slots, (slot) => this.clientHash(slot))
     this.tableMask = tableSize - 1
+  }
+
+  /** How long the rows of a pool are that has all its slots from the start. */
+  static rowsLength(capacity: number): number {
+    return (capacity + 1) * rowNumbers
   }
 
   /** How many slots are taken. */
@@ -623,7 +636,7 @@ export class Orders {
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
   indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId.at(slot))): void {
     const { clientTable } = this
-    assert(this.clientOrderId.at(slot) !== "", "an empty clientOrderId is not indexed")
+    assert(!this.clientOrderId.isEmpty(slot), "an empty clientOrderId is not indexed")
     let place = clientTable.seek(hash, hash)
     for (let other = clientTable.entryAt(place); other !== none; other = clientTable.entryAt(place)) {
       assert(!this.isSameClient(other, slot), "an account's clientOrderId is indexed once")
@@ -695,21 +708,21 @@ export class Orders {
    * number, and by its clientOrderId where it has one. Books restore their own levels.
    */
   static decode(from: SectionReader, capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots): Orders {
-    const orders = new Orders(capacity, hashKey, initial)
     const [rows, pastRows] = [from.bytes("orders.rows"), from.bytes("orders.pastRows")]
-    const [clientOrderId, idempotencyKey] = [from.texts("orders.clientOrderId"), from.texts("orders.idempotencyKey")]
+    const [clientOrderId, idempotencyKey] = [from.textsAsWritten("orders.clientOrderId"), from.textsAsWritten("orders.idempotencyKey")]
+    const orders = new Orders(capacity, hashKey, initial, clientOrderId, idempotencyKey)
     const end = rows.length / rowBytes
     assert(Number.isInteger(end) && pastRows.length === rows.length, "a snapshot's pool is whole rows, two an order")
     assert(end <= orders.slots, "a snapshot's pool fits the capacity it is restored to")
-    assert(clientOrderId.length === end && idempotencyKey.length === end, "a snapshot has as many texts as slots")
+    assert(clientOrderId.writtenCount === end && idempotencyKey.writtenCount === end, "a snapshot has as many texts as slots")
     if (end > orders.allocated) orders.grow(grownLength(orders.allocated, end, orders.slots))
-    bytesOf(orders.numbers).set(rows)
-    bytesOf(orders.pastNumbers).set(pastRows)
+    orders.numbers = from.rows("orders.rows", orders.numbers)
+    orders.words = wordsOf(orders.numbers)
+    orders.pastNumbers = from.rows("orders.pastRows", orders.pastNumbers)
+    orders.pastWords = wordsOf(orders.pastNumbers)
     for (let slot = 0; slot < end; slot++) {
       orders.setOwnOlder(slot, orders.pastWords[slot << 4 | keptOwnOlder]!)
       orders.setOwnNewer(slot, orders.pastWords[slot << 4 | keptOwnNewer]!)
-      orders.clientOrderId.put(slot, clientOrderId[slot]!)
-      orders.idempotencyKey.put(slot, idempotencyKey[slot]!)
     }
     orders.highWater = end
     orders.freeHead = from.json("orders.freeHead") as number
@@ -723,7 +736,8 @@ export class Orders {
       if (!orders.holds(slot)) continue
       orders.index(slot)
       orders.held.add(orders.account(slot), 1)
-      if (orders.clientOrderId.at(slot) !== "") orders.indexClient(slot)
+      const text = orders.clientOrderId.at(slot)
+      if (text !== "") orders.indexClient(slot, orders.hashClient(orders.account(slot), text))
     }
     return orders
   }

@@ -3,7 +3,7 @@
  * hold of it. The engine only composes the parts.
  */
 import type { SectionReader, SectionWriter } from "./Sections.js"
-import type { State } from "./State.js"
+import type { Capacity, State } from "./State.js"
 
 export interface Part {
   /** Writes the part's sections. What is given as bytes, as a column or as JSON is a copy; all else is read when it is written. */
@@ -13,6 +13,11 @@ export interface Part {
    * state's, and `OutOfRoom` where the capacity cannot hold them.
    */
   readonly restore: (state: State, from: SectionReader) => void
+  /**
+   * How long the tables are that begin with a section's rows, numbers of 8 bytes by the section's name: read to memory of that length, they
+   * are not copied. Left out where no table has its length from the start.
+   */
+  readonly tables?: (capacity: Capacity) => ReadonlyMap<string, number>
   /** Feeds the part's content in an order that does not depend on how it is stored, a line a thing. */
   readonly canonical: (state: State, feed: (line: string) => void) => void
   /** The first thing found wrong, by adding everything up anew; undefined when all holds. For tools, tests and the simulator. */

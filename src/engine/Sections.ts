@@ -1,11 +1,14 @@
 /** Named runs of bytes: what a state is kept as. Whoever owns a section alone knows what is in it. */
 import { assert } from "../domain/Assert.js"
-import { bytesOf, wordsOf } from "./Columns.js"
+import { bytesOf, Room, wordsOf } from "./Columns.js"
+import { Texts } from "./Texts.js"
 
 /** One named run of bytes. */
 export interface Section {
   readonly name: string
   readonly bytes: Uint8Array
+  /** A `Room` at whose beginning they lie, where whoever decodes them may go on in that. */
+  readonly room?: unknown
 }
 
 /**
@@ -190,16 +193,31 @@ export class SectionWriter {
 
 /** Gives sections by name. Throws where one is missing. */
 export class SectionReader {
-  private readonly byName: ReadonlyMap<string, Uint8Array>
+  private readonly byName: ReadonlyMap<string, Section>
 
   constructor(readonly sections: ReadonlyArray<Section>) {
-    this.byName = new Map(sections.map((section) => [section.name, section.bytes]))
+    this.byName = new Map(sections.map((section) => [section.name, section]))
   }
 
-  bytes(name: string): Uint8Array {
+  private section(name: string): Section {
     const found = this.byName.get(name)
     assert(found !== undefined, `a snapshot has a section ${name}`)
     return found
+  }
+
+  bytes(name: string): Uint8Array {
+    return this.section(name).bytes
+  }
+
+  /** Rows of so many numbers that begin with a section: the memory that it was read to, where that has the room, or else `rows`. */
+  rows(name: string, rows: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+    const { bytes, room } = this.section(name)
+    if (room instanceof Room) {
+      const taken = room.take()
+      if (taken.length >= rows.length) return taken.length === rows.length ? taken : taken.subarray(0, rows.length)
+    }
+    bytesOf(rows).set(bytes)
+    return rows
   }
 
   /** The bytes where a column of 8-byte numbers may lie: as they are, or copied to such a place. */
@@ -221,6 +239,11 @@ export class SectionReader {
 
   texts(name: string): Array<string> {
     return decodeTexts(this.bytes(name))
+  }
+
+  /** The same, left as they are written until they are asked for. */
+  textsAsWritten(name: string): Texts {
+    return Texts.of(this.bytes(name), separatorCode)
   }
 
   /** Whether there is a section that is not always written. */

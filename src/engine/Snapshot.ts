@@ -7,6 +7,7 @@ import { toSchema4 } from "./migrations/Schema3.js"
 import { toSchema5 } from "./migrations/Schema4.js"
 import { toSchema3 } from "./migrations/Schema2.js"
 import { toSchema6 } from "./migrations/Schema5.js"
+import { Room } from "./Columns.js"
 import { parts } from "./Parts.js"
 import { type Section, SectionReader, SectionWriter, type Streamed } from "./Sections.js"
 import { type Capacity, State } from "./State.js"
@@ -48,6 +49,21 @@ export const encode = (state: State): ReadonlyArray<Section> => written(state).s
 
 /** The same of an engine that stands still until all of them are read: what it has in rows is never there twice, but for a piece. */
 export const stream = (state: State, pieceBytes?: number): ReadonlyArray<Section | Streamed> => written(state, pieceBytes).streamed
+
+/**
+ * The memory that sections are read to, from which a state of this capacity is decoded once: rows of a table to where the table may
+ * lie.
+ */
+export const memoryFor = (capacity: Capacity): (name: string, bytes: number) => Omit<Section, "name"> => {
+  const lengths = new Map(parts.flatMap(({ tables }) => [...tables?.(capacity) ?? []]))
+  return (name, bytes) => {
+    const length = lengths.get(name)
+    // Of one that this capacity cannot hold nothing is decoded.
+    if (length === undefined || bytes > length * Float64Array.BYTES_PER_ELEMENT) return { bytes: new Uint8Array(bytes) }
+    const room = new Room(length)
+    return { bytes: room.bytes(bytes), room }
+  }
+}
 
 /** The state that was encoded. Throws where the sections are not a state's, and `OutOfRoom` where the capacity cannot hold it. */
 export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacity): State => {

@@ -66,6 +66,12 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 const read = (file: File, position: number, length: number): Effect.Effect<Buffer, DiskError> =>
   Effect.map(file.readAt(position, length), asBuffer)
 
+/** The same into memory that is used over and over, where it has the room: what was read before is gone then. */
+const readOver = (file: File, position: number, length: number, memory: Buffer | undefined): Effect.Effect<Buffer, DiskError> => {
+  if (memory === undefined || memory.length < length) return read(file, position, length)
+  return Effect.map(file.readInto(position, memory.subarray(0, length)), (found) => memory.subarray(0, found))
+}
+
 const corrupt = (segment: number, offset: number, sequence: number, reason: string): Corrupt =>
   new Corrupt({ segment: Segment.pathOf(segment), offset, sequence, reason })
 
@@ -94,17 +100,18 @@ export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Se
     return header
   })
 
-/** Reads the blocks from `offset` on, about so many bytes of them. */
+/** Reads the blocks from `offset` on, about so many bytes of them: into `memory` where the piece is done with before the next is read. */
 export const readPiece = (
   file: File,
   segment: Segment.Header,
   offset: number,
   chain: Chain,
-  most: number = pieceBytes
+  most: number = pieceBytes,
+  memory?: Buffer
 ): Effect.Effect<Piece, DiskError> =>
   Effect.gen(function*() {
     const rest = segment.segmentBytes - offset
-    let bytes = yield* read(file, offset, Math.min(most, rest))
+    let bytes = yield* readOver(file, offset, Math.min(most, rest), memory)
     const first = Block.readHeader(bytes, 0)
     if (first !== undefined && first.blockBytes > bytes.length && first.blockBytes <= rest) {
       bytes = yield* read(file, offset, first.blockBytes)
@@ -214,7 +221,8 @@ export const readTail = (
   file: File,
   segment: Segment.Header,
   offset: number,
-  chain: Chain
+  chain: Chain,
+  memory?: Buffer
 ): Effect.Effect<Tail, DiskError> =>
   Effect.gen(function*() {
     const damage = (at: number, reason: string): Tail => ({ _tag: "Damage", offset: at, reason })
@@ -224,7 +232,7 @@ export const readTail = (
     let unfinished: Block.Header | undefined
     let lacksSector = false
     for (let start = offset; start < segment.segmentBytes; start += pieceBytes) {
-      const bytes = yield* read(file, start, Math.min(pieceBytes, segment.segmentBytes - start))
+      const bytes = yield* readOver(file, start, Math.min(pieceBytes, segment.segmentBytes - start), memory)
       const wholly = isZero(bytes, 0, bytes.length)
       for (let at = 0; at < bytes.length; at += Block.sectorBytes) {
         const here = start + at
@@ -269,15 +277,16 @@ export const readMovingTail = (
   file: File,
   segment: Segment.Header,
   offset: number,
-  chain: Chain
+  chain: Chain,
+  memory?: Buffer
 ): Effect.Effect<Tail, DiskError> =>
   Effect.gen(function*() {
-    let tail = yield* readTail(file, segment, offset, chain)
+    let tail = yield* readTail(file, segment, offset, chain, memory)
     for (let tries = 1; tail._tag !== "Zeros" && tries < movingTailTries; tries++) {
       const piece = yield* readPiece(file, segment, offset, chain)
       if (piece.blocks.length > 0) return { _tag: "Zeros" }
       yield* Effect.sleep(movingTailPause)
-      tail = yield* readTail(file, segment, offset, chain)
+      tail = yield* readTail(file, segment, offset, chain, memory)
     }
     return tail
   })
@@ -318,10 +327,12 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
     let chain = genesis
     let end: End | undefined
     let waypoints: ReadonlyArray<Waypoint> = []
+    // Memory of its own for each piece would be taken from the system and given back for the whole length of the journal.
+    const memory = Buffer.allocUnsafeSlow(pieceBytes)
     for (const [index, firstSequence] of firstSequences.entries()) {
       if (end !== undefined) yield* nothingLost(end, firstSequence)
       const last = index === firstSequences.length - 1
-      const followed: End = yield* Effect.scoped(readSegment(firstSequence, chain, last && beside))
+      const followed: End = yield* Effect.scoped(readSegment(firstSequence, chain, last && beside, memory))
       waypoints = [...waypoints, ...followed.waypoints].slice(-waypointsKept)
       if (!last && followed.tornEndOffset !== followed.offset) {
         ;(yield* Marks)?.("an unfinished block before a later segment")
@@ -347,7 +358,7 @@ const nothingLost = (end: End, nextSegment: number): Effect.Effect<void, Corrupt
     `the next segment begins with sequence ${nextSegment}`
   ))
 
-const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
+const readSegment = (firstSequence: number, before: Chain, beside: boolean, memory: Buffer) =>
   Effect.gen(function*() {
     if (firstSequence !== before.nextSequence) {
       return yield* corrupt(firstSequence, 0, before.nextSequence, "the segments before it are missing")
@@ -365,7 +376,7 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
     let syncedSequence = 0
     const waypoints: Array<Waypoint> = []
     while (offset < segment.segmentBytes) {
-      const piece: Piece = yield* readPiece(file, segment, offset, chain)
+      const piece: Piece = yield* readPiece(file, segment, offset, chain, pieceBytes, memory)
       if (piece.malformed !== undefined) return yield* piece.malformed
       for (const place of piece.places) waypoints.push(place)
       const start = offset
@@ -378,7 +389,7 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
       offset = piece.nextOffset
       if (piece.stopped) break
     }
-    const tail: Tail = yield* (beside ? readMovingTail : readTail)(file, segment, offset, chain)
+    const tail: Tail = yield* (beside ? readMovingTail : readTail)(file, segment, offset, chain, memory)
     if (tail._tag === "Damage") return yield* corrupt(firstSequence, tail.offset, chain.nextSequence, tail.reason)
     return {
       segment,

@@ -19,7 +19,26 @@ import type { DiskError, File } from "./Disk.js"
 export interface Section {
   readonly name: string
   readonly bytes: Uint8Array
+  /** Where they were read to memory that whoever decodes them goes on in: what it has that as. */
+  readonly room?: unknown
 }
+
+/** Memory of just so many bytes that a section is read to, and what its decoder has it as where it is longer than that. */
+export interface Memory {
+  readonly bytes: Uint8Array
+  readonly room?: unknown
+}
+
+/**
+ * How snapshots are brought into memory: so much is read at a time, and where a snapshot is larger, each of its sections is
+ * read to memory of its own. A state's tables may then go on in that, and are not copied.
+ */
+export class Loading extends Context.Reference<Loading>()("venue/journal/SnapshotLoading", {
+  defaultValue: (): { readonly atOnceBytes: number; readonly memoryFor: (name: string, bytes: number) => Memory } => ({
+    atOnceBytes: readBytes,
+    memoryFor: (_, bytes) => ({ bytes: new Uint8Array(bytes) })
+  })
+}) {}
 
 /** One that is made while it is written: each piece is written before the next is asked for. Together they have the length told. */
 export interface Streamed {
@@ -67,6 +86,10 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
   /** The state of the newest step, or undefined; why it cannot be trusted, where it is damaged. */
   readonly latestStep: Effect.Effect<Stored | string | undefined, DiskError>
 }>() {}
+
+/** Has the sections of large snapshots read to memory that this gives. */
+export const into = (memoryFor: LoadingService["memoryFor"]): Layer.Layer<Loading> =>
+  Layer.succeed(Loading, { atOnceBytes: readBytes, memoryFor })
 
 /** Removes every snapshot of this sequence or a later one: of records that a cut gave up. Which ones. */
 export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number>, DiskError, Disk> =>
@@ -130,17 +153,17 @@ export const isWhole = (name: string): boolean => namePattern.test(name) || step
 export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
   SnapshotStore,
   Effect.gen(function*() {
-    const disk = yield* Disk
+    const [disk, loading] = [yield* Disk, yield* Loading]
     yield* disk.makeDirectory(directory)
     yield* disk.syncDirectory("")
-    let ahead: Fiber.Fiber<Stored | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk))
+    let ahead: Fiber.Fiber<Stored | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk, loading))
     /** What was read ahead, once: it is large, and another may be the newest by then. */
     const take = Effect.suspend(() => {
       const read = ahead
       ahead = undefined
-      return read === undefined ? latest(disk) : Fiber.join(read)
+      return read === undefined ? latest(disk, loading) : Fiber.join(read)
     })
-    const store = reading(disk, (snapshot) =>
+    const store = reading(disk, loading, (snapshot) =>
       Effect.suspend(() => {
         ahead = undefined
         return save(disk, snapshot)
@@ -152,28 +175,29 @@ export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
 /** Saves and reads them for one that begins with the one it is told: nothing is read ahead. The directory is there. */
 export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
   SnapshotStore,
-  Effect.map(Disk, (disk) => reading(disk, (snapshot) => save(disk, snapshot), refuseToSave))
+  Effect.zipWith(Disk, Loading, (disk, loading) => reading(disk, loading, (snapshot) => save(disk, snapshot), refuseToSave))
 )
 
 /** Reads snapshots and writes nothing, also beside a running venue. `save` is a defect. */
 export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
   SnapshotStore,
-  Effect.map(Disk, (disk) => reading(disk, refuseToSave, refuseToSave))
+  Effect.zipWith(Disk, Loading, (disk, loading) => reading(disk, loading, refuseToSave, refuseToSave))
 )
 
 type DiskService = Context.Tag.Service<typeof Disk>
+type LoadingService = Context.Tag.Service<typeof Loading>
 type Save = (snapshot: Taken) => Effect.Effect<void, DiskError>
 
 const refuseToSave: Save = () => Effect.dieMessage("snapshots were opened for reading only")
 
-const reading = (disk: DiskService, save: Save, saveStep: Save) =>
+const reading = (disk: DiskService, loading: LoadingService, save: Save, saveStep: Save) =>
   SnapshotStore.of({
     save,
-    latest: latest(disk),
+    latest: latest(disk, loading),
     list: list(disk),
-    load: (sequence) => Effect.scoped(load(disk, sequence, pathOf(sequence))),
+    load: (sequence) => Effect.scoped(load(disk, loading, sequence, pathOf(sequence))),
     saveStep,
-    latestStep: latestStep(disk)
+    latestStep: latestStep(disk, loading)
   })
 
 const sequencesOf = (disk: DiskService, pattern: RegExp) =>
@@ -189,16 +213,16 @@ const listSteps = (disk: DiskService) => sequencesOf(disk, stepPattern)
 export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, DiskError> =>
   Effect.map(latestStep, (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1)
 
-const latestStep = (disk: DiskService): Effect.Effect<Stored | string | undefined, DiskError> =>
+const latestStep = (disk: DiskService, loading: LoadingService): Effect.Effect<Stored | string | undefined, DiskError> =>
   Effect.flatMap(listSteps(disk), (steps) => {
     const sequence = steps.at(-1)
-    return sequence === undefined ? Effect.succeed(undefined) : Effect.scoped(load(disk, sequence, stepPathOf(sequence)))
+    return sequence === undefined ? Effect.succeed(undefined) : Effect.scoped(load(disk, loading, sequence, stepPathOf(sequence)))
   })
 
-const latest = (disk: DiskService): Effect.Effect<Stored | undefined, DiskError> =>
+const latest = (disk: DiskService, loading: LoadingService): Effect.Effect<Stored | undefined, DiskError> =>
   Effect.gen(function*() {
     for (const sequence of (yield* list(disk)).toReversed()) {
-      const read = yield* Effect.scoped(load(disk, sequence, pathOf(sequence))).pipe(
+      const read = yield* Effect.scoped(load(disk, loading, sequence, pathOf(sequence))).pipe(
         // A venue beside this reader may remove an old one at any time.
         Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
       )
@@ -295,43 +319,148 @@ const encodeHead = (snapshot: Taken): Buffer => {
   return head
 }
 
-/** The snapshot, or why it cannot be trusted. */
-const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number, path: string) {
-  const file = yield* disk.open(path, "read")
-  const size = yield* file.size
-  if (size > largestBytes) return `it is larger than the ${largestBytes} bytes that can be loaded`
-  const bytes = Buffer.allocUnsafeSlow(size)
-  const end = size - digestBytes
-  const hash = crypto.createHash("sha256")
-  const partAt = (from: number): Buffer => bytes.subarray(from, Math.min(size, from + readBytes))
-  const read = (from: number) => Effect.forkScoped(file.readInto(from, partAt(from)))
-  let ahead = yield* read(0)
-  for (let from = 0; from < size; from += readBytes) {
-    const part = partAt(from)
-    if ((yield* Fiber.join(ahead)) !== part.length) return "it is shorter than it was"
-    if (from + readBytes < size) ahead = yield* read(from + readBytes)
-    hash.update(part.subarray(0, Math.max(0, end - from)))
-  }
-  const digest = hash.digest()
-  if (end < headBytes || digest.compare(bytes, end) !== 0) return "its digest does not match its bytes"
+/** What the head of a file says, and where its sections begin. */
+interface Head {
+  readonly manifest: Manifest
+  readonly version: number
+  readonly end: number
+}
+
+/** Whether a manifest tells of sections that fill a file of so many bytes. */
+const fills = ({ sections }: Manifest, end: number, size: number): boolean =>
+  sections.every(([name, bytes]) => typeof name === "string" && Number.isSafeInteger(bytes) && bytes >= 0)
+  && sections.reduce((sum, [, bytes]) => sum + aligned(bytes), end + digestBytes) === size
+
+/** The head of a file of so many bytes; undefined where it is not of this layout, or is damaged. */
+const headIn = (bytes: Buffer, size: number): Head | undefined => {
+  if (bytes.length < headBytes || magic.compare(bytes, 0, magic.length) !== 0) return undefined
   const written = bytes.readUInt32LE(8)
-  if (magic.compare(bytes, 0, magic.length) !== 0) return "it has another format"
-  if (written > version) return `a newer version wrote it (format ${written}, and this program reads up to ${version})`
-  if (written !== version && written !== schemalessVersion) return "it has another format"
   const textEnd = headBytes + bytes.readUInt32LE(12)
-  // Written by `encodeHead`: the digest above says so.
-  const manifest = JSON.parse(bytes.toString("utf8", headBytes, textEnd)) as Manifest
-  if (manifest.sequence !== sequence) return `it is of sequence ${manifest.sequence}`
-  let at = aligned(textEnd)
+  const end = aligned(textEnd)
+  if ((written !== version && written !== schemalessVersion) || end > bytes.length) return undefined
+  try {
+    const manifest = JSON.parse(bytes.toString("utf8", headBytes, textEnd)) as Manifest
+    return fills(manifest, end, size) ? { manifest, version: written, end } : undefined
+  } catch {
+    // What is not as it was written has another digest, for which it is refused.
+    return undefined
+  }
+}
+
+/** The memory that a file is read to: parts that follow each other, and the sections that are among them. */
+interface Targets {
+  readonly parts: ReadonlyArray<Uint8Array>
+  readonly sections: ReadonlyArray<Section>
+}
+
+/** All sections in what was read whole. */
+const targetsIn = (bytes: Buffer, { end, manifest }: Head): Targets => {
+  let at = end
   const sections = manifest.sections.map(([name, length]): Section => {
     const section = { name, bytes: bytes.subarray(at, at + length) }
     at += aligned(length)
     return section
   })
+  return { parts: [bytes], sections }
+}
+
+/** Each section in memory of its own; what lies between them, and the digest behind them, in some that nobody keeps. */
+const targetsApart = ({ end, manifest }: Head, { memoryFor }: LoadingService): Targets => {
+  const sections = manifest.sections.map(([name, length]): Section => ({ name, ...memoryFor(name, length) }))
+  const parts = sections.flatMap(({ bytes }) => [bytes, Buffer.alloc(aligned(bytes.length) - bytes.length)])
+  return { parts: [Buffer.alloc(end), ...parts, Buffer.alloc(digestBytes)], sections }
+}
+
+/** Where each part lies in the file from a position on, in pieces of so many bytes at most. */
+function* piecesFrom(parts: ReadonlyArray<Uint8Array>, position: number, atOnceBytes: number): Generator<readonly [number, Uint8Array]> {
+  let at = 0
+  for (const part of parts) {
+    for (let from = Math.max(0, position - at); from < part.length; from += atOnceBytes) {
+      yield [at + from, part.subarray(from, from + atOnceBytes)]
+    }
+    at += part.length
+  }
+}
+
+/** Copies what was read already to where it belongs. */
+const putHead = (head: Buffer, parts: ReadonlyArray<Uint8Array>): void => {
+  let at = 0
+  for (const part of parts) {
+    if (at >= head.length) return
+    if (part !== head) part.set(head.subarray(at, at + part.length))
+    at += part.length
+  }
+}
+
+/** Why a file whose digest matches its bytes cannot be read all the same. */
+const unreadable = (head: Buffer): string => {
+  const written = head.readUInt32LE(8)
+  return magic.compare(head, 0, magic.length) === 0 && written > version
+    ? `a newer version wrote it (format ${written}, and this program reads up to ${version})`
+    : "it has another format"
+}
+
+/** Takes the bytes of a file of so many, one piece after the other, and says whether the digest at its end is that of all before. */
+class Check {
+  private readonly hash = crypto.createHash("sha256")
+  private readonly told = Buffer.alloc(digestBytes)
+  private readonly end: number
+
+  constructor(size: number) {
+    this.end = size - digestBytes
+  }
+
+  take(position: number, piece: Uint8Array): void {
+    const before = Math.max(0, this.end - position)
+    this.hash.update(piece.subarray(0, before))
+    // The digest may lie in several pieces.
+    if (before < piece.length) this.told.set(piece.subarray(before), Math.max(0, position - this.end))
+  }
+
+  /** The digest, once all was taken; undefined where it is another. */
+  get digest(): Buffer | undefined {
+    const digest = this.hash.digest()
+    return this.end >= headBytes && digest.equals(this.told) ? digest : undefined
+  }
+}
+
+/** The snapshot, or why it cannot be trusted. */
+const load = Effect.fnUntraced(function*(disk: DiskService, loading: LoadingService, sequence: number, path: string) {
+  const file = yield* disk.open(path, "read")
+  const size = yield* file.size
+  if (size > largestBytes) return `it is larger than the ${largestBytes} bytes that can be loaded`
+  const { atOnceBytes } = loading
+  const bytes = Buffer.allocUnsafeSlow(Math.min(size, atOnceBytes))
+  const read = (position: number, piece: Uint8Array) => Effect.forkScoped(file.readInto(position, piece))
+  if ((yield* Fiber.join(yield* read(0, bytes))) !== bytes.length) return "it is shorter than it was"
+  const check = new Check(size)
+  check.take(0, bytes)
+  const head = headIn(bytes, size)
+  // What cannot be read is read all the same: to say whether it is as it was written.
+  const { parts, sections } = head === undefined
+    ? { parts: [size <= atOnceBytes ? bytes : Buffer.allocUnsafeSlow(size)], sections: [] }
+    : size <= atOnceBytes
+    ? targetsIn(bytes, head)
+    : targetsApart(head, loading)
+  putHead(bytes, parts)
+  const pieces = [...piecesFrom(parts, bytes.length, atOnceBytes)]
+  let ahead = pieces.length === 0 ? undefined : yield* read(...pieces[0]!)
+  for (let at = 0; ahead !== undefined; at++) {
+    const [position, piece] = pieces[at]!
+    if ((yield* Fiber.join(ahead)) !== piece.length) return "it is shorter than it was"
+    const next = pieces[at + 1]
+    ahead = next === undefined ? undefined : yield* read(...next)
+    check.take(position, piece)
+  }
+  const { digest } = check
+  if (digest === undefined) return "its digest does not match its bytes"
+  if (head === undefined) return unreadable(bytes)
+  const { manifest } = head
+  if (manifest.sequence !== sequence) return `it is of sequence ${manifest.sequence}`
   const snapshot: Stored = {
     sequence,
     blockDigest: Buffer.from(manifest.blockDigest, "hex"),
-    schema: written === version ? manifest.schema : schemalessVersion,
+    schema: head.version === version ? manifest.schema : schemalessVersion,
     sections,
     digest
   }

@@ -52,27 +52,39 @@ const displaced = (sections: ReadonlyArray<Snapshot.Section>): ReadonlyArray<Sna
     return { name, bytes: buffer.subarray(index % 8, (index % 8) + bytes.length) }
   })
 
+/** The sections as they are read to memory in which a state's tables may go on. */
+const inRooms = (sections: ReadonlyArray<Snapshot.Section>, capacity: Capacity): ReadonlyArray<Snapshot.Section> => {
+  const memoryFor = Snapshot.memoryFor(capacity)
+  return sections.map(({ bytes, name }) => {
+    const memory = memoryFor(name, bytes.length)
+    memory.bytes.set(bytes)
+    return { name, ...memory }
+  })
+}
+
 test("goes on bit for bit from anywhere in a stream", () => {
   const capacity: Capacity = { orders: 600, idempotencyKeys: 700 }
   fc.assert(
-    fc.property(fc.integer(), fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 300 }), (seed, before, after) => {
-      const driver = new Recording(seed, Engine.make(capacity))
-      for (let count = 0; count < before; count++) driver.step()
-      const cut = driver.runs.length
-      const { state } = driver.engine
-      const restored = new Engine(Snapshot.unsafeDecode(displaced(Snapshot.encode(state)), capacity))
-      expect(bytesOf(restored.state)).toEqual(bytesOf(state))
-      expect(linesOf(restored.state)).toEqual(linesOf(state))
-      // The original goes on in its own time, and the restored engine is given the same commands.
-      const reference = Engine.make(capacity)
-      for (const run of driver.runs) step(reference, run)
-      for (let count = 0; count < after; count++) driver.step()
-      for (const run of driver.runs.slice(cut)) expect(step(restored, run)).toEqual(step(reference, run))
-      expect(linesOf(restored.state)).toEqual(linesOf(reference.state))
-      expect(bytesOf(restored.state)).toEqual(bytesOf(reference.state))
-      expect(linesOf(reference.state)).toEqual(linesOf(driver.engine.state))
-      expect(Invariants.firstBroken(restored.state)).toBe(undefined)
-    }),
+    fc.property(fc.integer(), fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 300 }), fc.boolean(),
+      (seed, before, after, isCopied) => {
+        const driver = new Recording(seed, Engine.make(capacity))
+        for (let count = 0; count < before; count++) driver.step()
+        const cut = driver.runs.length
+        const { state } = driver.engine
+        const encoded = Snapshot.encode(state)
+        const restored = new Engine(Snapshot.unsafeDecode(isCopied ? displaced(encoded) : inRooms(encoded, capacity), capacity))
+        expect(bytesOf(restored.state)).toEqual(bytesOf(state))
+        expect(linesOf(restored.state)).toEqual(linesOf(state))
+        // The original goes on in its own time, and the restored engine is given the same commands.
+        const reference = Engine.make(capacity)
+        for (const run of driver.runs) step(reference, run)
+        for (let count = 0; count < after; count++) driver.step()
+        for (const run of driver.runs.slice(cut)) expect(step(restored, run)).toEqual(step(reference, run))
+        expect(linesOf(restored.state)).toEqual(linesOf(reference.state))
+        expect(bytesOf(restored.state)).toEqual(bytesOf(reference.state))
+        expect(linesOf(reference.state)).toEqual(linesOf(driver.engine.state))
+        expect(Invariants.firstBroken(restored.state)).toBe(undefined)
+      }),
     { numRuns: 25 }
   )
 })
@@ -168,4 +180,17 @@ test("texts of any characters come back as they were", () => {
   expect(texts.map((_, order) => read.idempotencyKey.at(order))).toEqual(texts.map((text) => `${text}!`))
   expect(texts.slice(1).map((text) => read.findClient(account, text))).toEqual([1, 2, 3, 4, 5, 6])
   expect(texts.map((_, at) => read.find((at + 1) * 64))).toEqual([0, 1, 2, 3, 4, 5, 6])
+})
+
+test("what tables go on in is given once, and never to a capacity that could not hold it", () => {
+  const driver = new Recording(12)
+  for (let count = 0; count < 100; count++) driver.step()
+  const { capacity } = driver.engine.state
+  const sections = inRooms(Snapshot.encode(driver.engine.state), capacity)
+  expect(sections.filter(({ room }) => room !== undefined).map(({ name }) => name))
+    .toEqual(["orders.rows", "orders.pastRows", "idempotency.rows"])
+  expect(linesOf(Snapshot.unsafeDecode(sections, capacity))).toEqual(linesOf(driver.engine.state))
+  expect(() => Snapshot.unsafeDecode(sections, capacity)).toThrow("what is in a room is taken once")
+  const small = inRooms(Snapshot.encode(driver.engine.state), { orders: 1, idempotencyKeys: 1 })
+  expect(small.filter(({ room }) => room !== undefined)).toEqual([])
 })

@@ -36,6 +36,19 @@ const list = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshot
 const on = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, SnapshotStore.SnapshotStore>) =>
   Effect.runPromise(Effect.provide(Logger.withMinimumLogLevel(body, LogLevel.None), store(disk)))
 
+/** Reads what is on a disk so many bytes at a time, what is larger to memory of its own, and notes which memory was asked for. */
+const readApart = (disk: SimDisk.SimDisk, atOnceBytes: number) => {
+  const given: Array<readonly [string, number]> = []
+  const memoryFor = (name: string, bytes: number): SnapshotStore.Memory => {
+    given.push([name, bytes])
+    return { bytes: new Uint8Array(bytes + 64).subarray(16, 16 + bytes), room: `room for ${name}` }
+  }
+  const layer = Layer.provide(SnapshotStore.layerBeside,
+    Layer.merge(disk.mount(), Layer.succeed(SnapshotStore.Loading, { atOnceBytes, memoryFor })))
+  const read = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.load(9))
+  return Effect.runPromise(Effect.map(Effect.provide(read, layer), (found) => ({ found, given })))
+}
+
 const emptyDisk = () => SimDisk.make({ random: generator(1), latencyMs: { min: 0, max: 0 } })
 
 describe("SnapshotStore", () => {
@@ -164,6 +177,39 @@ describe("SnapshotStore", () => {
       disk.flip(path, at, at % 8)
     }
     expect((await on(disk, latest))?.sequence).toBe(9)
+  })
+
+  test("reads what is larger than what is read at once to memory of each section's own", async () => {
+    const disk = emptyDisk()
+    await on(disk, save(9))
+    const { size } = { size: disk.bytes(disk.files().find((file) => file.includes("9.snap"))!).length }
+    for (const atOnceBytes of [200, 300, 511, 512, 1_024, size - 33, size - 32, size - 31, size - 1]) {
+      const { found, given } = await readApart(disk, atOnceBytes)
+      if (typeof found === "string") expect.unreachable(found)
+      expect(comparable(found)).toStrictEqual(comparable(snapshotOf(9)))
+      expect(given).toEqual(snapshotOf(9).sections.map(({ bytes, name }) => [name, bytes.length]))
+      expect(found.sections.map(({ room }) => room)).toEqual(given.map(([name]) => `room for ${name}`))
+    }
+    const { found, given } = await readApart(disk, size)
+    if (typeof found === "string") expect.unreachable(found)
+    expect(comparable(found)).toStrictEqual(comparable(snapshotOf(9)))
+    expect(given).toEqual([])
+  })
+
+  test("passes over a damaged one that is read so, whichever byte it is, also where its head says otherwise or is longer", async () => {
+    const disk = emptyDisk()
+    await on(disk, save(9))
+    const path = disk.files().find((file) => file.includes("9.snap"))!
+    const { length } = disk.bytes(path)
+    for (const atOnceBytes of [64, 300]) {
+      for (let at = 0; at < length; at += at < 400 ? 3 : 37) {
+        disk.flip(path, at, at % 8)
+        expect((await readApart(disk, atOnceBytes)).found).toBe("its digest does not match its bytes")
+        disk.flip(path, at, at % 8)
+      }
+    }
+    // The head itself is longer than what is read at once: it is whole, and cannot be read.
+    expect((await readApart(disk, 64)).found).toBe("it has another format")
   })
 
   test.each([

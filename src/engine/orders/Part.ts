@@ -11,7 +11,7 @@ import { initialSlots, Orders, rowBytes } from "../Orders.js"
 import { OutOfRoom } from "../OutOfRoom.js"
 import type { Part } from "../Part.js"
 import type { SectionReader, SectionWriter } from "../Sections.js"
-import type { Leaver, State } from "../State.js"
+import type { Capacity, Leaver, State } from "../State.js"
 import * as Band from "./Band.js"
 import { firstBroken } from "./Invariants.js"
 
@@ -42,6 +42,13 @@ const encode = (state: State, into: SectionWriter): void => {
   }
   state.books.forEach((book, market) => into.column(`book.${market}`, book.heads()))
 }
+
+const tables = ({ idempotencyKeys, orders }: Capacity): ReadonlyMap<string, number> =>
+  new Map([
+    ["orders.rows", Orders.rowsLength(orders)],
+    ["orders.pastRows", Orders.rowsLength(orders)],
+    ["idempotency.rows", Idempotency.rowsLength(idempotencyKeys)]
+  ])
 
 const restoreConnections = (state: State, from: SectionReader): void => {
   const rows = from.floats("connections")
@@ -127,4 +134,4 @@ const canonical = (state: State, feed: (line: string) => void): void => {
   state.idempotency.canonical(feed)
 }
 
-export const part: Part = { encode, restore, canonical, firstBroken }
+export const part: Part = { encode, restore, tables, canonical, firstBroken }
