@@ -224,7 +224,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.watch === undefined ? undefined : { watch: options.watch })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
-    Layer.provideMerge(Layer.provide(SnapshotStore.layer, SnapshotStore.into(Snapshot.memoryFor(options.capacity))))
+    Layer.provideMerge(SnapshotStore.layerInto(SnapshotStore.into(Snapshot.memoryFor(options.capacity))))
   )
 
 /** The writer, and what was opened for it: closed behind it. */

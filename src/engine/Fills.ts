@@ -99,6 +99,7 @@ export class Fills {
     rows[row | column.takerSide] = takerSide
     rows[row | column.makerFee] = makerFeeAtoms
     rows[row | column.takerFee] = takerFeeAtoms
+    this.newestOfAccount.reach(Math.max(makerAccount, takerAccount))
     rows[row | column.makerOlder] = this.newestOfAccount.replace(makerAccount, ordinal)
     rows[row | column.takerOlder] = this.newestOfAccount.replace(takerAccount, ordinal)
     rows[row | column.marketOlder] = this.newestOfMarket.replace(market, ordinal)

@@ -3,6 +3,7 @@
  * that no command waits for a million of them to be copied.
  */
 import { none } from "../domain/None.js"
+import { grownLength } from "./Columns.js"
 import type { SectionWriter } from "./Sections.js"
 
 const chunkBits = 12
@@ -10,8 +11,8 @@ const chunkMask = (1 << chunkBits) - 1
 
 export class Newest {
   private readonly chunks: Array<Float64Array> = []
-  /** One more than the highest index that has an ordinal. */
-  private end = 0
+  /** As many as are written: those of one run would be as many that doubles with use, which the chunks took the place of. */
+  private length = 0
 
   /** The ordinal under an index; -1 where there is none. */
   at(index: number): number {
@@ -19,28 +20,36 @@ export class Newest {
     return chunk < this.chunks.length ? this.chunks[chunk]![index & chunkMask]! : none
   }
 
+  /** Says up to which index there are some. */
+  reach(index: number): void {
+    if (index >= this.length) this.length = grownLength(this.length, index + 1)
+  }
+
   /** Puts an ordinal under an index, and gives the one that was there. */
   replace(index: number, ordinal: number): number {
-    if (index >= this.end) this.lengthen(index)
-    const chunk = this.chunks[index >> chunkBits]!
-    const before = chunk[index & chunkMask]!
-    chunk[index & chunkMask] = ordinal
+    this.reach(index)
+    const chunk = index >> chunkBits
+    const ofChunk = chunk < this.chunks.length ? this.chunks[chunk]! : this.chunksTo(chunk)
+    const before = ofChunk[index & chunkMask]!
+    ofChunk[index & chunkMask] = ordinal
     return before
   }
 
-  private lengthen(index: number): void {
-    this.end = index + 1
-    while (this.chunks.length <= index >> chunkBits) this.chunks.push(new Float64Array(1 << chunkBits).fill(none))
+  /** Makes the chunks up to one, which it gives. */
+  private chunksTo(chunk: number): Float64Array {
+    while (this.chunks.length <= chunk) this.chunks.push(new Float64Array(1 << chunkBits).fill(none))
+    return this.chunks[chunk]!
   }
 
   encode(name: string, into: SectionWriter): void {
-    into.numbers(name, this.end, (index) => this.at(index))
+    into.numbers(name, this.length, (index) => this.at(index))
   }
 
   /** Takes what was encoded: one ordinal an index, and -1 where there is none. */
   static decode(ordinals: Float64Array): Newest {
     const newest = new Newest()
     for (let index = 0; index < ordinals.length; index++) if (ordinals[index] !== none) newest.replace(index, ordinals[index]!)
+    newest.length = ordinals.length
     return newest
   }
 }

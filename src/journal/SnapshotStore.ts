@@ -33,12 +33,10 @@ export interface Memory {
  * How snapshots are brought into memory: so much is read at a time, and where a snapshot is larger, each of its sections is
  * read to memory of its own. A state's tables may then go on in that, and are not copied.
  */
-export class Loading extends Context.Reference<Loading>()("venue/journal/SnapshotLoading", {
-  defaultValue: (): { readonly atOnceBytes: number; readonly memoryFor: (name: string, bytes: number) => Memory } => ({
-    atOnceBytes: readBytes,
-    memoryFor: (_, bytes) => ({ bytes: new Uint8Array(bytes) })
-  })
-}) {}
+export interface Loading {
+  readonly atOnceBytes: number
+  readonly memoryFor: (name: string, bytes: number) => Memory
+}
 
 /** One that is made while it is written: each piece is written before the next is asked for. Together they have the length told. */
 export interface Streamed {
@@ -86,10 +84,6 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
   /** The state of the newest step, or undefined; why it cannot be trusted, where it is damaged. */
   readonly latestStep: Effect.Effect<Stored | string | undefined, DiskError>
 }>() {}
-
-/** Has the sections of large snapshots read to memory that this gives. */
-export const into = (memoryFor: LoadingService["memoryFor"]): Layer.Layer<Loading> =>
-  Layer.succeed(Loading, { atOnceBytes: readBytes, memoryFor })
 
 /** Removes every snapshot of this sequence or a later one: of records that a cut gave up. Which ones. */
 export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number>, DiskError, Disk> =>
@@ -149,48 +143,60 @@ const stepPattern = /^[0-9]{20}\.step$/
 /** Whether a file of the directory is a whole snapshot, or the state that a step began with. */
 export const isWhole = (name: string): boolean => namePattern.test(name) || stepPattern.test(name)
 
+/** Read ahead of what is being digested. */
+const readBytes = 8 << 20
+
+/** What is large is read to memory that this gives. */
+export const into = (memoryFor: Loading["memoryFor"]): Loading => ({ atOnceBytes: readBytes, memoryFor })
+const usual = into((_, bytes) => ({ bytes: new Uint8Array(bytes) }))
+
 /** Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. */
-export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
-  SnapshotStore,
-  Effect.gen(function*() {
-    const [disk, loading] = [yield* Disk, yield* Loading]
-    yield* disk.makeDirectory(directory)
-    yield* disk.syncDirectory("")
-    let ahead: Fiber.Fiber<Stored | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk, loading))
-    /** What was read ahead, once: it is large, and another may be the newest by then. */
-    const take = Effect.suspend(() => {
-      const read = ahead
-      ahead = undefined
-      return read === undefined ? latest(disk, loading) : Fiber.join(read)
-    })
-    const store = reading(disk, loading, (snapshot) =>
-      Effect.suspend(() => {
+export const layerInto = (loading: Loading): Layer.Layer<SnapshotStore, DiskError, Disk> =>
+  Layer.scoped(
+    SnapshotStore,
+    Effect.gen(function*() {
+      const disk = yield* Disk
+      yield* disk.makeDirectory(directory)
+      yield* disk.syncDirectory("")
+      let ahead: Fiber.Fiber<Stored | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk, loading))
+      /** What was read ahead, once: it is large, and another may be the newest by then. */
+      const take = Effect.suspend(() => {
+        const read = ahead
         ahead = undefined
-        return save(disk, snapshot)
-      }), (snapshot) => keep(disk, snapshot, stepPathOf(snapshot.sequence)))
-    return SnapshotStore.of({ ...store, latest: take })
-  })
-)
+        return read === undefined ? latest(disk, loading) : Fiber.join(read)
+      })
+      const store = reading(disk, loading, (snapshot) =>
+        Effect.suspend(() => {
+          ahead = undefined
+          return save(disk, snapshot)
+        }), (snapshot) => keep(disk, snapshot, stepPathOf(snapshot.sequence)))
+      return SnapshotStore.of({ ...store, latest: take })
+    })
+  )
+
+export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = layerInto(usual)
 
 /** Saves and reads them for one that begins with the one it is told: nothing is read ahead. The directory is there. */
-export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
-  SnapshotStore,
-  Effect.zipWith(Disk, Loading, (disk, loading) => reading(disk, loading, (snapshot) => save(disk, snapshot), refuseToSave))
-)
+export const layerBesideInto = (loading: Loading): Layer.Layer<SnapshotStore, never, Disk> =>
+  Layer.effect(
+    SnapshotStore,
+    Effect.map(Disk, (disk) => reading(disk, loading, (snapshot) => save(disk, snapshot), refuseToSave))
+  )
+
+export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = layerBesideInto(usual)
 
 /** Reads snapshots and writes nothing, also beside a running venue. `save` is a defect. */
 export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
   SnapshotStore,
-  Effect.zipWith(Disk, Loading, (disk, loading) => reading(disk, loading, refuseToSave, refuseToSave))
+  Effect.map(Disk, (disk) => reading(disk, usual, refuseToSave, refuseToSave))
 )
 
 type DiskService = Context.Tag.Service<typeof Disk>
-type LoadingService = Context.Tag.Service<typeof Loading>
 type Save = (snapshot: Taken) => Effect.Effect<void, DiskError>
 
 const refuseToSave: Save = () => Effect.dieMessage("snapshots were opened for reading only")
 
-const reading = (disk: DiskService, loading: LoadingService, save: Save, saveStep: Save) =>
+const reading = (disk: DiskService, loading: Loading, save: Save, saveStep: Save) =>
   SnapshotStore.of({
     save,
     latest: latest(disk, loading),
@@ -213,13 +219,13 @@ const listSteps = (disk: DiskService) => sequencesOf(disk, stepPattern)
 export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, DiskError> =>
   Effect.map(latestStep, (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1)
 
-const latestStep = (disk: DiskService, loading: LoadingService): Effect.Effect<Stored | string | undefined, DiskError> =>
+const latestStep = (disk: DiskService, loading: Loading): Effect.Effect<Stored | string | undefined, DiskError> =>
   Effect.flatMap(listSteps(disk), (steps) => {
     const sequence = steps.at(-1)
     return sequence === undefined ? Effect.succeed(undefined) : Effect.scoped(load(disk, loading, sequence, stepPathOf(sequence)))
   })
 
-const latest = (disk: DiskService, loading: LoadingService): Effect.Effect<Stored | undefined, DiskError> =>
+const latest = (disk: DiskService, loading: Loading): Effect.Effect<Stored | undefined, DiskError> =>
   Effect.gen(function*() {
     for (const sequence of (yield* list(disk)).toReversed()) {
       const read = yield* Effect.scoped(load(disk, loading, sequence, pathOf(sequence))).pipe(
@@ -242,8 +248,6 @@ const schemalessVersion = 2
 const headBytes = 16
 const alignment = 8
 const writeBytes = 1 << 20
-/** Read ahead of what is being digested. */
-const readBytes = 8 << 20
 /** What one buffer holds. */
 const largestBytes = constants.MAX_LENGTH
 
@@ -365,7 +369,7 @@ const targetsIn = (bytes: Buffer, { end, manifest }: Head): Targets => {
 }
 
 /** Each section in memory of its own; what lies between them, and the digest behind them, in some that nobody keeps. */
-const targetsApart = ({ end, manifest }: Head, { memoryFor }: LoadingService): Targets => {
+const targetsApart = ({ end, manifest }: Head, { memoryFor }: Loading): Targets => {
   const sections = manifest.sections.map(([name, length]): Section => ({ name, ...memoryFor(name, length) }))
   const parts = sections.flatMap(({ bytes }) => [bytes, Buffer.alloc(aligned(bytes.length) - bytes.length)])
   return { parts: [Buffer.alloc(end), ...parts, Buffer.alloc(digestBytes)], sections }
@@ -425,7 +429,7 @@ class Check {
 }
 
 /** The snapshot, or why it cannot be trusted. */
-const load = Effect.fnUntraced(function*(disk: DiskService, loading: LoadingService, sequence: number, path: string) {
+const load = Effect.fnUntraced(function*(disk: DiskService, loading: Loading, sequence: number, path: string) {
   const file = yield* disk.open(path, "read")
   const size = yield* file.size
   if (size > largestBytes) return `it is larger than the ${largestBytes} bytes that can be loaded`

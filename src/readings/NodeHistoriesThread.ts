@@ -30,7 +30,7 @@ const logger = Logger.replace(Logger.defaultLogger,
   ))
 
 /** What a thread decodes goes on in the memory that it was read to. */
-const snapshots = Layer.provide(SnapshotStore.layerBeside, SnapshotStore.into(Snapshot.memoryFor(capacity)))
+const snapshots = SnapshotStore.layerBesideInto(SnapshotStore.into(Snapshot.memoryFor(capacity)))
 
 const leaves = Layer.mergeAll(
   Layer.provideMerge(snapshots, NodeDisk.layer(dataDir)),

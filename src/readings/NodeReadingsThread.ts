@@ -20,7 +20,7 @@ const { capacity, dataDir } = workerData as Begun
 const say = (said: Said): void => port.postMessage(said)
 
 /** What a thread decodes goes on in the memory that it was read to. */
-const snapshots = Layer.provide(SnapshotStore.layerBeside, SnapshotStore.into(Snapshot.memoryFor(capacity)))
+const snapshots = SnapshotStore.layerBesideInto(SnapshotStore.into(Snapshot.memoryFor(capacity)))
 
 const program = Effect.gen(function*() {
   stepBack()

@@ -27,7 +27,7 @@ const logger = Logger.replace(Logger.defaultLogger,
 const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
 
 /** What a thread decodes goes on in the memory that it was read to. */
-const snapshots = Layer.provide(SnapshotStore.layerBeside, SnapshotStore.into(Snapshot.memoryFor(setting.capacity)))
+const snapshots = SnapshotStore.layerBesideInto(SnapshotStore.into(Snapshot.memoryFor(setting.capacity)))
 
 const program = Effect.zipRight(Effect.sync(stepBack), Effect.either(follow(setting, new Told(memory), say))).pipe(
   Effect.provide(Layer.provideMerge(snapshots, NodeDisk.layerBeside(dataDir))),

@@ -43,8 +43,7 @@ const readApart = (disk: SimDisk.SimDisk, atOnceBytes: number) => {
     given.push([name, bytes])
     return { bytes: new Uint8Array(bytes + 64).subarray(16, 16 + bytes), room: `room for ${name}` }
   }
-  const layer = Layer.provide(SnapshotStore.layerBeside,
-    Layer.merge(disk.mount(), Layer.succeed(SnapshotStore.Loading, { atOnceBytes, memoryFor })))
+  const layer = Layer.provide(SnapshotStore.layerBesideInto({ atOnceBytes, memoryFor }), disk.mount())
   const read = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.load(9))
   return Effect.runPromise(Effect.map(Effect.provide(read, layer), (found) => ({ found, given })))
 }
