@@ -66,10 +66,21 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 const read = (file: File, position: number, length: number): Effect.Effect<Buffer, DiskError> =>
   Effect.map(file.readAt(position, length), asBuffer)
 
-/** The same into memory that is used over and over, where it has the room: what was read before is gone then. */
-const readOver = (file: File, position: number, length: number, memory: Buffer | undefined): Effect.Effect<Buffer, DiskError> => {
-  if (memory === undefined || memory.length < length) return read(file, position, length)
-  return Effect.map(file.readInto(position, memory.subarray(0, length)), (found) => memory.subarray(0, found))
+/** Memory that pieces are read into one after the other: it becomes as large as the largest of them. */
+class Memory {
+  private bytes = Buffer.alloc(0)
+
+  of(length: number): Buffer {
+    if (this.bytes.length < length) this.bytes = Buffer.allocUnsafeSlow(length)
+    return this.bytes.subarray(0, length)
+  }
+}
+
+/** Reads into memory that is used over and over, where there is some: what was read before is gone then. */
+const readOver = (file: File, position: number, length: number, memory: Memory | undefined): Effect.Effect<Buffer, DiskError> => {
+  if (memory === undefined) return read(file, position, length)
+  const into = memory.of(length)
+  return Effect.map(file.readInto(position, into), (found) => into.subarray(0, found))
 }
 
 const corrupt = (segment: number, offset: number, sequence: number, reason: string): Corrupt =>
@@ -107,14 +118,14 @@ export const readPiece = (
   offset: number,
   chain: Chain,
   most: number = pieceBytes,
-  memory?: Buffer
+  memory?: Memory
 ): Effect.Effect<Piece, DiskError> =>
   Effect.gen(function*() {
     const rest = segment.segmentBytes - offset
     let bytes = yield* readOver(file, offset, Math.min(most, rest), memory)
     const first = Block.readHeader(bytes, 0)
     if (first !== undefined && first.blockBytes > bytes.length && first.blockBytes <= rest) {
-      bytes = yield* read(file, offset, first.blockBytes)
+      bytes = yield* readOver(file, offset, first.blockBytes, memory)
     }
     return follow(bytes, segment, offset, chain)
   })
@@ -222,7 +233,7 @@ export const readTail = (
   segment: Segment.Header,
   offset: number,
   chain: Chain,
-  memory?: Buffer
+  memory?: Memory
 ): Effect.Effect<Tail, DiskError> =>
   Effect.gen(function*() {
     const damage = (at: number, reason: string): Tail => ({ _tag: "Damage", offset: at, reason })
@@ -278,7 +289,7 @@ export const readMovingTail = (
   segment: Segment.Header,
   offset: number,
   chain: Chain,
-  memory?: Buffer
+  memory?: Memory
 ): Effect.Effect<Tail, DiskError> =>
   Effect.gen(function*() {
     let tail = yield* readTail(file, segment, offset, chain, memory)
@@ -328,7 +339,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
     let end: End | undefined
     let waypoints: ReadonlyArray<Waypoint> = []
     // Memory of its own for each piece would be taken from the system and given back for the whole length of the journal.
-    const memory = Buffer.allocUnsafeSlow(pieceBytes)
+    const memory = new Memory()
     for (const [index, firstSequence] of firstSequences.entries()) {
       if (end !== undefined) yield* nothingLost(end, firstSequence)
       const last = index === firstSequences.length - 1
@@ -358,7 +369,7 @@ const nothingLost = (end: End, nextSegment: number): Effect.Effect<void, Corrupt
     `the next segment begins with sequence ${nextSegment}`
   ))
 
-const readSegment = (firstSequence: number, before: Chain, beside: boolean, memory: Buffer) =>
+const readSegment = (firstSequence: number, before: Chain, beside: boolean, memory: Memory) =>
   Effect.gen(function*() {
     if (firstSequence !== before.nextSequence) {
       return yield* corrupt(firstSequence, 0, before.nextSequence, "the segments before it are missing")
