@@ -110,6 +110,8 @@ export interface Options extends Secrets {
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
   readonly snapshotEveryRecords: number
+  /** How much of a snapshot is read at once, the usual unless told: what is larger is read to memory of each section's own. */
+  readonly snapshotReadBytes?: number
   readonly journal: Partial<SegmentJournal.Options>
   /** Where and as whom it deals on the ledger, and how it goes about it; in its usual way unless told. */
   readonly ledger: Setting
@@ -224,7 +226,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.watch === undefined ? undefined : { watch: options.watch })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
-    Layer.provideMerge(SnapshotStore.layerInto(SnapshotStore.into(Snapshot.memoryFor(options.capacity))))
+    Layer.provideMerge(SnapshotStore.layerInto(SnapshotStore.into(Snapshot.memoryFor(options.capacity), options.snapshotReadBytes)))
   )
 
 /** The writer, and what was opened for it: closed behind it. */

@@ -295,6 +295,8 @@ export interface Bounds {
   readonly triggeredAtOnce?: AutoCloses.Bounds
   /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
   readonly identity?: Partial<Identities.Bounds>
+  /** How much of a snapshot is read at once. Absent from what was kept before: all that a run's snapshots have. */
+  readonly snapshotReadBytes?: number
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -912,6 +914,7 @@ const bounds = (random: SimRandom): Bounds => {
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
     identity: random.split("identity").pick(identities),
+    ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
     inbox: random.pick(inboxes),
     fullBytes,
     maxBlockBytes,

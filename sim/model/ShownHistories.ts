@@ -303,7 +303,7 @@ export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, s
   const ranked = model.accounts
     .filter(({ born, index }) => born !== insuranceFundBorn && Math.floor(flagsOf(index) / harness) % 2 === 0)
     .map(({ index }) => ({ index, ...sumsOf(model, index, from, sequence) }))
-    .filter(({ closed, fills }) => fills > 0 || closed > 0n)
+    .filter(({ closed, fills }) => fills > 0 || closed !== 0n)
     .sort((one, other) => one.score === other.score ? one.index - other.index : one.score > other.score ? -1 : 1)
   const ascending = ranked.toReversed().map(({ score }) => score)
   const tenths = Array.from({ length: ranked.length === 0 ? 0 : 10 }, (_, tenth) => {

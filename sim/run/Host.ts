@@ -136,6 +136,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
   snapshotEveryRecords: options.follower?.isThere === true ? options.follower.snapshotEveryRecords : 400,
+  ...(boundsOf(options).snapshotReadBytes === undefined ? {} : { snapshotReadBytes: boundsOf(options).snapshotReadBytes! }),
   followers: { sampleEveryRecords: 16, firstAfterMs: 0, pauseMs: 50, longestPauseMs: 1_000 },
   versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },

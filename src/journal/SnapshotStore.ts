@@ -146,8 +146,8 @@ export const isWhole = (name: string): boolean => namePattern.test(name) || step
 /** Read ahead of what is being digested. */
 const readBytes = 8 << 20
 
-/** What is large is read to memory that this gives. */
-export const into = (memoryFor: Loading["memoryFor"]): Loading => ({ atOnceBytes: readBytes, memoryFor })
+/** What is larger than what is read at once is read to memory that this gives. */
+export const into = (memoryFor: Loading["memoryFor"], atOnceBytes: number = readBytes): Loading => ({ atOnceBytes, memoryFor })
 const usual = into((_, bytes) => ({ bytes: new Uint8Array(bytes) }))
 
 /** Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. */

@@ -64,7 +64,8 @@ export const rank = (
   isBot: (account: number) => boolean
 ): { readonly entries: ReadonlyArray<Entry>; readonly histogram: ReadonlyArray<Decile> } => {
   const scored = sums
-    .filter(({ closedNotionalAtoms, fillCount }) => fillCount > 0 || closedNotionalAtoms > 0n)
+    // What a deleveraging closed at a price below zero has a negative notional.
+    .filter(({ closedNotionalAtoms, fillCount }) => fillCount > 0 || closedNotionalAtoms !== 0n)
     .map((row) => ({ row, scoreAtoms: scoreOf(row) }))
     .sort((one, other) => {
       if (one.scoreAtoms !== other.scoreAtoms) return one.scoreAtoms > other.scoreAtoms ? -1 : 1

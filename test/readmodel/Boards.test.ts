@@ -64,6 +64,11 @@ test("the best first, of equals who was there first; nobody without volume", () 
   expect(histogram[9]).toEqual({ percentileUpperBoundBps: 10_000, minimumScoreAtoms: 11n, maximumScoreAtoms: 11n, accountCount: 1 })
 })
 
+test("who was closed by a deleveraging at a price below zero is ranked, without a fill and with a negative notional", () => {
+  const { entries } = rank([row(1, -7n, { fillCount: 0, closedNotionalAtoms: -3n }), row(2, 9n, { fillCount: 0 })], () => false)
+  expect(entries.map(({ account, closedNotionalAtoms, scoreAtoms }) => [account, scoreAtoms, closedNotionalAtoms])).toEqual([[1, -7n, -3n]])
+})
+
 test("tenths of a hundred have ten each; a board tells a thousand, and its histogram all", () => {
   const hundred = rank(Array.from({ length: 100 }, (_, account) => row(account, BigInt(account))), () => false).histogram
   expect(hundred.map(({ maximumScoreAtoms, minimumScoreAtoms }) => [Number(minimumScoreAtoms), Number(maximumScoreAtoms)]))

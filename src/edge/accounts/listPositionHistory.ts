@@ -33,8 +33,10 @@ const PositionEpisode = Schema.Struct({
   ...Fields.paired("maxQuantity"),
   ...Fields.paired("currentQuantity"),
   ...Fields.paired("avgEntryPrice"),
-  avgExitPrice: Schema.NullOr(Fields.Decimal).annotations({ description: "Of all that closed it; null before anything did." }),
-  avgExitPriceAtoms: Schema.NullOr(Fields.Atoms),
+  avgExitPrice: Schema.NullOr(Fields.Decimal).annotations({
+    description: "Of all that closed it; null before anything did. Less than zero where a deleveraging closed it beyond what it was worth."
+  }),
+  avgExitPriceAtoms: Schema.NullOr(Fields.SignedAtoms),
   ...Fields.pairedSigned("realizedPnl"),
   ...Fields.pairedSigned("feesPaid"),
   ...Fields.pairedSigned("fundingPaid"),

@@ -37,7 +37,7 @@ const LeaderboardEntry = Schema.Struct({
   realizedPnlAtoms: Fields.SignedAtoms,
   feesPaidAtoms: Fields.SignedAtoms,
   fundingPaidAtoms: Fields.SignedAtoms,
-  closedNotionalAtoms: Fields.Atoms,
+  closedNotionalAtoms: Fields.SignedAtoms,
   fillCount: Fields.Count
 }).annotations({ identifier: "LeaderboardEntry" })
 

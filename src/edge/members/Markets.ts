@@ -22,7 +22,8 @@ export const markets: Said = {
   accountCount: "How many accounts it has.",
   participantKind: "Whether the account is a bot's. Bots rank in development and testnet alone.",
   scoreAtoms: "What was realised less fees and funding, in money atoms, 10^-6 USDC each.",
-  closedNotionalAtoms: "The notional of all that was closed, in money atoms, 10^-6 USDC each.",
+  closedNotionalAtoms:
+    "The notional of all that was closed, in money atoms, 10^-6 USDC each: what a deleveraging closed at a price below zero is taken off.",
   fillCount: "How many fills the account had.",
   "LeaderboardEntry.rank": "Its place, from 1.",
   "Leaderboard.entries": "The places, best first.",
@@ -33,7 +34,10 @@ export const markets: Said = {
   "PositionEpisode.maxQuantity": ["size", "The most that was held."],
   "PositionEpisode.currentQuantity": ["size", "What is held now; 0 once it has ended."],
   "PositionEpisode.avgEntryPrice": ["price", "Of all that opened and grew it."],
-  "PositionEpisode.avgExitPrice": ["price", "Of all that closed it; null before anything did."],
+  "PositionEpisode.avgExitPrice": [
+    "price",
+    "Of all that closed it; null before anything did. Less than zero where a deleveraging closed it beyond what it was worth."
+  ],
   timeframe: "The length of a candle.",
   series: "What the candles are of: `index` or `trade`.",
   candles: "The candles, oldest first.",
