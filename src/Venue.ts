@@ -226,7 +226,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.watch === undefined ? undefined : { watch: options.watch })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
-    Layer.provideMerge(SnapshotStore.layerInto(SnapshotStore.into(Snapshot.memoryFor(options.capacity), options.snapshotReadBytes)))
+    Layer.provideMerge(SnapshotStore.layerInto(Snapshot.memoryFor(options.capacity), options.snapshotReadBytes))
   )
 
 /** The writer, and what was opened for it: closed behind it. */

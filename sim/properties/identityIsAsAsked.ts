@@ -336,9 +336,9 @@ const noteChallenge = (
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
   // The answer may have come long after the process that gave it has ended.
-  const { by } = state.asked.get(call.id)!
+  const { begun, by } = state.asked.get(call.id)!
   state.askedBy.set(String(challengeIdentifier), by.size === 1 ? [...by][0] : undefined)
-  state.begunBefore.set(String(challengeIdentifier), state.asked.get(call.id)!.begun)
+  state.begunBefore.set(String(challengeIdentifier), begun)
   state.challenges.set(String(challengeIdentifier), {
     challenge: String(challenge),
     purpose: !isNew ? wish.purpose : wish.proof === undefined ? "open_account" : "new_passkey",

@@ -13,7 +13,7 @@ import { minutesOf, minuteMs, retentionMs } from "../domain/Retention.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
-import { bytesOf, grownLength, growRows, initialLength, newRows, wordsOf } from "./Columns.js"
+import { bytesOf, growFloats, grownLength, growRows, initialLength, newRows, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
@@ -171,7 +171,7 @@ export class Idempotency {
     const length = initialLength(capacity, initialEntries)
     this.numbers = newRows(length * entryNumbers)
     this.words = wordsOf(this.numbers)
-    this.more = newRows(initialLength(capacity, initialEntries) * moreNumbers)
+    this.more = new Float64Array(initialLength(capacity, initialEntries) * moreNumbers)
     this.moreCodes = wordsOf(this.more)
   }
 
@@ -600,7 +600,7 @@ export class Idempotency {
   }
 
   private growMore(outcomes: number): void {
-    this.more = growRows(this.more, outcomes * moreNumbers)
+    this.more = growFloats(this.more, outcomes * moreNumbers)
     this.moreCodes = wordsOf(this.more)
   }
 

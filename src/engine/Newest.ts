@@ -11,7 +11,7 @@ const chunkMask = (1 << chunkBits) - 1
 
 export class Newest {
   private readonly chunks: Array<Float64Array> = []
-  /** As many as are written: those of one run would be as many that doubles with use, which the chunks took the place of. */
+  /** How many are written: as many as one run would have that doubles with use, so that snapshots are those of before there were chunks. */
   private length = 0
 
   /** The ordinal under an index; -1 where there is none. */

@@ -23,19 +23,16 @@ export interface Section {
   readonly room?: unknown
 }
 
-/** Memory of just so many bytes that a section is read to, and what its decoder has it as where it is longer than that. */
-export interface Memory {
-  readonly bytes: Uint8Array
-  readonly room?: unknown
-}
+/** Gives memory of just so many bytes that a section is read to. */
+export type MemoryFor = (name: string, bytes: number) => Omit<Section, "name">
 
 /**
  * How snapshots are brought into memory: so much is read at a time, and where a snapshot is larger, each of its sections is
  * read to memory of its own. A state's tables may then go on in that, and are not copied.
  */
-export interface Loading {
+interface Loading {
   readonly atOnceBytes: number
-  readonly memoryFor: (name: string, bytes: number) => Memory
+  readonly memoryFor: MemoryFor
 }
 
 /** One that is made while it is written: each piece is written before the next is asked for. Together they have the length told. */
@@ -146,13 +143,15 @@ export const isWhole = (name: string): boolean => namePattern.test(name) || step
 /** Read ahead of what is being digested. */
 const readBytes = 8 << 20
 
-/** What is larger than what is read at once is read to memory that this gives. */
-export const into = (memoryFor: Loading["memoryFor"], atOnceBytes: number = readBytes): Loading => ({ atOnceBytes, memoryFor })
-const usual = into((_, bytes) => ({ bytes: new Uint8Array(bytes) }))
+const anyMemory: MemoryFor = (_, bytes) => ({ bytes: new Uint8Array(bytes) })
 
-/** Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. */
-export const layerInto = (loading: Loading): Layer.Layer<SnapshotStore, DiskError, Disk> =>
-  Layer.scoped(
+/**
+ * Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. What is larger than what is
+ * read at once is read to memory that `memoryFor` gives.
+ */
+export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes): Layer.Layer<SnapshotStore, DiskError, Disk> => {
+  const loading = { atOnceBytes, memoryFor }
+  return Layer.scoped(
     SnapshotStore,
     Effect.gen(function*() {
       const disk = yield* Disk
@@ -173,22 +172,23 @@ export const layerInto = (loading: Loading): Layer.Layer<SnapshotStore, DiskErro
       return SnapshotStore.of({ ...store, latest: take })
     })
   )
+}
 
-export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = layerInto(usual)
+export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = layerInto(anyMemory)
 
 /** Saves and reads them for one that begins with the one it is told: nothing is read ahead. The directory is there. */
-export const layerBesideInto = (loading: Loading): Layer.Layer<SnapshotStore, never, Disk> =>
+export const layerBesideInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes): Layer.Layer<SnapshotStore, never, Disk> =>
   Layer.effect(
     SnapshotStore,
-    Effect.map(Disk, (disk) => reading(disk, loading, (snapshot) => save(disk, snapshot), refuseToSave))
+    Effect.map(Disk, (disk) => reading(disk, { atOnceBytes, memoryFor }, (snapshot) => save(disk, snapshot), refuseToSave))
   )
 
-export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = layerBesideInto(usual)
+export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = layerBesideInto(anyMemory)
 
 /** Reads snapshots and writes nothing, also beside a running venue. `save` is a defect. */
 export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
   SnapshotStore,
-  Effect.map(Disk, (disk) => reading(disk, usual, refuseToSave, refuseToSave))
+  Effect.map(Disk, (disk) => reading(disk, { atOnceBytes: readBytes, memoryFor: anyMemory }, refuseToSave, refuseToSave))
 )
 
 type DiskService = Context.Tag.Service<typeof Disk>

@@ -8,8 +8,8 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { assert } from "../domain/Assert.js"
-import * as NodeDisk from "../journal/NodeDisk.js"
 import * as Snapshot from "../engine/Snapshot.js"
+import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import * as NodeHistories from "../readmodel/NodeHistories.js"
 import { stepBack } from "../sequencer/NodePriority.js"
@@ -29,11 +29,8 @@ const logger = Logger.replace(Logger.defaultLogger,
     say({ _tag: "Logged", isError: LogLevel.greaterThanEqual(logLevel, LogLevel.Error), text: String(message) })
   ))
 
-/** What a thread decodes goes on in the memory that it was read to. */
-const snapshots = SnapshotStore.layerBesideInto(SnapshotStore.into(Snapshot.memoryFor(capacity)))
-
 const leaves = Layer.mergeAll(
-  Layer.provideMerge(snapshots, NodeDisk.layer(dataDir)),
+  Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(capacity)), NodeDisk.layer(dataDir)),
   NodeHistories.layer(dataDir),
   NodeTurns.layer
 )

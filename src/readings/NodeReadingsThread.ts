@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { assert } from "../domain/Assert.js"
-import * as NodeDisk from "../journal/NodeDisk.js"
 import * as Snapshot from "../engine/Snapshot.js"
+import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import { stepBack } from "../sequencer/NodePriority.js"
 import * as NodeTurns from "../sequencer/NodeTurns.js"
@@ -19,9 +19,6 @@ const { capacity, dataDir } = workerData as Begun
 
 const say = (said: Said): void => port.postMessage(said)
 
-/** What a thread decodes goes on in the memory that it was read to. */
-const snapshots = SnapshotStore.layerBesideInto(SnapshotStore.into(Snapshot.memoryFor(capacity)))
-
 const program = Effect.gen(function*() {
   stepBack()
   port.on("message", yield* serve(capacity, say))
@@ -32,6 +29,8 @@ const logger = Logger.replace(Logger.defaultLogger,
   Logger.make(({ message }) => say({ _tag: "Warned", text: `reading the journal: ${String(message)}` })))
 
 Effect.runFork(program.pipe(
-  Effect.provide(Layer.provideMerge(snapshots, Layer.merge(NodeDisk.layer(dataDir), NodeTurns.layer))),
+  Effect.provide(
+    Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(capacity)), Layer.merge(NodeDisk.layer(dataDir), NodeTurns.layer))
+  ),
   Effect.provide(logger)
 ))

@@ -7,8 +7,8 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { assert } from "../domain/Assert.js"
-import * as NodeDisk from "../journal/NodeDisk.js"
 import * as Snapshot from "../engine/Snapshot.js"
+import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import { endedBy, follow } from "./Follower.js"
 import { type Ended, Told } from "./FollowerHost.js"
@@ -26,11 +26,8 @@ const logger = Logger.replace(Logger.defaultLogger,
 
 const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
 
-/** What a thread decodes goes on in the memory that it was read to. */
-const snapshots = SnapshotStore.layerBesideInto(SnapshotStore.into(Snapshot.memoryFor(setting.capacity)))
-
 const program = Effect.zipRight(Effect.sync(stepBack), Effect.either(follow(setting, new Told(memory), say))).pipe(
-  Effect.provide(Layer.provideMerge(snapshots, NodeDisk.layerBeside(dataDir))),
+  Effect.provide(Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(setting.capacity)), NodeDisk.layerBeside(dataDir))),
   Effect.provide(logger)
 )
 

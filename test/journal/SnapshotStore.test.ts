@@ -39,11 +39,11 @@ const on = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, SnapshotStore
 /** Reads what is on a disk so many bytes at a time, what is larger to memory of its own, and notes which memory was asked for. */
 const readApart = (disk: SimDisk.SimDisk, atOnceBytes: number) => {
   const given: Array<readonly [string, number]> = []
-  const memoryFor = (name: string, bytes: number): SnapshotStore.Memory => {
+  const memoryFor: SnapshotStore.MemoryFor = (name, bytes) => {
     given.push([name, bytes])
     return { bytes: new Uint8Array(bytes + 64).subarray(16, 16 + bytes), room: `room for ${name}` }
   }
-  const layer = Layer.provide(SnapshotStore.layerBesideInto({ atOnceBytes, memoryFor }), disk.mount())
+  const layer = Layer.provide(SnapshotStore.layerBesideInto(memoryFor, atOnceBytes), disk.mount())
   const read = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.load(9))
   return Effect.runPromise(Effect.map(Effect.provide(read, layer), (found) => ({ found, given })))
 }
@@ -181,7 +181,7 @@ describe("SnapshotStore", () => {
   test("reads what is larger than what is read at once to memory of each section's own", async () => {
     const disk = emptyDisk()
     await on(disk, save(9))
-    const { size } = { size: disk.bytes(disk.files().find((file) => file.includes("9.snap"))!).length }
+    const { length: size } = disk.bytes(disk.files().find((file) => file.includes("9.snap"))!)
     for (const atOnceBytes of [200, 300, 511, 512, 1_024, size - 33, size - 32, size - 31, size - 1]) {
       const { found, given } = await readApart(disk, atOnceBytes)
       if (typeof found === "string") expect.unreachable(found)
