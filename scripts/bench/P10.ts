@@ -5,7 +5,8 @@
  * run begins with the same journal, and with histories that have taken all of it in.
  *
  * Compared is the longest pause of ten seconds: the median of those of all runs. The longest of a whole run says more of the machine:
- * where that is a guest, two processes that only look at the clock are stopped for as long now and then. It is printed beside it.
+ * where that is a guest, two processes that only look at the clock are stopped for as long now and then. It is printed beside it,
+ * and so is how much time the host took for others meanwhile.
  */
 import * as fs from "node:fs"
 import { load } from "../load/Task.js"
@@ -13,6 +14,7 @@ import { VenueProcess } from "../load/VenueProcess.js"
 import * as EngineCommands from "./EngineCommands.js"
 import * as JournalBuilder from "./JournalBuilder.js"
 import { format, median, type Options, result, type Section } from "./Section.js"
+import { stolenMs } from "./Stolen.js"
 
 const allowedMs = 10
 const connections = 64
@@ -40,9 +42,14 @@ const valueOf = (metrics: string, name: string): number => {
   return Number(line.slice(name.length + 1))
 }
 
+/** Ten seconds of the load: the longest pause in them, and how much time the machine's host took for others in the twenty that they lie in. */
+interface Window {
+  readonly longestMs: number
+  readonly stolenMs: number
+}
+
 interface Seen {
-  /** Of each whole ten seconds. */
-  readonly longestMs: ReadonlyArray<number>
+  readonly windows: ReadonlyArray<Window>
   readonly ordersPerSecond: number
   readonly residentMegabytes: number
   readonly snapshots: string
@@ -84,12 +91,19 @@ const measure = async (settings: Readonly<Record<string, string>>): Promise<Seen
       firstSerial: 1,
       entries: 1
     })
-    const longestMs: Array<number> = []
+    const windows: Array<Window> = []
     let metrics = ""
+    await after(firstReadMs - 2 * nextReadMs)
+    let stolenBefore = stolenMs()
+    await after(nextReadMs)
     for (let read = 0; read < reads; read++) {
-      await after(read === 0 ? firstReadMs : nextReadMs)
+      const before = stolenMs()
+      await after(nextReadMs)
       metrics = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
-      longestMs.push(1_000 * valueOf(metrics, "venue_event_loop_delay_seconds{quantile=\"1\"}"))
+      const longestMs = 1_000 * valueOf(metrics, "venue_event_loop_delay_seconds{quantile=\"1\"}")
+      const now = stolenMs()
+      windows.push({ longestMs, stolenMs: now - stolenBefore })
+      stolenBefore = before
     }
     const report = await loading
     const snapshots = settings["FOLLOWER"] === "none"
@@ -98,7 +112,7 @@ const measure = async (settings: Readonly<Record<string, string>>): Promise<Seen
         valueOf(metrics, "venue_follower_behind_records")
       } records behind`
     const residentMegabytes = residentMegabytesOf(venue.child.pid!)
-    return { longestMs, ordersPerSecond: report.answered / report.seconds, residentMegabytes, snapshots }
+    return { windows, ordersPerSecond: report.answered / report.seconds, residentMegabytes, snapshots }
   } finally {
     await venue.kill()
   }
@@ -127,10 +141,11 @@ const run = async (options: Options) => {
     const [without, taking]: [Array<number>, Array<number>] = [[], []]
     for (let at = 0; at < options.runs; at++) {
       for (const [settings, longest] of [[never, without], [allTheTime, taking]] as const) {
-        const { longestMs, ordersPerSecond, residentMegabytes, snapshots } = await measure(settings)
-        longest.push(...longestMs)
+        const { ordersPerSecond, residentMegabytes, snapshots, windows } = await measure(settings)
+        longest.push(...windows.map(({ longestMs }) => longestMs))
+        const told = windows.map(({ longestMs, stolenMs: stolen }) => `${format(longestMs)} (${stolen} stolen)`)
         options.log(
-          `P10 run ${at + 1}: longest pauses ${longestMs.map(format).join(", ")} ms, ${Math.round(ordersPerSecond)} orders/s, `
+          `P10 run ${at + 1}: longest pauses ${told.join(", ")} ms, ${Math.round(ordersPerSecond)} orders/s, `
             + `${Math.round(residentMegabytes)} MB at most, ${snapshots}`
         )
       }
