@@ -123,7 +123,7 @@ const kinds: ReadonlyArray<Kind> = [
     }
   },
   {
-    name: "a sweep of 1,024 who have an order in every market, as all marks have moved",
+    name: "a sweep of those who have an order in every market, as all marks have moved",
     command: (world) => {
       world.syndicateOffers()
       moveMarks(world)

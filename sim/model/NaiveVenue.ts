@@ -277,8 +277,8 @@ export class NaiveVenue {
    */
   constructor(
     readonly fillsKept = 131_072,
-    readonly endedAtOnce = 256,
-    readonly metAtOnce = 1_024,
+    readonly endedAtOnce = 192,
+    readonly metAtOnce = 512,
     bounds: Bounds = venueBounds,
     triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds,
     readonly noticeMs = 86_400_000,

@@ -29,7 +29,7 @@ import { type Capacity, State } from "./State.js"
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
  * digests otherwise what is decided.
  */
-export const rulesVersion = 6
+export const rulesVersion = 7
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []

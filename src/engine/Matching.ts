@@ -25,11 +25,11 @@ const { CancelReason } = Order
 
 /**
  * Most resting orders that the incoming orders of one record meet, all entries of a batch together: less than a
- * millisecond's work. Whoever wants more asks again, and others have their turn in between. What a fill trims away of the
- * reduce-only orders of whoever it is of counts as well: each account may have hundreds of them. So do the markets of whoever
- * is met, see `Breadth`.
+ * millisecond's work, also where all of them have to be read from memory on a slow machine. Whoever wants more asks
+ * again, and others have their turn in between. What a fill trims away of the reduce-only orders of whoever it is of
+ * counts as well: each account may have hundreds of them. So do the markets of whoever is met, see `Breadth`.
  */
-export const metAtOnce = 1_024
+export const metAtOnce = 512
 /** Makers that a taker meets before those behind them are read ahead: most meet no more. */
 const metUnread = 3
 

@@ -34,6 +34,8 @@ export type Name =
   | "rules-4-crashed"
   | "rules-5"
   | "rules-5-crashed"
+  | "rules-6"
+  | "rules-6-crashed"
 
 /** Everything is taken over at the sequence of this snapshot. */
 export const takenOverAt = 48
@@ -41,6 +43,8 @@ export const takenOverAt = 48
 export const takenOverOfRules4 = 52
 /** The same of rules 5. */
 export const takenOverOfRules5 = 53
+/** The same of rules 6, whose histories, ledger and signer are kept as well. */
+export const takenOverOfRules6 = 62
 
 /** A minute after the last record of either directory: its own time is told by `venue journal info`. */
 export const soonAfterMs = (exchanges: ReadonlyArray<Version.Exchange>): number => {
@@ -223,7 +227,8 @@ export const start = (
         new Promise((resolve) => {
           time.nowMs += 1
           const body = request.body === undefined ? new Uint8Array(0) : new TextEncoder().encode(request.body)
-          served[0]!.handle({ ...request, body, remoteAddress: "192.0.2.1" }, resolve)
+          // From where the kept requests came: a key that is used from elsewhere is noted in a record.
+          served[0]!.handle({ ...request, body, remoteAddress: "127.0.0.1" }, resolve)
         }),
       stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
     } satisfies Running

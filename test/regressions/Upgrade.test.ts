@@ -275,7 +275,7 @@ test("a real disk is taken over like one in memory", async () => {
   }
 })
 
-test.each<Kept.Name>(["rules-1", "rules-5"])("positions that were open under %s go on in the histories, under their ids",
+test.each<Kept.Name>(["rules-1", "rules-5", "rules-6"])("positions that were open under %s go on in the histories, under their ids",
   async (version) => {
     const kept = Kept.exchangesOf(version)
     const running = await Effect.runPromise(Kept.start((await Kept.diskOf(version)).mount(), Kept.soonAfterMs(kept)))
@@ -300,7 +300,7 @@ test.each<Kept.Name>(["rules-1", "rules-5"])("positions that were open under %s 
         expect(episodes.map(membersOf).sort((one: never, other: never) => ids(one) < ids(other) ? -1 : 1)).toEqual(told)
       })
     }
-    // What rules 5 decided here this version decides alike: that is told in full.
+    // What rules 5 and 6 decided here this version decides alike: that is told in full.
     const said = running.logged.filter((line) => line.includes("the histories begin where this version took over"))
     expect(said).toHaveLength(version === "rules-1" ? 1 : 0)
     await running.stop()
