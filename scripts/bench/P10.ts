@@ -42,7 +42,7 @@ const valueOf = (metrics: string, name: string): number => {
   return Number(line.slice(name.length + 1))
 }
 
-/** Ten seconds of the load: the longest pause in them, and how much time the machine's host took for others in the twenty that they lie in. */
+/** Ten seconds of the load: the longest pause in them, and how much time the host took for others in the twenty that they lie in. */
 interface Window {
   readonly longestMs: number
   readonly stolenMs: number

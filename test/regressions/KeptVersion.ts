@@ -180,11 +180,12 @@ const settings: Omit<Venue.Options, "markets"> = {
   ledger: Absent.setting
 }
 
-/** Starts the present venue over a disk, at a time. Fails with what refuses the start. */
+/** Starts the present venue over a disk, at a time. Fails with what refuses the start. Its histories begin anew unless some are given. */
 export const start = (
   disk: Layer.Layer<Disk, DiskError>,
   atEpochMs: number,
-  options: Partial<Venue.Options> = {}
+  options: Partial<Venue.Options> = {},
+  histories: Layer.Layer<HistoriesDatabase.HistoriesDatabase> = HistoriesDatabase.layerMemory
 ): Effect.Effect<Running, Venue.StartError | DiskError | Bootstrap.MarketsFileInvalid> =>
   Effect.gen(function*() {
     const time = { nowMs: atEpochMs }
@@ -210,7 +211,7 @@ export const start = (
       WorkloadIdentity.layerNone,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush,
-      HistoriesDatabase.layerMemory,
+      histories,
       Absent.layer
     )
     const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => logged.push(String(message))))

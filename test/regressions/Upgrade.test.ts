@@ -13,6 +13,7 @@ import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
@@ -255,6 +256,30 @@ test.each(["schema", "format"] as const)("a snapshot of a newer %s is passed ove
   // Of the snapshots there are, the one before is that of the first stop.
   expect(third.venue.recovered).toEqual({ fromSequence: takenOverAt + 1, records: 2 })
   await third.stop()
+})
+
+test("histories that rules 6 left go on, and are not made anew", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+  try {
+    unpack(path.join(Kept.directoryOf("rules-6"), "data"), directory)
+    const kept = Kept.exchangesOf("rules-6")
+    const histories = NodeHistories.layer(directory)
+    const running = await Effect.runPromise(Kept.start(NodeDisk.layer(directory), Kept.soonAfterMs(kept), {}, histories))
+    for (const { accountId, apiKey } of Kept.tradersOf(kept)) {
+      await vi.waitFor(async () => {
+        const target = `/v1/accounts/${accountId}/positions/history`
+        const { body } = await running.ask({ method: "GET", target, headers: { authorization: `Bearer ${apiKey}` } })
+        const { episodes, freshness } = JSON.parse(body)
+        expect(freshness).toMatchObject({ status: "fresh", backfillStatus: "live" })
+        expect(episodes.length).toBeGreaterThan(0)
+      })
+    }
+    expect(running.logged.filter((line) => line.includes("histories"))).toEqual([])
+    await running.stop()
+    expect(fs.readdirSync(directory).filter((name) => name.includes("set-aside"))).toEqual([])
+  } finally {
+    fs.rmSync(directory, { recursive: true })
+  }
 })
 
 test("a real disk is taken over like one in memory", async () => {
