@@ -1,6 +1,8 @@
 /** Many values under each key, each once, in the order in which they were added. A key without values is not kept. */
-export class Multimap<K, V> {
-  private readonly sets = new Map<K, Set<V>>()
+import { StepwiseLine } from "./Stepwise.js"
+
+export class Multimap<K extends number | string, V> {
+  private readonly sets = new StepwiseLine<K, Set<V>>()
 
   /** Keys that have values. */
   keys(): IterableIterator<K> {

@@ -4,78 +4,33 @@
  * Orders of a price are a chain through the pool's `next` and `prev`; prices of a side are a chain of levels,
  * best first, so that the touch, and what follows it, is one load away. Which prices exist is kept in one
  * 32-ary tree of occupancy bitmaps a side (seven deep: prices are below 2^31), asked only when a level
- * comes or goes. Nodes and levels are rows, each kind in one buffer, pooled and reused: a far-off price costs at most six
- * nodes of 136 bytes and a level of 32, and nothing is proportional to the price range.
+ * comes or goes. Nodes and levels are rows of the memory that all books of a pool share (`Levels`), reused: a far-off price costs
+ * at most six nodes of 136 bytes and a level of 32, and nothing is proportional to the price range.
  *
  * A level's size is always the sum of its orders' `remaining`: while an order rests, only the book changes it.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
-import { growInts } from "./Columns.js"
+import { fanBits, level, type Levels, levelShift, node, totalNumber, totalShift } from "./Levels.js"
 import type { Orders } from "./Orders.js"
 
-/** Prices that share a leaf of the tree, and children of any node. */
-const fanBits = 5
-const fan = 1 << fanBits
-const fanMask = fan - 1
+const fanMask = (1 << fanBits) - 1
 /** The root's shift: two children are enough for the 31st bit. */
 const rootShift = 30
-/** The two roots, by side; they are never released. */
-const roots = 2
 /** Leaves remembered by side, by the low bits of their number: the prices around the touch skip the tree. */
 const cachedLeaves = 64
 const cacheMask = cachedLeaves - 1
-
-const initialNodes = 16
-const initialLevels = 16
-
-/**
- * A level is a row of 32 bytes, half a cache line: 8 words of 4 bytes, the last two of them a number of 8, the size atoms of
- * all its orders.
- */
-const levelShift = 3
-const level = {
-  /** Oldest order. */
-  head: 0,
-  /** Youngest order. */
-  tail: 1,
-  /** How many orders; 0 in a level that is free. */
-  orders: 2,
-  price: 3,
-  /** The next level closer to the touch, or -1. */
-  better: 4,
-  /** The next level further from the touch, or -1; in a free level, the next free one. */
-  worse: 5
-} as const
-/** Where a level's size is among the numbers of 8 bytes. */
-const totalShift = 2
-const totalNumber = 3
-
-/**
- * A node is a row of words, and is named by where it begins: the bits of the children that exist, its parent, then 32
- * children, which are nodes, in a leaf levels. Only what the bits show is meant. In a free node the parent is the next free one.
- */
-const nodeWords = 2 + fan
-const node = { parent: 1, children: 2 } as const
-/** Where the first node behind the roots is. */
-const rootsEnd = roots * nodeWords
 
 /** Told of a price of a side whose size has changed. */
 export type LevelWatch = (side: Order.Side, priceAtoms: number) => void
 
 export class Book {
   private readonly orders: Orders
-
-  private levelRows = new Int32Array(initialLevels << levelShift)
-  /** The second view of the same rows. */
-  private levelNumbers = new Float64Array(this.levelRows.buffer)
-  private levelsUsed = 0
-  private freeLevel = none
-
-  private nodes = new Int32Array(initialNodes * nodeWords)
-  private nodesEnd = rootsEnd
-  private freeNode = none
+  private readonly memory: Levels
+  /** The roots of the trees of bids and asks; they are never released. */
+  private readonly bids: number
+  private readonly asks: number
 
   /** Remembered leaves by side and low bits: its number (price without its last five bits) or -1, then where it is. */
   private readonly cached = new Int32Array(4 * cachedLeaves).fill(none)
@@ -91,6 +46,9 @@ export class Book {
 
   constructor(orders: Orders) {
     this.orders = orders
+    this.memory = orders.levels
+    this.bids = this.memory.takeNode(none)
+    this.asks = this.memory.takeNode(none)
   }
 
   /** Resting orders of both sides. */
@@ -107,23 +65,23 @@ export class Book {
     assert(remaining > 0, "a resting order has something left to fill")
     assert(orders.level(slot) === none, "an order rests once")
     const at = this.levelFor(orders.side(slot), priceAtoms)
-    const { levelNumbers, levelRows } = this
+    const { numbers, rows } = this.memory
     const row = at << levelShift
-    const count = levelRows[row | level.orders]!
+    const count = rows[row | level.orders]!
     if (count === 0) {
-      levelRows[row | level.head] = slot
-      levelNumbers[at << totalShift | totalNumber] = remaining
+      rows[row | level.head] = slot
+      numbers[at << totalShift | totalNumber] = remaining
       orders.setPrev(slot, none)
     } else {
-      const tail = levelRows[row | level.tail]!
+      const tail = rows[row | level.tail]!
       orders.setNext(tail, slot)
       orders.setPrev(slot, tail)
-      levelNumbers[at << totalShift | totalNumber]! += remaining
+      numbers[at << totalShift | totalNumber]! += remaining
     }
     orders.setNext(slot, none)
     orders.setLevel(slot, at)
-    levelRows[row | level.tail] = slot
-    levelRows[row | level.orders] = count + 1
+    rows[row | level.tail] = slot
+    rows[row | level.orders] = count + 1
     this.resting++
     if (this.watch !== undefined) this.watch(orders.side(slot), priceAtoms)
   }
@@ -133,10 +91,10 @@ export class Book {
     const orders = this.orders
     const at = orders.level(slot)
     assert(at !== none, "only a resting order is removed")
-    const { levelRows } = this
+    const { numbers, rows } = this.memory
     const row = at << levelShift
-    const count = levelRows[row | level.orders]! - 1
-    levelRows[row | level.orders] = count
+    const count = rows[row | level.orders]! - 1
+    rows[row | level.orders] = count
     this.resting--
     orders.setLevel(slot, none)
     if (this.watch !== undefined) this.watch(orders.side(slot), orders.priceAtoms(slot))
@@ -144,12 +102,12 @@ export class Book {
       this.removeLevel(orders.side(slot), at)
       return
     }
-    this.levelNumbers[at << totalShift | totalNumber]! -= orders.remaining(slot)
+    numbers[at << totalShift | totalNumber]! -= orders.remaining(slot)
     const prev = orders.prev(slot)
     const next = orders.next(slot)
-    if (prev === none) levelRows[row | level.head] = next
+    if (prev === none) rows[row | level.head] = next
     else orders.setNext(prev, next)
-    if (next === none) levelRows[row | level.tail] = prev
+    if (next === none) rows[row | level.tail] = prev
     else orders.setPrev(next, prev)
     orders.setNext(slot, none)
     orders.setPrev(slot, none)
@@ -162,17 +120,17 @@ export class Book {
     assert(at !== none, "only a resting order is reduced")
     assert(sizeAtoms > 0 && sizeAtoms < orders.remaining(slot), "a reduced order keeps something to fill")
     orders.setRemaining(slot, orders.remaining(slot) - sizeAtoms)
-    this.levelNumbers[at << totalShift | totalNumber]! -= sizeAtoms
+    this.memory.numbers[at << totalShift | totalNumber]! -= sizeAtoms
     if (this.watch !== undefined) this.watch(orders.side(slot), orders.priceAtoms(slot))
   }
 
   /** A word of a level. */
   private levelWord(at: number, word: number): number {
-    return this.levelRows[at << levelShift | word]!
+    return this.memory.rows[at << levelShift | word]!
   }
 
   private levelTotal(at: number): number {
-    return this.levelNumbers[at << totalShift | totalNumber]!
+    return this.memory.numbers[at << totalShift | totalNumber]!
   }
 
   /** The oldest order at the best price of a side, or -1. */
@@ -257,11 +215,6 @@ export class Book {
     return book
   }
 
-  /** Bytes held by this book's own arrays. */
-  get bytes(): number {
-    return (this.levelRows.length + this.nodes.length + this.cached.length) * 4
-  }
-
   /** The level at a price, made when there is none; a new one has no orders yet. */
   private levelFor(side: Order.Side, priceAtoms: number): number {
     const { cached } = this
@@ -274,35 +227,41 @@ export class Book {
       cached[at] = number
       cached[at | 1] = leaf
     }
-    const { nodes } = this
     const child = priceAtoms & fanMask
-    if ((nodes[leaf]! & (1 << child)) !== 0) return nodes[leaf + node.children + child]!
+    const { memory } = this
+    if ((memory.word(leaf, node.bits) & (1 << child)) !== 0) return memory.word(leaf, node.children + child)
     return this.addLevel(side, priceAtoms, leaf)
   }
 
   /** The level at a price, or -1. */
   private findLevel(side: Order.Side, priceAtoms: number): number {
-    const { nodes } = this
-    let at = side * nodeWords
+    const { memory } = this
+    let at = this.root(side)
     for (let shift = rootShift;; shift -= fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      if ((nodes[at]! & (1 << child)) === 0) return none
-      at = nodes[at + node.children + child]!
+      if ((memory.word(at, node.bits) & (1 << child)) === 0) return none
+      at = memory.word(at, node.children + child)
       if (shift === 0) return at
     }
   }
 
+  private root(side: Order.Side): number {
+    return side === Order.buy ? this.bids : this.asks
+  }
+
   /** The leaf of a price, made with all nodes above it where there is none. The caller puts a level into it. */
   private makeLeaf(side: Order.Side, priceAtoms: number): number {
-    let at = side * nodeWords
+    const { memory } = this
+    let at = this.root(side)
     for (let shift = rootShift; shift > 0; shift -= fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      if ((this.nodes[at]! & (1 << child)) === 0) {
-        const made = this.takeNode(at)
-        this.nodes[at]! |= 1 << child
-        this.nodes[at + node.children + child] = made
+      const bits = memory.word(at, node.bits)
+      if ((bits & (1 << child)) === 0) {
+        const made = memory.takeNode(at)
+        memory.setWord(at, node.bits, bits | 1 << child)
+        memory.setWord(at, node.children + child, made)
         at = made
-      } else at = this.nodes[at + node.children + child]!
+      } else at = memory.word(at, node.children + child)
     }
     return at
   }
@@ -311,133 +270,108 @@ export class Book {
   private addLevel(side: Order.Side, priceAtoms: number, leaf: number): number {
     const isBid = side === Order.buy
     const best = isBid ? this.bestBid : this.bestAsk
-    const added = this.takeLevel()
-    const { levelRows, nodes } = this
+    const { memory } = this
+    const added = memory.takeLevel()
+    const { rows } = memory
     const row = added << levelShift
     let better: number = none
     let worse = best
     if (best !== none && (isBid ? priceAtoms < this.levelWord(best, level.price) : priceAtoms > this.levelWord(best, level.price))) {
       better = isBid ? this.above(priceAtoms, leaf) : this.below(priceAtoms, leaf)
       assert(better !== none, "a level behind the best has a better one")
-      worse = levelRows[better << levelShift | level.worse]!
+      worse = rows[better << levelShift | level.worse]!
     }
-    levelRows[row | level.price] = priceAtoms
-    levelRows[row | level.orders] = 0
-    levelRows[row | level.better] = better
-    levelRows[row | level.worse] = worse
-    if (worse !== none) levelRows[worse << levelShift | level.better] = added
-    if (better !== none) levelRows[better << levelShift | level.worse] = added
+    rows[row | level.price] = priceAtoms
+    rows[row | level.orders] = 0
+    rows[row | level.better] = better
+    rows[row | level.worse] = worse
+    if (worse !== none) rows[worse << levelShift | level.better] = added
+    if (better !== none) rows[better << levelShift | level.worse] = added
     else if (isBid) this.bestBid = added
     else this.bestAsk = added
     if (isBid) this.bidLevels++
     else this.askLevels++
     const child = priceAtoms & fanMask
-    nodes[leaf]! |= 1 << child
-    nodes[leaf + node.children + child] = added
+    memory.setWord(leaf, node.bits, memory.word(leaf, node.bits) | 1 << child)
+    memory.setWord(leaf, node.children + child, added)
     return added
   }
 
   /** Takes an empty level out of its side's chain and the tree, with all nodes that nothing is left in. */
   private removeLevel(side: Order.Side, removed: number): void {
-    const { cached, levelRows, nodes } = this
+    const { cached, memory } = this
+    const { rows } = memory
     const row = removed << levelShift
-    const priceAtoms = levelRows[row | level.price]!
-    const better = levelRows[row | level.better]!
-    const worse = levelRows[row | level.worse]!
-    if (worse !== none) levelRows[worse << levelShift | level.better] = better
-    if (better !== none) levelRows[better << levelShift | level.worse] = worse
+    const priceAtoms = rows[row | level.price]!
+    const better = rows[row | level.better]!
+    const worse = rows[row | level.worse]!
+    if (worse !== none) rows[worse << levelShift | level.better] = better
+    if (better !== none) rows[better << levelShift | level.worse] = worse
     else if (side === Order.buy) this.bestBid = worse
     else this.bestAsk = worse
     if (side === Order.buy) this.bidLevels--
     else this.askLevels--
-    levelRows[row | level.worse] = this.freeLevel
-    this.freeLevel = removed
+    memory.releaseLevel(removed)
 
     const number = priceAtoms >>> fanBits
     const cache = (side * cachedLeaves + (number & cacheMask)) << 1
     let at = cached[cache] === number ? cached[cache | 1]! : this.makeLeaf(side, priceAtoms)
-    let bits = nodes[at]! & ~(1 << (priceAtoms & fanMask))
-    nodes[at] = bits
+    let bits = memory.word(at, node.bits) & ~(1 << (priceAtoms & fanMask))
+    memory.setWord(at, node.bits, bits)
     if (bits !== 0) return
     if (cached[cache] === number) cached[cache] = none
-    for (let shift = fanBits; bits === 0 && at >= rootsEnd; shift += fanBits) {
-      const parent = nodes[at + node.parent]!
-      nodes[at + node.parent] = this.freeNode
-      this.freeNode = at
+    for (let shift = fanBits; bits === 0; shift += fanBits) {
+      const parent = memory.word(at, node.parent)
+      if (parent === none) return
+      memory.releaseNode(at)
       at = parent
-      bits = nodes[at]! & ~(1 << ((priceAtoms >>> shift) & fanMask))
-      nodes[at] = bits
+      bits = memory.word(at, node.bits) & ~(1 << ((priceAtoms >>> shift) & fanMask))
+      memory.setWord(at, node.bits, bits)
     }
   }
 
   /** The level next above a price, of those in the tree of its leaf; or -1. */
   private above(priceAtoms: number, leaf: number): number {
-    const { nodes } = this
+    const { memory } = this
     let at = leaf
-    for (let shift = 0;; shift += fanBits) {
+    for (let shift = 0; at !== none; shift += fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      const candidates = nodes[at]! & (-2 << child)
+      const candidates = memory.word(at, node.bits) & (-2 << child)
       if (candidates !== 0) return this.lowest(at, candidates, shift)
-      if (at < rootsEnd) return none
-      at = nodes[at + node.parent]!
+      at = memory.word(at, node.parent)
     }
+    return none
   }
 
   /** The level next below a price, of those in the tree of its leaf; or -1. */
   private below(priceAtoms: number, leaf: number): number {
-    const { nodes } = this
+    const { memory } = this
     let at = leaf
-    for (let shift = 0;; shift += fanBits) {
+    for (let shift = 0; at !== none; shift += fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      const candidates = nodes[at]! & ((1 << child) - 1)
+      const candidates = memory.word(at, node.bits) & ((1 << child) - 1)
       if (candidates !== 0) return this.highest(at, candidates, shift)
-      if (at < rootsEnd) return none
-      at = nodes[at + node.parent]!
+      at = memory.word(at, node.parent)
     }
+    return none
   }
 
   /** The lowest level under these children of a node at `shift`. */
   private lowest(from: number, children: number, shift: number): number {
-    const { nodes } = this
-    let at = nodes[from + node.children + (31 - Math.clz32(children & -children))]!
+    const { memory } = this
+    let at = memory.word(from, node.children + (31 - Math.clz32(children & -children)))
     for (; shift > 0; shift -= fanBits) {
-      const bits = nodes[at]!
-      at = nodes[at + node.children + (31 - Math.clz32(bits & -bits))]!
+      const bits = memory.word(at, node.bits)
+      at = memory.word(at, node.children + (31 - Math.clz32(bits & -bits)))
     }
     return at
   }
 
   /** The highest level under these children of a node at `shift`. */
   private highest(from: number, children: number, shift: number): number {
-    const { nodes } = this
-    let at = nodes[from + node.children + (31 - Math.clz32(children))]!
-    for (; shift > 0; shift -= fanBits) at = nodes[at + node.children + (31 - Math.clz32(nodes[at]!))]!
+    const { memory } = this
+    let at = memory.word(from, node.children + (31 - Math.clz32(children)))
+    for (; shift > 0; shift -= fanBits) at = memory.word(at, node.children + (31 - Math.clz32(memory.word(at, node.bits))))
     return at
-  }
-
-  private takeNode(parent: number): number {
-    let at = this.freeNode
-    if (at !== none) this.freeNode = this.nodes[at + node.parent]!
-    else {
-      if (this.nodesEnd === this.nodes.length) this.nodes = growInts(this.nodes, this.nodes.length * 2)
-      at = this.nodesEnd
-      this.nodesEnd = at + nodeWords
-    }
-    this.nodes[at + node.parent] = parent
-    this.nodes[at] = 0
-    return at
-  }
-
-  private takeLevel(): number {
-    const free = this.freeLevel
-    if (free !== none) {
-      this.freeLevel = this.levelWord(free, level.worse)
-      return free
-    }
-    if (this.levelsUsed << levelShift === this.levelRows.length) {
-      this.levelRows = growInts(this.levelRows, this.levelRows.length * 2)
-      this.levelNumbers = new Float64Array(this.levelRows.buffer)
-    }
-    return this.levelsUsed++
   }
 }

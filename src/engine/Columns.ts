@@ -15,6 +15,16 @@ export const initialLength = (capacity: number, small: number): number => capaci
 export const grownLength = (length: number, needed: number, capacity = Number.MAX_SAFE_INTEGER): number =>
   Math.min(capacity, Math.max(needed, length * 2))
 
+/** Room for every account that there may be (`maxAccounts`). */
+const everyAccount = 2 ** 20
+
+/**
+ * How long a column becomes that has an entry for each account, or for each of some of them: double, until it is large; then as long
+ * as it may ever be, so that what is large is never copied.
+ */
+export const lengthByAccount = (length: number, needed: number): number =>
+  needed > wholeFrom ? Math.max(everyAccount, needed) : grownLength(length, needed)
+
 /**
  * How far into its memory a table of rows begins, bytes. What is large gets whole pages of its own, and the allocator keeps the first
  * 16 bytes of them for itself: rows of 64 or 128 bytes would each lie across one cache line more than they fill. So far behind them a

@@ -4,7 +4,8 @@
  * order does not depend on how the heap came to be.
  */
 import { assert } from "../domain/Assert.js"
-import { StepwiseList, StepwiseMap } from "./Stepwise.js"
+import { StepwiseMap } from "../domain/Stepwise.js"
+import { StepwiseList } from "./StepwiseList.js"
 
 /** When the second after a time begins. */
 export const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
@@ -12,9 +13,9 @@ export const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs /
 export class Deadlines {
   private readonly keys = new StepwiseList()
   /** Time by key; only for keys that are in. */
-  private readonly times = new StepwiseMap<number>()
+  private readonly times = new StepwiseMap<number, number>()
   /** Index in `keys` by key. */
-  private readonly places = new StepwiseMap<number>()
+  private readonly places = new StepwiseMap<number, number>()
 
   /** `rank` orders keys that are due at the same time; it must not change while a key is in. */
   constructor(private readonly rank: (key: number) => number) {}

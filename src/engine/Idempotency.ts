@@ -10,6 +10,7 @@ import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
 import { minutesOf, minuteMs, retentionMs } from "../domain/Retention.js"
+import { StepwiseMap } from "../domain/Stepwise.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
@@ -20,7 +21,6 @@ import { ProbingTable } from "./ProbingTable.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 import { boundOf, Held, isBeyondPart, refusalOf } from "./Share.js"
 import { type HashKey, hashWords } from "./SipHash.js"
-import { StepwiseMap } from "./Stepwise.js"
 
 /**
  * Keys, and ended orders, that one record forgets at most: more than one can bring, so that a quiet day is caught up with
@@ -139,7 +139,7 @@ export class Idempotency {
   /** What was decided under keys, entry by entry, by account. */
   private readonly held = new Held()
   /** The entry of the last amendment of an order, by the order's number. */
-  private readonly amendments = new StepwiseMap<number>()
+  private readonly amendments = new StepwiseMap<number, number>()
 
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
   private digested: Command | undefined = undefined

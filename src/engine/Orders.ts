@@ -17,6 +17,7 @@ import { idsPerRecord } from "../domain/Ids.js"
 import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
 import { growInts, grownLength, growRows, newRows, wordsOf } from "./Columns.js"
+import { Levels } from "./Levels.js"
 import type { Positions } from "./Positions.js"
 import { ProbingTable } from "./ProbingTable.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
@@ -118,6 +119,8 @@ export class Orders {
   private highWater = 0
   private freeHead = none
   private used = 0
+  /** Where the books keep their prices: as many as there are orders have room from the start. In no snapshot. */
+  readonly levels: Levels
   /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least three places for two slots. */
   private numberTable: Int32Array
   /** Slots by hash of account and clientOrderId. */
@@ -151,6 +154,7 @@ export class Orders {
     this.pastNumbers = newRows(slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
     this.ownLinks = new Int32Array(slots * linkWords)
+    this.levels = new Levels(slots)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
     this.clientTable = new ProbingTable(this.slots, slots, (slot) => this.clientHash(slot))

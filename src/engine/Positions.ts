@@ -18,6 +18,7 @@ import {
   grownLength,
   growRows,
   isSoonFull,
+  lengthByAccount,
   newRows,
   stepwiseFrom,
   Successor,
@@ -417,7 +418,7 @@ export class Positions {
       this.held.push({ sizes: new Float64Array(initialSlots), slots: new Int32Array(initialSlots), count: 0 })
     const held = this.held[market]!
     if (held.count === held.sizes.length) {
-      held.sizes = growFloats(held.sizes, grownLength(held.count, held.count + 1))
+      held.sizes = growFloats(held.sizes, lengthByAccount(held.count, held.count + 1))
       held.slots = growInts(held.slots, held.sizes.length)
     }
     held.slots[held.count] = slot

@@ -8,7 +8,7 @@
  */
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
-import { grownLength, growInts } from "./Columns.js"
+import { growInts, lengthByAccount } from "./Columns.js"
 
 /** What a table may hold once an entry of a share is in. */
 export const boundOf = (capacity: number, share: Share): number => {
@@ -44,7 +44,7 @@ export class Held {
   add(account: number, entries: number): void {
     if (account < 0) return
     const { length } = this.counts
-    if (account >= length) this.counts = growInts(this.counts, grownLength(length, account + 1))
+    if (account >= length) this.counts = growInts(this.counts, lengthByAccount(length, account + 1))
     this.counts[account]! += entries
   }
 }

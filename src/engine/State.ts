@@ -3,6 +3,7 @@ import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { minutesOf, retentionMs } from "../domain/Retention.js"
+import { StepwiseMap } from "../domain/Stepwise.js"
 import { Accounts } from "./Accounts.js"
 import { ApiKeys } from "./accounts/ApiKeys.js"
 import { type Bracket, Brackets } from "./accounts/Brackets.js"
@@ -26,7 +27,6 @@ import type { OpenList } from "./OpenList.js"
 import { Connections } from "./orders/Connections.js"
 import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
-import { StepwiseMap } from "./Stepwise.js"
 import { Total } from "./Total.js"
 import { growFloats, grownLength, growInts, initialLength, Line } from "./Columns.js"
 
@@ -235,7 +235,7 @@ export class State extends Values {
   /** Who holds what, by the marks at which they are looked at. */
   triggers = new Triggers()
   /** The open orders of positions that have many, by slot. */
-  readonly openLists = new StepwiseMap<OpenList>()
+  readonly openLists = new StepwiseMap<number, OpenList>()
   /** Accounts whose money or positions the record at hand has changed, each once, in the order in which it first did. */
   readonly changedAccounts = new Line()
   /** Markets whose mark has crossed triggers, by index. */

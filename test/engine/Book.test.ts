@@ -4,20 +4,10 @@ import { describe, expect, it } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Book } from "../../src/engine/Book.js"
 import { Orders } from "../../src/engine/Orders.js"
+import { rest } from "./Resting.js"
 import { encoded } from "./Sections.js"
 
 const maxPrice = 2 ** 31 - 1
-
-const rest = (orders: Orders, book: Book, side: Order.Side, priceAtoms: number, sizeAtoms: number): number => {
-  const slot = orders.allocate()
-  orders.setNumber(slot, slot)
-  orders.setFlags(slot, side)
-  orders.setPriceAtoms(slot, priceAtoms)
-  orders.setQuantity(slot, sizeAtoms)
-  orders.setRemaining(slot, sizeAtoms)
-  book.insert(slot)
-  return slot
-}
 
 /** Every slot of a side in the order it would trade. */
 const walk = (book: Book, side: Order.Side): Array<number> => {
@@ -179,13 +169,13 @@ describe("Book", () => {
   it("pays at most 1 kB for each of 200 orders scattered over all prices, and reuses what they leave", () => {
     const orders = new Orders(400)
     const book = new Book(orders)
-    const empty = book.bytes
+    const empty = orders.levels.bytes
     const scatter = (offset: number): Array<number> =>
       Array.from({ length: 200 }, (_, at) => rest(orders, book, at % 2 === 0 ? Order.buy : Order.sell, 1 + at * 10_737_418 + offset, 1))
     for (const slot of scatter(0)) {
       expect(slot).not.toBe(none)
     }
-    const scattered = book.bytes
+    const scattered = orders.levels.bytes
     // Arrays grow by doubling: half of what they take may be spare.
     expect((scattered - empty) / 200 / 2).toBeLessThanOrEqual(1024)
     for (let round = 1; round < 50; round++) {
@@ -195,7 +185,7 @@ describe("Book", () => {
       }
       scatter(round * 997)
     }
-    expect(book.bytes).toBe(scattered)
+    expect(orders.levels.bytes).toBe(scattered)
   })
 
   it("trades like a sorted list at any prices, through reductions, reuse of slots and restores", () => {

@@ -9,6 +9,7 @@
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
+import { StepwiseMap } from "../../domain/Stepwise.js"
 import { wordsOf } from "../Columns.js"
 
 /** A key as plain data. */
@@ -102,9 +103,9 @@ export class ApiKeys {
   /** Pages from the first that has a key; undefined where all keys of one are forgotten. */
   private readonly pages: Array<Page | undefined> = []
   private firstPage = 0
-  private readonly byId = new Map<string, number>()
+  private readonly byId = new StepwiseMap<string, number>()
   /** By account its newest key that is kept. */
-  private readonly newest = new Map<number, number>()
+  private readonly newest = new StepwiseMap<number, number>()
 
   private page(key: number): Page | undefined {
     return this.pages[(key >> pageBits) - this.firstPage]

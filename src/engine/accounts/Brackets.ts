@@ -8,9 +8,9 @@
  */
 import { assert } from "../../domain/Assert.js"
 import type * as Trigger from "../../domain/Trigger.js"
+import { StepwiseMap } from "../../domain/Stepwise.js"
 import type * as AutoClose from "../../operations/accounts/AutoClose.js"
 import { Deadlines } from "../Deadlines.js"
-import { StepwiseMap } from "../Stepwise.js"
 import { long, short, type Direction } from "./Triggers.js"
 
 /** Most brackets of one account in one market, those of open orders that have yet to arm theirs among them. */
@@ -85,9 +85,9 @@ const ways = [falling, rising] as const
 const dumpedNumbers = 16
 
 export class Brackets {
-  private readonly byNumber = new StepwiseMap<Bracket>()
+  private readonly byNumber = new StepwiseMap<number, Bracket>()
   /** By the position that they close, oldest first. */
-  private readonly bySlot = new StepwiseMap<Array<Bracket>>()
+  private readonly bySlot = new StepwiseMap<number, Array<Bracket>>()
   private readonly heaps = new Map<number, Deadlines>()
   /** Heaps that a price has come into, and how far: their triggers up to there have fired and are to be worked off. */
   private readonly reached = new Map<number, number>()

@@ -6,6 +6,7 @@ import type { AccountView } from "../Accounts.js"
 import { type CauseName, causes, type Place } from "../BalanceLog.js"
 import type { OldestFill } from "../Fills.js"
 import { anyMarket, none } from "../../domain/None.js"
+import { StepwiseMap } from "../../domain/Stepwise.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import * as Funding from "../markets/Funding.js"
@@ -51,7 +52,7 @@ const bracketView = (bracket: Bracket): BracketView => ({
 
 export class AccountReads extends IdentityReads {
   /** What reads show of keys, made once for each: every request asks for one. */
-  private readonly keyViews = new Map<number, ApiKeyView>()
+  private readonly keyViews = new StepwiseMap<number, ApiKeyView>()
 
   findAccount(accountId: string): number {
     return this.state.accounts.find(accountId)

@@ -2,6 +2,7 @@
  * What is said of accounts beside their money: whether they may trade, the operator's flags, favorites, who is an affiliate.
  * Most accounts have nothing of it, so that it is kept by account only where there is anything.
  */
+import { StepwiseMap } from "../../domain/Stepwise.js"
 import { flagBit } from "../../operations/accounts/SetAccountFlags.js"
 
 const disabled = flagBit("disabled")
@@ -20,12 +21,12 @@ const byAccount = <A>(entries: Iterable<readonly [number, A]>): ReadonlyArray<re
 const ascending = (numbers: Iterable<number>): ReadonlyArray<number> => [...numbers].sort((one, other) => one - other)
 
 export class Standing {
-  private readonly flags = new Map<number, number>()
-  private readonly notEnabled = new Set<number>()
+  private readonly flags = new StepwiseMap<number, number>()
+  private readonly notEnabled = new StepwiseMap<number, true>()
   /** Accounts that are not enabled, or disabled: nearly always none, and placements look here. */
-  private readonly barred = new Set<number>()
-  private readonly favorites = new Map<number, Set<number>>()
-  private readonly affiliates = new Map<number, number>()
+  private readonly barred = new StepwiseMap<number, true>()
+  private readonly favorites = new StepwiseMap<number, Set<number>>()
+  private readonly affiliates = new StepwiseMap<number, number>()
 
   /** Whether an account may open and grow positions. */
   mayTrade(account: number): boolean {
@@ -44,7 +45,7 @@ export class Standing {
 
   /** The account was opened without any money: it may not trade until it has been credited. */
   waitForCredit(account: number): void {
-    this.notEnabled.add(account)
+    this.notEnabled.set(account, true)
     this.judge(account)
   }
 
@@ -59,7 +60,7 @@ export class Standing {
   }
 
   private judge(account: number): void {
-    if (this.notEnabled.has(account) || (this.flagsOf(account) & disabled) !== 0) this.barred.add(account)
+    if (this.notEnabled.has(account) || (this.flagsOf(account) & disabled) !== 0) this.barred.set(account, true)
     else this.barred.delete(account)
   }
 
@@ -90,7 +91,7 @@ export class Standing {
     if (affiliates.size + favorites.size + flags.size + notEnabled.size === 0) return undefined
     return {
       flags: byAccount(flags),
-      notEnabled: ascending(notEnabled),
+      notEnabled: ascending(notEnabled.keys()),
       favorites: byAccount([...favorites].map(([account, markets]) => [account, ascending(markets)] as const)),
       affiliates: byAccount(affiliates)
     }

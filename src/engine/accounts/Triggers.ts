@@ -6,7 +6,7 @@
  * position is stands in its row as well, in a word that no dump has.
  */
 import { none } from "../../domain/None.js"
-import { growFloats, grownLength, growInts } from "../Columns.js"
+import { growFloats, growInts, lengthByAccount } from "../Columns.js"
 import type { Positions } from "../Positions.js"
 
 export const long = 0
@@ -71,7 +71,7 @@ export class Triggers {
   private make(holders: Holders): number {
     const { count } = holders
     if (count === holders.slots.length) {
-      holders.slots = growInts(holders.slots, grownLength(count, count + 1))
+      holders.slots = growInts(holders.slots, lengthByAccount(count, count + 1))
       holders.ranks = growFloats(holders.ranks, holders.slots.length)
       holders.accounts = growInts(holders.accounts, holders.slots.length)
     }

@@ -1,5 +1,6 @@
 /** The ledger party of each account: bound as the signer made it, and confirmed once the ledger has its contract with the venue. */
 import { assert } from "../../domain/Assert.js"
+import { StepwiseMap } from "../../domain/Stepwise.js"
 
 export interface Party {
   readonly account: number
@@ -12,8 +13,8 @@ export interface Party {
 }
 
 export class Parties {
-  private readonly byAccount = new Map<number, Party>()
-  private readonly byId = new Map<string, number>()
+  private readonly byAccount = new StepwiseMap<number, Party>()
+  private readonly byId = new StepwiseMap<string, number>()
 
   get count(): number {
     return this.byAccount.size

@@ -5,6 +5,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
+import { StepwiseLine, StepwiseMap } from "../../domain/Stepwise.js"
 import type { TransferKind } from "../../operations/funds/Transfers.js"
 import type { FundsBounds } from "./Bounds.js"
 import { type EndedTransfer, endedOf, isNeeded, isUnapproved, isVenues, type Transfer } from "./Transfer.js"
@@ -28,16 +29,16 @@ const preparedLengthOf = ({ steps }: Transfer): number =>
   steps.reduce((sum, { preparation }) => sum + (preparation?.preparedTransaction.length ?? 0), 0)
 
 export class Transfers {
-  private readonly byNumber = new Map<number, Transfer>()
+  private readonly byNumber = new StepwiseMap<number, Transfer>()
   /** Numbers by account, ascending. */
-  private readonly byAccount = new Map<number, Array<number>>()
-  private readonly byCommand = new Map<string, StepOf>()
-  private readonly needed = new Set<number>()
-  private readonly venues = new Set<number>()
+  private readonly byAccount = new StepwiseMap<number, Array<number>>()
+  private readonly byCommand = new StepwiseMap<string, StepOf>()
+  private readonly needed = new StepwiseMap<number, true>()
+  private readonly venues = new StepwiseMap<number, true>()
   /** Those that are over, in the order in which they came to be: of all, and of each account. */
-  private readonly ended = new Set<number>()
-  private readonly endedByAccount = new Map<number, Set<number>>()
-  private readonly unapproved = new Set<number>()
+  private readonly ended = new StepwiseLine<number, true>()
+  private readonly endedByAccount = new StepwiseMap<number, Set<number>>()
+  private readonly unapproved = new StepwiseLine<number, true>()
   /**
    * By which record one was last forgotten, or by an earlier one: 0 where none was. Made anew of a snapshot, of which it is told that
    * it was no later than the last change of what is kept.
@@ -103,25 +104,25 @@ export class Transfers {
     const own = this.endedByAccount.get(account)
     // What was forgotten had ended before what is kept, and was asked for before that.
     const oldest = own === undefined ? this.ended : own
-    return oldest.size === 0 ? Infinity : Ids.ordinal(this.byNumber.get(first(oldest))!.lastSequence + 1, 0)
+    return oldest.size === 0 ? Infinity : Ids.ordinal(this.byNumber.get(first(oldest.keys()))!.lastSequence + 1, 0)
   }
 
   /** What is told of all that may be forgotten, by number. */
   allEnded(): ReadonlyArray<EndedTransfer> {
-    return this.inOrder(this.ended).map(endedOf)
+    return this.inOrder(this.ended.keys()).map(endedOf)
   }
 
   /** All that are not over, by number. */
   allOpen(): ReadonlyArray<Transfer> {
-    return this.inOrder(this.needed)
+    return this.inOrder(this.needed.keys())
   }
 
   /** Those of them that it is for the venue to go on with. */
   allVenues(): ReadonlyArray<Transfer> {
-    return this.inOrder(this.venues)
+    return this.inOrder(this.venues.keys())
   }
 
-  private inOrder(numbers: ReadonlySet<number>): ReadonlyArray<Transfer> {
+  private inOrder(numbers: Iterable<number>): ReadonlyArray<Transfer> {
     return [...numbers].sort(ascending).map((number) => this.byNumber.get(number)!)
   }
 
@@ -129,14 +130,14 @@ export class Transfers {
   get longestUnapproved(): Transfer | undefined {
     // Every record asks, and nearly always there is none.
     if (this.unapproved.size === 0) return undefined
-    for (const number of this.unapproved) return this.byNumber.get(number)
+    for (const number of this.unapproved.keys()) return this.byNumber.get(number)
     return undefined
   }
 
   add(transfer: Transfer): void {
     assert(!this.byNumber.has(transfer.number), "a transfer is asked for once")
     this.keep(transfer)
-    if (isUnapproved(transfer)) this.unapproved.add(transfer.number)
+    if (isUnapproved(transfer)) this.unapproved.set(transfer.number, true)
   }
 
   private keep(transfer: Transfer): void {
@@ -156,7 +157,7 @@ export class Transfers {
     if (!isUnapproved(transfer)) this.unapproved.delete(transfer.number)
     else if (!this.unapproved.has(transfer.number) || before.dueSinceEpochMs !== transfer.dueSinceEpochMs) {
       this.unapproved.delete(transfer.number)
-      this.unapproved.add(transfer.number)
+      this.unapproved.set(transfer.number, true)
     }
     if (isNeeded(before) === isNeeded(transfer)) return []
     // The ledger may say of one that is over what was no longer awaited.
@@ -177,9 +178,9 @@ export class Transfers {
     transfer.steps.forEach(({ binding }, at) => {
       if (binding !== null) this.bind(binding.commandId, { transfer: number, at })
     })
-    if (isNeeded(transfer)) this.needed.add(number)
+    if (isNeeded(transfer)) this.needed.set(number, true)
     else this.needed.delete(number)
-    if (isVenues(transfer)) this.venues.add(number)
+    if (isVenues(transfer)) this.venues.set(number, true)
     else this.venues.delete(number)
   }
 
@@ -190,7 +191,7 @@ export class Transfers {
   }
 
   private end({ account, number }: Transfer): void {
-    this.ended.add(number)
+    this.ended.set(number, true)
     const own = this.endedByAccount.get(account)
     if (own === undefined) this.endedByAccount.set(account, new Set([number]))
     else own.add(number)
@@ -207,7 +208,7 @@ export class Transfers {
     const forgotten: Array<Transfer> = []
     const own = this.endedByAccount.get(account)!
     if (own.size > this.bounds.endedOfAccount) forgotten.push(this.remove(first(own)))
-    if (this.ended.size > this.bounds.endedInAll) forgotten.push(this.remove(first(this.ended)))
+    if (this.ended.size > this.bounds.endedInAll) forgotten.push(this.remove(first(this.ended.keys())))
     return forgotten
   }
 
@@ -227,19 +228,19 @@ export class Transfers {
 
   dump(): TransfersDump {
     const transfers = [...this.byNumber.keys()].sort(ascending).map((number) => this.byNumber.get(number)!)
-    return { transfers, ended: [...this.ended], unapproved: [...this.unapproved] }
+    return { transfers, ended: [...this.ended.keys()], unapproved: [...this.unapproved.keys()] }
   }
 
   restore({ ended, transfers, unapproved }: TransfersDump): void {
     for (const transfer of transfers) this.keep(transfer)
     for (const number of ended) this.end(this.byNumber.get(number)!)
-    for (const number of unapproved) this.unapproved.add(number)
+    for (const number of unapproved) this.unapproved.set(number, true)
     // The one by whose end another was forgotten is kept, since nothing was forgotten after it.
     for (const { lastSequence } of transfers) this.forgotBySequence = Math.max(this.forgotBySequence, lastSequence)
   }
 }
 
-const first = (numbers: ReadonlySet<number>): number => {
+const first = (numbers: Iterable<number>): number => {
   for (const number of numbers) return number
   throw new Error("there is one")
 }

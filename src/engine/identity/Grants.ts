@@ -4,6 +4,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
+import { StepwiseLine } from "../../domain/Stepwise.js"
 
 /** Most grants that wait: each is over ten minutes after its agent asked at the latest. */
 const mostGrants = 65_536
@@ -28,7 +29,7 @@ export interface Grant {
 }
 
 export class Grants {
-  private readonly byDevice = new Map<string, Grant>()
+  private readonly byDevice = new StepwiseLine<string, Grant>()
   private readonly byAccount = new Multimap<number, Grant>()
 
   get count(): number {

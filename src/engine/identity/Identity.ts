@@ -1,4 +1,5 @@
 /** What the state knows of who may act: passkeys, sessions, grants, and what was noted of them. Keys are with the accounts. */
+import { StepwiseMap } from "../../domain/Stepwise.js"
 import { Deadlines } from "../Deadlines.js"
 import { bounds, type IdentityBounds } from "./Bounds.js"
 import { Grants } from "./Grants.js"
@@ -19,9 +20,9 @@ export class Identity {
   readonly keyEnds = new Deadlines((apiKey) => apiKey)
   readonly bounds: IdentityBounds
   /** What agents called themselves when their keys were issued, and who bots proved to be, by key. */
-  readonly clientNames = new Map<number, string>()
+  readonly clientNames = new StepwiseMap<number, string>()
   /** Keys that are bots' of the venue's own. */
-  readonly botKeys = new Set<number>()
+  readonly botKeys = new StepwiseMap<number, true>()
 
   constructor(given: Partial<IdentityBounds> = {}) {
     this.bounds = { ...bounds, ...given }

@@ -1,11 +1,12 @@
 /** When keys were last used, as far as it was noted, and from where: each key's latest addresses. */
+import { StepwiseMap } from "../../domain/Stepwise.js"
 
 /** Addresses of a key that are known: another one takes the place of the one that came first. */
 const knownAddresses = 8
 
 export class KeyUses {
-  private readonly lastUsed = new Map<number, number>()
-  private readonly addresses = new Map<number, ReadonlyArray<string>>()
+  private readonly lastUsed = new StepwiseMap<number, number>()
+  private readonly addresses = new StepwiseMap<number, ReadonlyArray<string>>()
 
   /** 0 where nothing was noted. */
   lastUsedAt(apiKey: number): number {

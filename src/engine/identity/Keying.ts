@@ -104,7 +104,7 @@ export const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Ref
   if (hasMost(state, ofAccount, state.atEpochMs)) return refused(Refusal.keyLimit, none)
   const grant = { ...command, scopes: scopeRead | scopeTrade, expiresAtEpochMs: state.atEpochMs + botKeyMs }
   const issued = issueKey(state, ofAccount, grant, subject, "")
-  state.identity.botKeys.add(issued.apiKey)
+  state.identity.botKeys.set(issued.apiKey, true)
   return issued
 }
 

@@ -36,7 +36,7 @@ const dumpOf = ({ identity }: State): Dump => {
     security: events,
     emptied,
     clientNames: [...identity.clientNames].sort(([one], [other]) => one - other),
-    botKeys: [...identity.botKeys].sort((one, other) => one - other),
+    botKeys: [...identity.botKeys.keys()].sort((one, other) => one - other),
     tickets: identity.tickets.all(),
     lastUsed: identity.keyUses.allLastUsed(),
     addresses: identity.keyUses.allAddresses(),
@@ -83,7 +83,7 @@ export const part: Part = {
       identity.clientNames.set(key, name)
       keepUntil(state, key)
     }
-    for (const key of list("botKeys")) identity.botKeys.add(key)
+    for (const key of list("botKeys")) identity.botKeys.set(key, true)
     for (const family of list("tickets")) identity.tickets.add(family)
     for (const [key, atEpochMs] of list("lastUsed")) identity.keyUses.used(key, atEpochMs)
     for (const [key, addresses] of list("addresses")) identity.keyUses.setAddresses(key, addresses)

@@ -3,6 +3,7 @@
  * they came. A credential's id is known to one account only, for as long as the passkey stands.
  */
 import { assert } from "../../domain/Assert.js"
+import { StepwiseMap } from "../../domain/Stepwise.js"
 
 export interface Passkey {
   /** As the authenticator names it, base64url. */
@@ -25,8 +26,8 @@ export interface Passkey {
 }
 
 export class Passkeys {
-  private readonly byId = new Map<string, Passkey>()
-  private readonly byAccount = new Map<number, ReadonlyArray<string>>()
+  private readonly byId = new StepwiseMap<string, Passkey>()
+  private readonly byAccount = new StepwiseMap<number, ReadonlyArray<string>>()
 
   find(credentialId: string): Passkey | undefined {
     return this.byId.get(credentialId)

@@ -3,6 +3,7 @@
  * push out another's, and so many in all.
  */
 import { assert } from "../../domain/Assert.js"
+import { StepwiseLine, StepwiseMap } from "../../domain/Stepwise.js"
 
 /** Kinds by code: never renumber, add at the end. */
 export const kinds = [
@@ -76,12 +77,13 @@ export interface SecurityDump {
   readonly emptied: ReadonlyArray<readonly [account: number, next: number]>
 }
 
+/** One number for each event: accounts are fewer than 2^20, and none has as many events as 2^32. */
+const keyOf = ({ account, ordinal }: SecurityEvent): number => account * 2 ** 32 + ordinal
+
 export class SecurityLog {
-  private readonly byAccount = new Map<number, Own>()
-  /** What was added, oldest first; what is not kept any more is passed over. */
-  private order: Array<SecurityEvent> = []
-  private head = 0
-  private kept = 0
+  private readonly byAccount = new StepwiseMap<number, Own>()
+  /** What is kept, oldest first, by `keyOf`. */
+  private readonly order = new StepwiseLine<number, SecurityEvent>()
 
   constructor(private readonly ofAccount: number, private readonly inAll = keptInAll) {}
 
@@ -99,11 +101,12 @@ export class SecurityLog {
   }
 
   /**
-   * The record of the oldest event that may be kept of anybody, 0 where there is none: what an account had before its own oldest
+   * The record of the oldest event that is kept of anybody, 0 where there is none: what an account had before its own oldest
    * event that is kept, or before this one where nothing of it is, is of an earlier record or of the same.
    */
   get oldestSequence(): number {
-    return this.order[this.head]?.sequence ?? 0
+    const [oldest] = this.order.values()
+    return oldest?.sequence ?? 0
   }
 
   private own(account: number): Own {
@@ -117,32 +120,20 @@ export class SecurityLog {
   private keep(own: Own, event: SecurityEvent): void {
     own.events.push(event)
     own.next = event.ordinal + 1
-    this.order.push(event)
-    this.kept++
+    this.order.set(keyOf(event), event)
     const alike = frequent.has(event.kind) ? own.events.filter(({ kind }) => kind === event.kind) : []
     if (alike.length > keptOfFrequent) this.drop(own, alike[0]!)
     if (own.events.length > this.ofAccount) this.drop(own, own.events[0]!)
-    while (this.kept > this.inAll) this.dropOldest()
-    if (this.order.length > 2 * this.inAll) this.compact()
+    while (this.order.size > this.inAll) this.dropOldest()
   }
 
   private drop(own: Own, event: SecurityEvent): void {
     own.events.splice(own.events.indexOf(event), 1)
-    this.kept--
-  }
-
-  private isKept(event: SecurityEvent): boolean {
-    return this.byAccount.get(event.account)!.events.includes(event)
+    this.order.delete(keyOf(event))
   }
 
   private dropOldest(): void {
-    const event = this.order[this.head++]!
-    if (this.isKept(event)) this.drop(this.byAccount.get(event.account)!, event)
-  }
-
-  private compact(): void {
-    this.order = this.all()
-    this.head = 0
+    for (const event of this.order.values()) return this.drop(this.byAccount.get(event.account)!, event)
   }
 
   /** Kept events of an account, newest first, at most `limit`, older than an ordinal (`Infinity`: from the newest). */
@@ -155,7 +146,7 @@ export class SecurityLog {
 
   /** All that is kept, oldest first. */
   all(): Array<SecurityEvent> {
-    return this.order.slice(this.head).filter((event) => this.isKept(event))
+    return [...this.order.values()]
   }
 
   dump(): SecurityDump {

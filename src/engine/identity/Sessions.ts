@@ -4,6 +4,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
+import { StepwiseLine, StepwiseMap } from "../../domain/Stepwise.js"
 
 /** How long a session lives. */
 export const sessionMs = 12 * 60 * 60 * 1000
@@ -24,8 +25,8 @@ export interface Session {
 export class Sessions {
   /** Sessions ever opened; the number of the next. */
   total = 0
-  private readonly byNumber = new Map<number, Session>()
-  private readonly byToken = new Map<string, Session>()
+  private readonly byNumber = new StepwiseLine<number, Session>()
+  private readonly byToken = new StepwiseMap<string, Session>()
   private readonly byAccount = new Multimap<number, Session>()
 
   get count(): number {

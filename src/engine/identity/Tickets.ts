@@ -5,6 +5,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
+import { StepwiseLine } from "../../domain/Stepwise.js"
 
 /** How long a ticket lives, unless its family ends before. */
 const ticketMs = 5 * 60 * 1000
@@ -68,7 +69,7 @@ export class Tickets {
   /** Families ever begun; the number of the next. */
   total = 0
   /** In the order of their latest rotations: those that are over come first. */
-  private readonly byFamily = new Map<number, TicketFamily>()
+  private readonly byFamily = new StepwiseLine<number, TicketFamily>()
   private readonly byKey = new Multimap<number, number>()
 
   find(family: number): TicketFamily | undefined {

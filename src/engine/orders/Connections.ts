@@ -6,7 +6,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
-import { StepwiseMap } from "../Stepwise.js"
+import { StepwiseMap } from "../../domain/Stepwise.js"
 
 /** Connections that one account may have at a time, those that have ended and still have open orders among them. */
 export const mostOfAccount = 16
@@ -31,7 +31,7 @@ export interface ConnectionDump {
 export class Connections {
   private readonly byNumber = new Map<number, Connection>()
   private readonly byAccount = new Multimap<number, number>()
-  private readonly byOrder = new StepwiseMap<number>()
+  private readonly byOrder = new StepwiseMap<number, number>()
   /** Those that have ended and still have open orders, in the order in which they ended. */
   private readonly endedOnes = new Set<number>()
 

@@ -1,0 +1,122 @@
+/**
+ * The memory of the books over one pool of orders: levels, and the nodes of the trees that say which prices have one. It is
+ * shared by all books, since together they never have more levels than the pool has orders. So the levels of a large pool have
+ * their whole room from the start, of which the system gives pages as they are first touched, and nodes come by pages: nothing that
+ * grows is ever copied while somebody waits, however many prices orders rest at.
+ *
+ * A level is a row of 32 bytes, half a cache line: 8 words of 4 bytes, the last two of them a number of 8, the size atoms of
+ * all its orders. A node is a row of words, and is named by where it begins: the bits of the children that exist, its parent (-1 of
+ * a root), then 32 children, which are nodes, in a leaf levels. Only what the bits show is meant. In a free node the parent is the
+ * next free one.
+ */
+import { none } from "../domain/None.js"
+import { growInts, growRows, newRows, wordsOf } from "./Columns.js"
+
+export const levelShift = 3
+export const level = {
+  /** Oldest order. */
+  head: 0,
+  /** Youngest order. */
+  tail: 1,
+  /** How many orders; 0 in a level that is free. */
+  orders: 2,
+  price: 3,
+  /** The next level closer to the touch, or -1. */
+  better: 4,
+  /** The next level further from the touch, or -1; in a free level, the next free one. */
+  worse: 5
+} as const
+/** Where a level's size is among the numbers of 8 bytes. */
+export const totalShift = 2
+export const totalNumber = 3
+
+/** Prices that share a leaf of a tree, and children of any node. */
+export const fanBits = 5
+const fan = 1 << fanBits
+export const node = { bits: 0, parent: 1, children: 2 } as const
+const nodeWords = 2 + fan
+
+/** Nodes lie in pages of 256 KiB; none lies across two. */
+const pageBits = 16
+const pageMask = (1 << pageBits) - 1
+const pageWords = ((1 << pageBits) - (1 << pageBits) % nodeWords) | 0
+/** How long the first page begins: most pools have few prices, and it doubles. */
+const firstPageWords = 16 * nodeWords
+
+export class Levels {
+  /** The words of all levels. It is another array once it has grown: nobody keeps it. */
+  rows: Int32Array
+  /** The second view of the same rows. */
+  numbers: Float64Array
+  private used = 0
+  private freeLevel = none
+
+  private readonly pages: Array<Int32Array> = [new Int32Array(firstPageWords)]
+  private nodesEnd = 0
+  private freeNode = none
+
+  /** `room`: so many levels there can be before rows are copied. */
+  constructor(room: number) {
+    this.numbers = newRows(room << totalShift)
+    this.rows = wordsOf(this.numbers)
+  }
+
+  /** Bytes of rows and nodes. */
+  get bytes(): number {
+    return this.numbers.byteLength + this.pages.reduce((sum, page) => sum + page.byteLength, 0)
+  }
+
+  /** A level, whose row is the caller's to fill. */
+  takeLevel(): number {
+    const free = this.freeLevel
+    if (free !== none) {
+      this.freeLevel = this.rows[free << levelShift | level.worse]!
+      return free
+    }
+    if (this.used << levelShift === this.rows.length) {
+      this.numbers = growRows(this.numbers, this.numbers.length * 2)
+      this.rows = wordsOf(this.numbers)
+    }
+    return this.used++
+  }
+
+  releaseLevel(at: number): void {
+    this.rows[at << levelShift | level.worse] = this.freeLevel
+    this.freeLevel = at
+  }
+
+  /** A word of a node. */
+  word(at: number, word: number): number {
+    return this.pages[at >>> pageBits]![(at & pageMask) + word]!
+  }
+
+  setWord(at: number, word: number, value: number): void {
+    this.pages[at >>> pageBits]![(at & pageMask) + word] = value
+  }
+
+  /** A node without children. */
+  takeNode(parent: number): number {
+    let at = this.freeNode
+    if (at !== none) this.freeNode = this.word(at, node.parent)
+    else at = this.newNode()
+    this.setWord(at, node.parent, parent)
+    this.setWord(at, node.bits, 0)
+    return at
+  }
+
+  releaseNode(at: number): void {
+    this.setWord(at, node.parent, this.freeNode)
+    this.freeNode = at
+  }
+
+  private newNode(): number {
+    const at = this.nodesEnd
+    const [page, within] = [at >>> pageBits, at & pageMask]
+    if (page === this.pages.length) this.pages.push(new Int32Array(pageWords))
+    else if (within === this.pages[page]!.length) {
+      this.pages[page] = growInts(this.pages[page]!, Math.min(pageWords, within * 2))
+    }
+    this.nodesEnd = within + nodeWords === pageWords ? (page + 1) << pageBits : at + nodeWords
+    return at
+  }
+}
