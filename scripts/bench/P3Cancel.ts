@@ -2,6 +2,7 @@
  * P3-cancel: how long a cancel waits while others place ten times what the venue sustains, against how long it takes while
  * nobody does: 99th percentiles of the time to answer. The load is that of P3 with ten times as many connections, all of
  * them busy: what is sent beyond what the venue can do waits in it. Who cancels has an account, a connection and a process of its own.
+ * P3-cancel-flood: the same while one account sends batches of 32 orders over as many connections.
  */
 import * as fs from "node:fs"
 import { load, type Report, type Task } from "../load/Task.js"
@@ -17,7 +18,7 @@ const run = async (options: Options) => {
   fs.rmSync(directory, { recursive: true, force: true })
   const venue = await VenueProcess.start(directory)
   try {
-    const [canceler, ...accounts] = await venue.demoAccounts(sustained + 1)
+    const [canceler, flooder, ...accounts] = await venue.demoAccounts(sustained + 2)
     let serial = 0
     const task = (seconds: number, own: Partial<Task>): Task => {
       serial += 10_000_000
@@ -35,24 +36,36 @@ const run = async (options: Options) => {
     }
     const cancels = (): Promise<Report> => load(task(5, { accounts: [canceler!] }), "canceler")
     await load(task(3, { connections: sustained }))
+    const many = { connections: sustained * times }
+    const loads = [
+      { section: "P3-cancel", unit: "placements/s", own: many, loaded: new Array<Report>() },
+      {
+        section: "P3-cancel-flood",
+        unit: "batches/s",
+        own: { ...many, accounts: [flooder!], path: "/v2/orders", entries: 32 } as const,
+        loaded: new Array<Report>()
+      }
+    ]
     const rest: Array<Report> = []
-    const loaded: Array<Report> = []
     for (let at = 0; at < options.runs; at++) {
       rest.push(await cancels())
-      const placements = load(task(8, { connections: sustained * times }))
-      loaded.push(await cancels())
-      const { answered, seconds, statuses } = await placements
-      const [quiet, busy] = [rest[at]!, loaded[at]!]
-      options.log(
-        `P3-cancel run ${at + 1}: ${busy.answered} cancels, p50 ${busy.p50Us} us, p99 ${busy.p99Us} us, against ${quiet.answered}, p50 `
-          + `${quiet.p50Us} us, p99 ${quiet.p99Us} us at rest; ${Math.round(answered / seconds)} placements/s, ${JSON.stringify(statuses)}`
-      )
+      const quiet = rest[at]!
+      for (const { loaded, own, section, unit } of loads) {
+        const placements = load(task(8, own))
+        loaded.push(await cancels())
+        const { answered, seconds, statuses } = await placements
+        const busy = loaded[at]!
+        options.log(
+          `${section} run ${at + 1}: ${busy.answered} cancels, p50 ${busy.p50Us} us, p99 ${busy.p99Us} us, against ${quiet.answered}, p50 `
+            + `${quiet.p50Us} us, p99 ${quiet.p99Us} us at rest; ${Math.round(answered / seconds)} ${unit}, ${JSON.stringify(statuses)}`
+        )
+      }
     }
-    for (const { answered, lost, statuses } of [...rest, ...loaded]) {
+    for (const { answered, lost, statuses } of [...rest, ...loads.flatMap(({ loaded }) => loaded)]) {
       if (lost > 0 || statuses["200"] !== answered) throw new Error(`a cancel was not done: ${JSON.stringify(statuses)}, ${lost} lost`)
     }
     const p99 = (reports: ReadonlyArray<Report>) => median(reports.map((report) => report.p99Us / 1000))
-    return [result("P3-cancel", "ms", p99(loaded), p99(rest))]
+    return loads.map(({ loaded, section }) => result(section, "ms", p99(loaded), p99(rest)))
   } finally {
     await venue.stop()
     fs.rmSync(directory, { recursive: true, force: true })

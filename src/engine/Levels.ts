@@ -1,14 +1,15 @@
 /**
  * The memory of the books over one pool of orders: levels, and the nodes of the trees that say which prices have one. It is
- * shared by all books, since together they never have more levels than the pool has orders. So the levels of a large pool have
- * their whole room from the start, of which the system gives pages as they are first touched, and nodes come by pages: nothing that
- * grows is ever copied while somebody waits, however many prices orders rest at.
+ * shared by all books, since together they never have more levels than the pool has orders. So levels have, once there are many,
+ * all the room that they may ever need, of which the system gives pages as they are first touched, and nodes come by pages: nothing
+ * large is ever copied while somebody waits, however many prices orders rest at.
  *
  * A level is a row of 32 bytes, half a cache line: 8 words of 4 bytes, the last two of them a number of 8, the size atoms of
  * all its orders. A node is a row of words, and is named by where it begins: the bits of the children that exist, its parent (-1 of
  * a root), then 32 children, which are nodes, in a leaf levels. Only what the bits show is meant. In a free node the parent is the
  * next free one.
  */
+import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import { growInts, growRows, newRows, wordsOf } from "./Columns.js"
 
@@ -36,6 +37,10 @@ const fan = 1 << fanBits
 export const node = { bits: 0, parent: 1, children: 2 } as const
 const nodeWords = 2 + fan
 
+/** Levels double until they are so many; then they are as many as there may be. */
+const wholeFrom = 2 ** 15
+const firstLevels = 16
+
 /** Nodes lie in pages of 256 KiB; none lies across two. */
 const pageBits = 16
 const pageMask = (1 << pageBits) - 1
@@ -55,9 +60,9 @@ export class Levels {
   private nodesEnd = 0
   private freeNode = none
 
-  /** `room`: so many levels there can be before rows are copied. */
-  constructor(room: number) {
-    this.numbers = newRows(room << totalShift)
+  /** `most`: so many levels there can be. */
+  constructor(private readonly most: number) {
+    this.numbers = newRows(Math.min(most, firstLevels) << totalShift)
     this.rows = wordsOf(this.numbers)
   }
 
@@ -74,7 +79,9 @@ export class Levels {
       return free
     }
     if (this.used << levelShift === this.rows.length) {
-      this.numbers = growRows(this.numbers, this.numbers.length * 2)
+      const levels = this.used < wholeFrom ? Math.min(this.most, this.used * 2) : this.most
+      assert(levels > this.used, "there are no more levels than orders")
+      this.numbers = growRows(this.numbers, levels << totalShift)
       this.rows = wordsOf(this.numbers)
     }
     return this.used++

@@ -119,7 +119,7 @@ export class Orders {
   private highWater = 0
   private freeHead = none
   private used = 0
-  /** Where the books keep their prices: as many as there are orders have room from the start. In no snapshot. */
+  /** Where the books keep their prices. In no snapshot. */
   readonly levels: Levels
   /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least three places for two slots. */
   private numberTable: Int32Array
@@ -154,7 +154,7 @@ export class Orders {
     this.pastNumbers = newRows(slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
     this.ownLinks = new Int32Array(slots * linkWords)
-    this.levels = new Levels(slots)
+    this.levels = new Levels(this.slots)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
     this.clientTable = new ProbingTable(this.slots, slots, (slot) => this.clientHash(slot))

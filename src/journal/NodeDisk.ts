@@ -19,9 +19,8 @@ import type { File, Lock } from "./Disk.js"
 /** A disk over `root`, which is made if it is not there. */
 export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool)))
 
-/** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. */
-export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> =>
-  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byThisThread)))
+/** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. The root is there. */
+export const layerBeside = (root: string): Layer.Layer<Disk> => Layer.sync(Disk, () => make(root, byThisThread))
 
 type Done<A> = (error: NodeJS.ErrnoException | null, value?: A) => void
 
@@ -83,20 +82,30 @@ const makeDirectory = (root: string, directory: string): Effect.Effect<void, Dis
 
 /**
  * Makes the root, with what is above it, durably: a directory's name lies in the one above it, and without that name all
- * that was synced below it would be gone with the power.
+ * that was synced below it would be gone with the power. Those that were there already may have been made a moment ago, by whoever
+ * prepared them or by a start that was killed: so all of them are synced, at each start.
  */
 const makeRoot = (root: string): Effect.Effect<void, DiskError> =>
   Effect.flatMap(
     call<string | undefined>("makeDirectory", "", (done) => fs.mkdir(root, { recursive: true, mode: 0o700 }, done)),
-    (first) => first === undefined ? Effect.void : Effect.forEach(above(root, first), syncDirectory, { discard: true })
+    (first) =>
+      Effect.forEach(
+        above(root),
+        (directory) =>
+          first !== undefined && directory.length >= path.dirname(first).length
+            ? syncDirectory(directory)
+            : Effect.catchIf(syncDirectory(directory), ({ code }) => othersCodes.has(code), () => Effect.void),
+        { discard: true }
+      )
   )
 
-/** The directories that names of new ones lie in: from the one above the last to the one above the first. */
-const above = (last: string, first: string): ReadonlyArray<string> => {
+/** How a directory that this process made nothing in may answer: it may be closed to it, or of a file system that has nothing to sync. */
+const othersCodes: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP"])
+
+/** The directories that the names of a directory and of those above it lie in, the nearest first. */
+const above = (root: string): ReadonlyArray<string> => {
   const directories: Array<string> = []
-  for (let made = path.resolve(last); made.length >= path.resolve(first).length; made = path.dirname(made)) {
-    directories.push(path.dirname(made))
-  }
+  for (let at = path.resolve(root); at !== path.dirname(at); at = path.dirname(at)) directories.push(path.dirname(at))
   return directories
 }
 
