@@ -87,10 +87,20 @@ test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves
   await until(async () => (await ask("/readyz")).status === 503, 30_000)
   expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
   expect((await ask("/healthz")).status).toBe(200)
-  // No exit of its own: it would wait for the call that never returns. The venue kills itself before ten seconds are over; a
-  // busy machine may be late to tell of it, and one that never did would be waited for in vain.
+  // The file's time tells when the stop was asked for, by the same clock as the times in the venue's log.
+  const askedAt = path.join(directory, `asked-${call}`)
+  fs.writeFileSync(askedAt, "")
+  // No exit of its own: it would wait for the call that never returns, as it does to the end of this. The venue kills itself
+  // before ten seconds are over; a busy machine may be late to tell of it, and one that never did would be waited for in vain.
+  const closed = new Promise((resolve) => venue.child.once("close", resolve))
   expect(await within(60_000, venue.stop())).toBe("SIGKILL")
-  expect(venue.output).toMatch(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/)
+  await closed
+  const last = fatal(venue.output)
+  expect(last.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/),
+    "venue: an operation of the disk does not return; killed, where the exit code would have been 1"
+  ])
+  expect(Date.parse(last[1]!.time) - fs.statSync(askedAt).mtimeMs).toBeLessThan(stopMs + latenessMs)
   await lost
   expect(answered).toBe(false)
 
