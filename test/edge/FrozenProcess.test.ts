@@ -3,13 +3,13 @@
  * what it waits for, and kills itself after SIGTERM instead of waiting for them. A library in front of the system's makes the
  * calls wait; where no compiler is there to make it, this is left out.
  */
-import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import { afterAll, expect, test } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { libraryOf } from "./Preloaded.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-frozen-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
@@ -36,9 +36,8 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) { return pwrite64(fd, bytes, count, at); }
 `
 
-const library = path.join(directory, "frozen.so")
-const hasLibrary = process.platform === "linux"
-  && spawnSync("cc", ["-shared", "-fPIC", "-x", "c", "-o", library, "-", "-ldl"], { input: source }).status === 0
+const library = libraryOf(directory, source)
+const hasLibrary = library !== undefined
 
 /** Asks until it is so, at most so long; between two questions the processor is for who is asked. */
 const until = async (condition: () => Promise<boolean>, ms: number): Promise<void> => {
@@ -56,13 +55,21 @@ const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> =>
     new Promise<undefined>((resolve) => AbortSignal.timeout(ms).addEventListener("abort", () => resolve(undefined)))
   ])
 
+/** What a process said as it ended. */
+const fatal = (output: string): ReadonlyArray<{ readonly time: string; readonly message: string }> =>
+  output.split("\n").filter((line) => line.includes("\"level\":\"fatal\"")).map((line) => JSON.parse(line))
+
+/** How long a stop may take, and how late a busy machine may let it be. */
+const stopMs = 10_000
+const latenessMs = 5_000
+
 // Each waits for ten seconds until a process may be killed: they wait together.
 test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves a process that answers, is not ready, and ends itself", {
   concurrent: true,
   timeout: 120_000
 }, async (call) => {
   const frozen = path.join(directory, `frozen-${call}`)
-  const settings = { LD_PRELOAD: library, FROZEN: frozen, FROZEN_CALL: call }
+  const settings = { LD_PRELOAD: library!, FROZEN: frozen, FROZEN_CALL: call }
   const venue = await VenueProcess.start(path.join(directory, call), settings)
   const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
   const ask = async (route: string) => {
@@ -80,10 +87,20 @@ test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves
   await until(async () => (await ask("/readyz")).status === 503, 30_000)
   expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
   expect((await ask("/healthz")).status).toBe(200)
-  // No exit of its own: it would wait for the call that never returns. The venue kills itself before ten seconds are over; a
-  // busy machine may be late to tell of it, and one that never did would be waited for in vain.
+  // The file's time tells when the stop was asked for, by the same clock as the times in the venue's log.
+  const askedAt = path.join(directory, `asked-${call}`)
+  fs.writeFileSync(askedAt, "")
+  // No exit of its own: it would wait for the call that never returns, as it does to the end of this. The venue kills itself
+  // before ten seconds are over; a busy machine may be late to tell of it, and one that never did would be waited for in vain.
+  const closed = new Promise((resolve) => venue.child.once("close", resolve))
   expect(await within(60_000, venue.stop())).toBe("SIGKILL")
-  expect(venue.output).toMatch(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/)
+  await closed
+  const last = fatal(venue.output)
+  expect(last.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/),
+    "venue: an operation of the disk does not return; killed, where the exit code would have been 1"
+  ])
+  expect(Date.parse(last[1]!.time) - fs.statSync(askedAt).mtimeMs).toBeLessThan(stopMs + latenessMs)
   await lost
   expect(answered).toBe(false)
 

@@ -2,12 +2,12 @@
  * A disk that is full, below a real process: placements wait for room, cancels are served, a start finds its way, and it recovers
  * by itself. A library in front of the system's lets no file grow; where no compiler is there to make it, this is left out.
  */
-import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { libraryOf } from "./Preloaded.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-full-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
@@ -41,9 +41,7 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 }
 `
 
-const library = path.join(directory, "full.so")
-const hasLibrary = process.platform === "linux"
-  && spawnSync("cc", ["-shared", "-fPIC", "-x", "c", "-o", library, "-", "-ldl"], { input: source }).status === 0
+const library = libraryOf(directory, source)
 
 const marketId = "BTC-USDC-PERP"
 
@@ -85,13 +83,14 @@ const until = async (condition: () => Promise<boolean>, ms: number): Promise<voi
   while (!await condition()) limit.throwIfAborted()
 }
 
-test.skipIf(!hasLibrary)("a full disk: placements wait, cancels do not, a start finds its way, and all goes on once there is room",
+test.skipIf(library === undefined)(
+  "a full disk: placements wait, cancels do not, a start finds its way, and all goes on once there is room",
   async () => {
     const full = path.join(directory, "is-full")
     const dataDir = path.join(directory, "data")
     // The disk is full before the tables are.
     const tables = { ORDER_CAPACITY: "2000000", IDEMPOTENCY_CAPACITY: "2000000" }
-    const settings = { LD_PRELOAD: library, FULL: full, SEGMENT_MIB: "2", ...tables }
+    const settings = { LD_PRELOAD: library!, FULL: full, SEGMENT_MIB: "2", ...tables }
     const venue = await VenueProcess.start(dataDir, settings)
     const [account] = await venue.demoAccounts(1)
     const first = trader(venue, account!, "first")
@@ -110,4 +109,6 @@ test.skipIf(!hasLibrary)("a full disk: placements wait, cancels do not, a start 
     await until(async () => (await second.place()).status === 200, 20_000)
     expect((await fetch(`http://127.0.0.1:${again.port}/readyz`)).status).toBe(200)
     expect(await again.stop()).toBe(0)
-  }, 120_000)
+  },
+  120_000
+)

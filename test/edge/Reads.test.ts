@@ -50,6 +50,70 @@ test("a book is made again only when its sequence has passed", async () => {
   })
 })
 
+test("a book is read and walked once for a sequence, whatever family, limit and number of requests ask for it", async () => {
+  const fake = Fake.make()
+  const counted = { reads: 0, walked: 0 }
+  const level = (price: number, size: number): [number, number] => {
+    const pair: [number, number] = [price, size]
+    const walk = pair[Symbol.iterator].bind(pair)
+    return Object.assign(pair, {
+      [Symbol.iterator]: () => {
+        counted.walked++
+        return walk()
+      }
+    })
+  }
+  const read = fake.state.book.bind(fake.state)
+  Object.assign(fake.state, {
+    book: (...asked: Parameters<typeof read>) => {
+      counted.reads++
+      return read(...asked)
+    }
+  })
+  fake.levels.bids = [level(99, 5), level(98, 1)]
+  fake.levels.asks = [level(101, 3)]
+  const targets = [
+    "/v1/markets/BTC-USDC-PERP/book",
+    ...["?limit=1", "?limit=2", "?limit=500", ""].map((query) => `/v2/markets/BTC%2FUSDC%3AUSDC/book${query}`)
+  ]
+  const ask = async () => {
+    const bodies: Array<string> = []
+    for (const target of targets) bodies.push((await fake.ask({ target })).body)
+    return bodies
+  }
+  const first = await ask()
+  expect(counted.reads).toBe(1)
+  // Each level for the text, for the checksum, and for the pairs of the compatibility book.
+  expect(counted.walked).toBe(9)
+  expect(await ask()).toEqual(first)
+  expect(counted).toEqual({ reads: 1, walked: 9 })
+  fake.bumpBook()
+  expect(await ask()).not.toEqual(first)
+  expect(counted).toEqual({ reads: 2, walked: 18 })
+})
+
+test("the metrics' text is made once in 200 ms, however many ask, and anew behind them or where the clock went back", async () => {
+  let nowMs = 1_700_000_000_000
+  const fake = Fake.make({ now: () => nowMs })
+  // What is counted shows when a text was made.
+  const seen = async (): Promise<number> => {
+    const { body } = await fake.ask({ target: "/metrics" })
+    return Number(/^venue_http_requests_total\{route="getHealth",status="200"\} (\d+)$/m.exec(body)?.[1] ?? 0)
+  }
+  const healthAsked = async () => void await fake.ask({ target: "/healthz" })
+  expect(await seen()).toBe(0)
+  await healthAsked()
+  nowMs += 199
+  expect([await seen(), await seen()]).toEqual([0, 0])
+  nowMs += 1
+  expect(await seen()).toBe(1)
+  await healthAsked()
+  nowMs += 150
+  expect(await seen()).toBe(1)
+  nowMs -= 151
+  expect(await seen()).toBe(2)
+})
+
 test("the compatibility book is cut to its limit and carries the native one", async () => {
   const fake = Fake.make()
   const ask = async (query: string) => Fake.json(await fake.ask({ target: `/v2/markets/BTC%2FUSDC%3AUSDC/book${query}` }))
