@@ -2,7 +2,8 @@
  * P3-cancel: how long a cancel waits while others place ten times what the venue sustains, against how long it takes while
  * nobody does: 99th percentiles of the time to answer. The load is that of P3 with ten times as many connections, all of
  * them busy: what is sent beyond what the venue can do waits in it. Who cancels has an account, a connection and a process of its own.
- * P3-cancel-flood: the same while one account sends batches of 32 orders over as many connections.
+ * P3-cancel-flood: the same while one account sends batches of 32 orders over as many connections. P3-cancel-reads: while four
+ * connections each send 936 reads of a whole book in one packet, and again once they are answered.
  */
 import * as fs from "node:fs"
 import { load, type Report, type Task } from "../load/Task.js"
@@ -37,23 +38,20 @@ const run = async (options: Options) => {
     const cancels = (): Promise<Report> => load(task(5, { accounts: [canceler!] }), "canceler")
     await load(task(3, { connections: sustained }))
     const many = { connections: sustained * times }
+    const floods = { ...many, accounts: [flooder!], path: "/v2/orders", entries: 32 }
     const loads = [
-      { section: "P3-cancel", unit: "placements/s", own: many, loaded: new Array<Report>() },
-      {
-        section: "P3-cancel-flood",
-        unit: "batches/s",
-        own: { ...many, accounts: [flooder!], path: "/v2/orders", entries: 32 } as const,
-        loaded: new Array<Report>()
-      }
+      { section: "P3-cancel", unit: "placements/s", run: () => load(task(8, many)), loaded: new Array<Report>() },
+      { section: "P3-cancel-flood", unit: "batches/s", run: () => load(task(8, floods)), loaded: new Array<Report>() },
+      { section: "P3-cancel-reads", unit: "reads/s", run: () => load(task(8, { connections: 4 }), "pipeliner"), loaded: new Array<Report>() }
     ]
     const rest: Array<Report> = []
     for (let at = 0; at < options.runs; at++) {
       rest.push(await cancels())
       const quiet = rest[at]!
-      for (const { loaded, own, section, unit } of loads) {
-        const placements = load(task(8, own))
+      for (const { loaded, run: begin, section, unit } of loads) {
+        const others = begin()
         loaded.push(await cancels())
-        const { answered, seconds, statuses } = await placements
+        const { answered, seconds, statuses } = await others
         const busy = loaded[at]!
         options.log(
           `${section} run ${at + 1}: ${busy.answered} cancels, p50 ${busy.p50Us} us, p99 ${busy.p99Us} us, against ${quiet.answered}, p50 `

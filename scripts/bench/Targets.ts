@@ -23,6 +23,7 @@ const targets: ReadonlyMap<string, Target> = new Map([
   ["P3-limited-cpu", atMost(1.05, "the same venue, uncounted")],
   ["P3-cancel", atMost(5, "its p99 at rest")],
   ["P3-cancel-flood", atMost(5, "its p99 at rest")],
+  ["P3-cancel-reads", atMost(5, "its p99 at rest")],
   ["P4", atLeast(2, "bare node:http")],
   ["P5-1", atLeast(1, "append + fdatasync")],
   ["P5-10", atLeast(1, "append + fdatasync")],

@@ -37,7 +37,7 @@ export const assertTask = (message: unknown): Task => {
 }
 
 /** Runs a task in a process of its own: the load generator, unless another program is named. */
-export const load = (task: Task, program: "generator" | "canceler" | "trader" = "generator"): Promise<Report> =>
+export const load = (task: Task, program: "generator" | "canceler" | "pipeliner" | "trader" = "generator"): Promise<Report> =>
   new Promise((resolve, reject) => {
     const child = fork(`dist/scripts/load/${program}.js`)
     let report: Report | undefined
