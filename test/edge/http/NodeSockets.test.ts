@@ -32,6 +32,9 @@ const framesIn = (bytes: Buffer): ReadonlyArray<Received> => {
 const masked = (first: number, payload: Uint8Array): Buffer =>
   Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), payload])
 
+/** The end of a conversation, as a client says it: 1000. */
+const bye = masked(0x88, Buffer.from([0x03, 0xe8]))
+
 /** What a server says to a head and to what is sent behind its answer, until it closes the connection. */
 const spoken = (
   port: number,
@@ -189,7 +192,8 @@ describe("a WebSocket", () => {
     // `{"op":"ping","id":"p"}` as permessage-deflate would have it, in a text with RSV1 set.
     const ping = Buffer.from("{\"op\":\"ping\",\"id\":\"p\"}")
     const stored = Buffer.concat([Buffer.from([0x00, ping.length, 0, ~ping.length & 0xff, 0xff]), ping])
-    const { frames, head } = await spoken(port, upgrade("/streams/v1/ws", offer), masked(0xc1, stored))
+    const both = Buffer.concat([masked(0xc1, stored), bye])
+    const { frames, head } = await spoken(port, upgrade("/streams/v1/ws", offer), both)
     expect(statusOf(head)).toBe(101)
     expect(head.toLowerCase()).not.toContain("sec-websocket-extensions")
     const [hello, close, ...more] = frames
@@ -202,7 +206,6 @@ describe("a WebSocket", () => {
   test("answers the same text where it is not compressed", async () => {
     const { port } = await serve(LiveVenue.make().application)
     const ping = Buffer.from("{\"op\":\"ping\",\"id\":\"p\"}")
-    const bye = masked(0x88, Buffer.from([0x03, 0xe8]))
     const { frames } = await spoken(port, upgrade("/streams/v1/ws"), Buffer.concat([masked(0x81, ping), bye]))
     expect(frames.map(({ first }) => first)).toEqual([0x81, 0x81, 0x88])
     expect(JSON.parse(frames[1]!.payload.toString())).toMatchObject({ type: "pong", id: "p" })

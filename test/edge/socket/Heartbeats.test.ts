@@ -93,17 +93,18 @@ describe("as time passes, the stream", () => {
     expect(await heads()).toEqual({ [book]: venue.engine.sequence })
   })
 
-  test("says nothing of a stream that has yet to begin, or has ended", async () => {
+  test("says nothing of what is not durable, of a stream that has yet to begin, and of one that has ended", async () => {
     const [book, trades] = [{ channel: "market.book", marketId }, { channel: "market.trades", marketId }]
     expect(await heads()).toEqual({})
-    subscribe(trades)
+    subscribe(book)
     venue.holdDisk()
     void venue.place(alice, { price: "99.0" })
-    subscribe(book)
-    expect(await heads()).toEqual({ [`market.trades:${marketId}`]: 0 })
+    subscribe(trades)
+    expect(await heads()).toEqual({ [`market.book:${marketId}`]: 0 })
     venue.releaseDisk()
-    client.say({ op: "unsubscribe", ...trades })
-    expect(await heads()).toEqual({ [`market.book:${marketId}`]: venue.engine.sequence })
+    expect(await heads()).toEqual({ [`market.book:${marketId}`]: venue.engine.sequence, [`market.trades:${marketId}`]: 0 })
+    client.say({ op: "unsubscribe", ...book })
+    expect(await heads()).toEqual({ [`market.trades:${marketId}`]: 0 })
   })
 
   test("warns once, half a minute before the ticket that was shown is over, and again of the one that is shown instead", async () => {
