@@ -20,6 +20,13 @@ export interface Sink {
   readonly tooSlow: () => void
 }
 
+/** What several updates came to, up to one that has a checksum. */
+interface Proved {
+  readonly sequence: number
+  readonly entries: Map<string, Entry>
+  readonly more: string
+}
+
 /** Entries that updates put together hold at most; beyond, the client gets a snapshot instead. */
 const mostMerged = 4_096
 
@@ -29,6 +36,8 @@ export class Subscription {
   /** What was put together since, by key; undefined while nothing waits. */
   private merged: Map<string, Entry> | undefined = undefined
   private mergedSequence = 0
+  /** What was put together before that, up to the latest checksum. A checksum is right for that alone: it is sent in front, by itself. */
+  private proved: Proved | undefined = undefined
   /** Whether the client has to be given a snapshot before anything else. */
   isStale = false
 
@@ -38,6 +47,7 @@ export class Subscription {
   begin(last: number): void {
     this.last = last
     this.merged = undefined
+    this.proved = undefined
     this.isStale = false
     this.log.subscriptions.add(this)
   }
@@ -66,18 +76,33 @@ export class Subscription {
     this.merged ??= new Map()
     for (const entry of update.entries) this.merged.set(entry.key, entry)
     this.mergedSequence = update.sequence
-    if (this.merged.size <= mostMerged) return
+    if (update.more !== "") this.prove(update)
+    if (this.merged.size + (this.proved?.entries.size ?? 0) <= mostMerged) return
     this.merged = undefined
+    this.proved = undefined
     this.isStale = true
+  }
+
+  /** All that waits ends with an update that has a checksum: what comes behind is put together anew. */
+  private prove({ more, sequence }: Update): void {
+    const entries = this.proved?.entries ?? new Map<string, Entry>()
+    for (const [key, entry] of this.merged!) entries.set(key, entry)
+    this.proved = { sequence, entries, more }
+    this.merged = new Map()
   }
 
   /** Gives what waits, now that the client takes things again. */
   drained(): void {
-    const { merged } = this
+    const { merged, proved } = this
     if (merged === undefined || this.isStale) return
     this.merged = undefined
-    const update: Update = { sequence: this.mergedSequence, entries: [...merged.values()], more: "" }
-    this.sink.send(new Frame(updateText(this.log.name, this.last, update)))
-    this.last = this.mergedSequence
+    this.proved = undefined
+    if (proved !== undefined) this.give(proved.sequence, proved.entries, proved.more)
+    if (merged.size > 0) this.give(this.mergedSequence, merged, "")
+  }
+
+  private give(sequence: number, entries: ReadonlyMap<string, Entry>, more: string): void {
+    this.sink.send(new Frame(updateText(this.log.name, this.last, { sequence, entries: [...entries.values()], more })))
+    this.last = sequence
   }
 }

@@ -10,7 +10,7 @@ export class AccountTouched {
   fills = 0
   /** Markets. */
   readonly positions = new Set<number>()
-  /** Numbers of transfers. */
+  /** Numbers of transfers; `none` among them where all that are open may have changed, as with the account's party. */
   readonly transfers = new Set<number>()
 }
 
@@ -107,7 +107,7 @@ const meaningOf = (name: EventName): Meaning | undefined => {
     funding: name === "FundingSet",
     position: ofPositions.has(name)
   }
-  return meaning.accounts.length + meaning.orders.length > 0 || meaning.market >= 0 ? meaning : undefined
+  return meaning.accounts.length + meaning.orders.length > 0 || meaning.market >= 0 || meaning.transfer >= 0 ? meaning : undefined
 }
 
 /** By event code, which counts from 1. */
@@ -128,7 +128,7 @@ export const touchedBy = (
   from: number,
   to: number,
   wanted: Wanted,
-  reads: Pick<Reads, "orderAccount">
+  reads: Pick<Reads, "orderAccount" | "transfer">
 ): Touched => {
   const accounts = new Map<number, AccountTouched>()
   const markets = new Map<number, MarketTouched>()
@@ -153,6 +153,11 @@ export const touchedBy = (
       if (words[at] === tradedCode) told.fills++
       if (meaning.position && market >= 0) told.positions.add(market)
       if (meaning.transfer >= 0) told.transfers.add(words[fields + meaning.transfer]!)
+    }
+    if (meaning.transfer >= 0 && meaning.accounts.length === 0) {
+      const transfer = words[fields + meaning.transfer]!
+      const account = reads.transfer(transfer)?.account
+      if (account !== undefined) touchedAccount(account)?.transfers.add(transfer)
     }
     for (const place of meaning.orders) {
       const order = words[fields + place]!

@@ -8,7 +8,7 @@ import * as Funds from "../../src/funds/Funds.js"
 import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
-import { Clock, type Context, Effect, Layer, Logger, Runtime } from "effect"
+import { Clock, type Context, Duration, Effect, Layer, Logger, Runtime } from "effect"
 import type { Environment } from "../../src/domain/Environment.js"
 import type * as Market from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -31,6 +31,9 @@ import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import * as Feed from "../../src/sequencer/Feed.js"
 import { Listeners, Live } from "../../src/sequencer/Live.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
+import { Turns } from "../../src/sequencer/Turns.js"
+import type { Replaying } from "../../src/streams/Replay.js"
+import { ReplayHost } from "../../src/streams/ReplayHost.js"
 import { type AnyGiven, completeAny } from "../engine/commands.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
@@ -53,11 +56,24 @@ interface LiveOptions {
   /** Accounts that may be opened without a credential in an hour, and requests of a key in a minute; as many as one likes unless told. */
   readonly openingsPerHour?: number
   readonly perKey?: number
+  /** Who reads the journal for clients, where that is not done beside the writer. */
+  readonly elsewhere?: Replaying
+  /** Whether whoever sleeps wakes only while the test lets time pass, with `pass`. */
+  readonly holdsTime?: boolean
 }
 
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
   verify: () => Effect.fail(new WorkloadIdentity.NotConfigured())
 }
+
+/** Built once: a layer for each turn would cost more than what is done in it. */
+const turns = Effect.runSync(Effect.provide(Turns, NodeTurns.layer))
+
+/** How many turns everything that is ready is done in. */
+const settlingTurns = 10
+
+/** How far time moves at once. */
+const stepMs = 1_000
 
 /** Records that are run again at once, as those of a block. */
 const rerunAtOnce = 5
@@ -82,6 +98,9 @@ export class LiveVenue {
   /** Every record, for whoever reads the journal. */
   private readonly journal: Array<{ readonly command: Command; readonly atEpochMs: number }> = []
 
+  /** Whoever sleeps, where the test has the time in its hands. */
+  private readonly sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>()
+
   /** What is known in the process of how keys are used. */
   keyUses: Context.Tag.Service<KeyUses.KeyUses>
 
@@ -95,8 +114,10 @@ export class LiveVenue {
   private started(): Edge.Streaming {
     const {
       affiliateEnabled = false,
+      elsewhere,
       environment = "development",
       histories = Histories.none,
+      holdsTime = false,
       openingsPerHour,
       perKey = RateLimits.unlimited.perKey,
       room,
@@ -135,6 +156,7 @@ export class LiveVenue {
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
       Layer.succeed(SecureRandom, random),
       Layer.succeed(Histories.Histories, histories),
+      Layer.succeed(ReplayHost, elsewhere),
       Layer.succeed(Funds.Funds, Funds.none(random)),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
@@ -155,8 +177,30 @@ export class LiveVenue {
         ...(room === undefined ? undefined : { stream: room })
       })
     )
-    const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })
+    const clock = Object.assign(Clock.make(), {
+      unsafeCurrentTimeMillis: () => this.atEpochMs,
+      ...(holdsTime ? { sleep: (duration: Duration.Duration) => this.sleep(Duration.toMillis(duration)) } : undefined)
+    })
     return Runtime.runSync(Runtime.defaultRuntime)(Edge.makeApplication.pipe(Effect.provide(layer), Effect.withClock(clock)))
+  }
+
+  private sleep(millis: number): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      const sleeper = { untilMs: this.atEpochMs + millis, wake: () => resume(Effect.void) }
+      this.sleepers.add(sleeper)
+      return Effect.sync(() => void this.sleepers.delete(sleeper))
+    })
+  }
+
+  /** Lets time pass, a second at a time: whoever sleeps wakes at its moment, and has done what it does before the next. */
+  async pass(millis: number): Promise<void> {
+    for (const end = this.atEpochMs + millis; this.atEpochMs < end;) {
+      this.atEpochMs = Math.min(end, this.atEpochMs + stepMs)
+      for (const sleeper of [...this.sleepers]) {
+        if (sleeper.untilMs <= this.atEpochMs && this.sleepers.delete(sleeper)) sleeper.wake()
+      }
+      for (let turn = 0; turn < settlingTurns; turn++) await new Promise<void>((resolve) => turns.schedule(resolve))
+    }
   }
 
   /** Starts the process anew: what is not in the journal is gone. */

@@ -1,6 +1,6 @@
 /** What the stream says of markets and accounts: the very records that the REST routes answer with. */
 import * as Ids from "../../domain/Ids.js"
-import { anyMarket } from "../../domain/None.js"
+import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import * as Units from "../../domain/Units.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
@@ -81,6 +81,15 @@ const list = (texts: ReadonlyArray<string>): string => `[${texts.join(",")}]`
 const depositText = (state: Reads, transfer: Parameters<typeof deposit>[1]): string =>
   JSON.stringify(deposit({ environment: state.environment, state }, transfer))
 
+const depositEntries = (reads: Reads, account: number, touched: ReadonlySet<number>): ReadonlyArray<Entry> => {
+  const open = touched.has(none) ? reads.openTransfersOf(account) : []
+  const changed = open.filter(({ lastSequence }) => lastSequence === reads.sequence).map(({ number }) => number)
+  return [...new Set([...touched, ...changed])].flatMap((number) => {
+    const transfer = reads.transfer(number)
+    return transfer?.kind === "deposit" ? [{ key: transfer.id, text: depositText(reads, transfer) }] : []
+  })
+}
+
 const ofMarket = (
   reads: Reads,
   channel: MarketChannel,
@@ -124,10 +133,7 @@ const ofAccount = (
       // Some records name an account and leave its money and orders as they are.
       return reads.accountSequence(account) === reads.sequence ? [entry("balance", balance(reads, account))] : []
     case "account.deposits":
-      return [...transfers].flatMap((number) => {
-        const transfer = reads.transfer(number)
-        return transfer?.kind === "deposit" ? [{ key: transfer.id, text: depositText(reads, transfer) }] : []
-      })
+      return depositEntries(reads, account, transfers)
   }
 }
 

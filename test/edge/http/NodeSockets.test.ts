@@ -1,11 +1,60 @@
 /** WebSockets on the real listener: how they begin, what ends them, and requests beside them. */
-import { afterEach, describe, expect, test } from "vitest"
+import * as Net from "node:net"
+import { afterEach, describe, expect, test, vi } from "vitest"
 import { WebSocket } from "ws"
 import * as Fake from "../FakeVenue.js"
 import { LiveVenue, marketId } from "../LiveVenue.js"
 import { closeAll, exchange, serve, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
+
+/** A frame of the server's, which is never masked: its first byte, and what it carries. */
+interface Received {
+  readonly first: number
+  readonly payload: Buffer
+}
+
+/** Whole frames in what came, of fewer than 65,536 bytes each. */
+const framesIn = (bytes: Buffer): ReadonlyArray<Received> => {
+  const frames: Array<Received> = []
+  for (let at = 0; at + 2 <= bytes.length;) {
+    const short = bytes[at + 1]!
+    const head = short < 126 ? 2 : 4
+    const length = short < 126 ? short : bytes.readUInt16BE(at + 2)
+    if (at + head + length > bytes.length) break
+    frames.push({ first: bytes[at]!, payload: bytes.subarray(at + head, at + head + length) })
+    at += head + length
+  }
+  return frames
+}
+
+/** A frame of a client's with a first byte, masked with zeros, which leaves what it carries as it is. */
+const masked = (first: number, payload: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), payload])
+
+/** The end of a conversation, as a client says it: 1000. */
+const bye = masked(0x88, Buffer.from([0x03, 0xe8]))
+
+/** What a server says to a head and to what is sent behind its answer, until it closes the connection. */
+const spoken = (
+  port: number,
+  head: string,
+  then: Uint8Array
+): Promise<{ readonly head: string; readonly frames: ReadonlyArray<Received> }> =>
+  new Promise((resolve, reject) => {
+    let all = Buffer.alloc(0)
+    let hasSpoken = false
+    const end = (): number => all.indexOf("\r\n\r\n") + 4
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(head))
+    socket.on("error", reject)
+    socket.on("data", (chunk) => {
+      all = Buffer.concat([all, chunk])
+      if (hasSpoken || end() < 4) return
+      hasSpoken = true
+      socket.write(then)
+    })
+    socket.on("close", () => resolve({ head: all.subarray(0, end()).toString("latin1"), frames: framesIn(all.subarray(end())) }))
+  })
 
 /** A client of the stream over a real connection. */
 class Client {
@@ -121,6 +170,67 @@ describe("a WebSocket", () => {
     await expect.poll(() => closed).toEqual(["pinging 0", "pinging 1", "reader"])
     expect(counts()).toEqual({ open: 4, closedForRoom: 3, turnedAway: 0 })
     for (const { socket } of [owner, ...newcomers]) socket.terminate()
+  })
+
+  test("is told with 1001 that the venue stops", async () => {
+    const served = await serve(LiveVenue.make().application)
+    const [first, second] = [new Client(served.port), new Client(served.port)]
+    await Promise.all([first, second].map((client) => client.frame("hello")))
+    await served.close()
+    expect(await Promise.all([first.closed, second.closed])).toEqual([1001, 1001])
+  })
+
+  test.each([
+    ["nothing", ""],
+    ["compression", "sec-websocket-extensions: permessage-deflate\r\n"],
+    [
+      "compression with settings, and more",
+      "sec-websocket-extensions: x-webkit-deflate-frame, permessage-deflate; client_max_window_bits=15; server_no_context_takeover\r\n"
+    ]
+  ])("agrees to no extension where %s is offered, and ends with 1002 at a compressed frame", async (_, offer) => {
+    const { port } = await serve(LiveVenue.make().application)
+    // `{"op":"ping","id":"p"}` as permessage-deflate would have it, in a text with RSV1 set.
+    const ping = Buffer.from("{\"op\":\"ping\",\"id\":\"p\"}")
+    const stored = Buffer.concat([Buffer.from([0x00, ping.length, 0, ~ping.length & 0xff, 0xff]), ping])
+    const both = Buffer.concat([masked(0xc1, stored), bye])
+    const { frames, head } = await spoken(port, upgrade("/streams/v1/ws", offer), both)
+    expect(statusOf(head)).toBe(101)
+    expect(head.toLowerCase()).not.toContain("sec-websocket-extensions")
+    const [hello, close, ...more] = frames
+    expect([hello!.first, JSON.parse(hello!.payload.toString()).type]).toEqual([0x81, "hello"])
+    expect([close!.first, close!.payload.readUInt16BE(0)]).toEqual([0x88, 1002])
+    // It was heard as no ping of the stream's.
+    expect(more).toEqual([])
+  })
+
+  test("answers the same text where it is not compressed", async () => {
+    const { port } = await serve(LiveVenue.make().application)
+    const ping = Buffer.from("{\"op\":\"ping\",\"id\":\"p\"}")
+    const { frames } = await spoken(port, upgrade("/streams/v1/ws"), Buffer.concat([masked(0x81, ping), bye]))
+    expect(frames.map(({ first }) => first)).toEqual([0x81, 0x81, 0x88])
+    expect(JSON.parse(frames[1]!.payload.toString())).toMatchObject({ type: "pong", id: "p" })
+  })
+
+  test("gets a change in the very bytes that everybody else gets, which were made once", async () => {
+    const venue = LiveVenue.make()
+    const [alice] = await venue.traders(1)
+    const { port } = await serve(venue.application)
+    const clients = [new Client(port), new Client(port), new Client(port)]
+    for (const client of clients) {
+      await client.frame("hello")
+      client.say({ op: "subscribe", id: "s", channel: "market.book", marketId })
+      await client.frame("snapshot")
+    }
+    const write = vi.spyOn(Net.Socket.prototype, "write")
+    await venue.place(alice!)
+    await Promise.all(clients.map((client) => client.frame("update")))
+    const written = write.mock.calls.map(([bytes]) => bytes).filter((bytes) =>
+      bytes instanceof Uint8Array && Buffer.from(bytes).includes("\"type\":\"update\"")
+    )
+    write.mockRestore()
+    expect(written).toHaveLength(3)
+    expect(new Set(written).size).toBe(1)
+    for (const { socket } of clients) socket.terminate()
   })
 
   test("takes nothing from a request that only offers HTTP/2", async () => {

@@ -8,6 +8,8 @@ export class Client {
   readonly frames: Array<any> = []
   /** How many writes that took. */
   writes = 0
+  /** How often it was asked for a sign of life on the protocol's own level. */
+  pings = 0
   ended: { readonly code: number; readonly reason: string } | undefined
   buffered = 0
   /** Whether what it is sent stays on its way until it takes it. */
@@ -31,7 +33,9 @@ export class Client {
         this.arrived()
       },
       bufferedBytes: () => this.buffered,
-      ping: () => {},
+      ping: () => {
+        this.pings++
+      },
       close: (code, reason) => {
         this.ended = { code, reason }
         this.conversation.closed()
