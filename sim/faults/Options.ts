@@ -1041,7 +1041,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   // A table that is full finds room in what it forgets only where a day passes while it is.
   const passing = { meanFaultMs: 1_500, maxJumpMs: longJumpMs, freezeShare: 0 }
   const profiled = ofProfile(profile, isPast ? { ...fitting, clock: passing } : fitting, random)
-  const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("lock")) } : profiled
+  const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
   const money = profile === "calm" ? undefined : funds(random.split("funds"))
   return money === undefined ? options : { ...options, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
 }
