@@ -164,7 +164,7 @@ class Run {
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
-    this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock)
+    this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock, () => this.host.hasLostLock)
     this.faults = new Faults(world, this.host)
     this.streams = new StreamClients(world, this.witness, this.follower, this.clients,
       () => this.host.process?.clock.unsafeCurrentTimeMillis() ?? 0)

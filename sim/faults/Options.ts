@@ -129,6 +129,14 @@ export interface Options {
     /** How long that lasts at most. */
     readonly maxFullMs: number
   }
+  /** The journal's lock. Absent from what was kept before, and from most runs: nobody touches its file. */
+  readonly lock?: {
+    /** Mean time between moments in which its file is removed under the process. */
+    readonly meanTakenMs: number
+    /** How often a stranger takes the lock of a file in its place, and how long he holds it at most. */
+    readonly strangerShare: number
+    readonly maxHeldMs: number
+  }
   /** The histories' database. Absent from what was kept before: it is never damaged under a process. */
   readonly histories?: {
     /** Mean time between moments in which it is; 0 for none. */
@@ -804,6 +812,20 @@ const histories = (random: SimRandom): NonNullable<Options["histories"]> => {
   return random.split("lag").chance(0.25) ? { meanDamagedMs, pauseMs: random.split("lag by").pick([1_000, 4_000]) } : { meanDamagedMs }
 }
 
+/** In how many runs the lock is taken away: few, since the process ends of it as of any other crash. */
+const lockShare = 0.08
+
+const lock = (random: SimRandom): Pick<Options, "lock"> =>
+  random.chance(lockShare)
+    ? {
+      lock: {
+        meanTakenMs: random.pick([1_000, 3_000, 8_000]),
+        strangerShare: random.pick([0, 0.3, 1]),
+        maxHeldMs: random.pick([100, 3_000])
+      }
+    }
+    : {}
+
 /** How few transfers that are over a venue keeps, so that their histories go on where its memory ends; as many as a real one. */
 const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
   { endedOfAccount: 1, endedInAll: 100 },
@@ -938,8 +960,11 @@ const few: ReadonlyArray<Limits> = [
 
 const limits = (random: SimRandom): Limits => random.chance(limitedShare) ? random.pick(few) : unlimited
 
-/** All but money on a ledger, which is drawn beside the rest. */
-type Drawn = Required<Omit<Options, "funds">>
+/** All but what is drawn beside the rest: money on a ledger, and the lock that is taken away. */
+type Drawn = Required<Omit<Options, "funds" | "lock">>
+
+/** The profiles in which the lock may be taken away: the others spare the disk, or the process. */
+const mayLoseLock: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
 
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
@@ -1015,7 +1040,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     : sized
   // A table that is full finds room in what it forgets only where a day passes while it is.
   const passing = { meanFaultMs: 1_500, maxJumpMs: longJumpMs, freezeShare: 0 }
-  const options = ofProfile(profile, isPast ? { ...fitting, clock: passing } : fitting, random)
+  const profiled = ofProfile(profile, isPast ? { ...fitting, clock: passing } : fitting, random)
+  const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
   const money = profile === "calm" ? undefined : funds(random.split("funds"))
   return money === undefined ? options : { ...options, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
 }

@@ -370,6 +370,8 @@ export interface NaiveDecision {
   readonly touchedOrders: ReadonlySet<NaiveOrder>
   /** Accounts whose money, positions or orders it changed. */
   readonly touchedAccounts: ReadonlySet<number>
+  /** Orders whose rest was cancelled because the record had met as many resting orders as it may. */
+  readonly metEnough: ReadonlySet<number>
   /** A rule about records as such that it broke: the venue should never have journaled it. */
   readonly illegal: string | undefined
   /** Of a tick, how many marks were due, also of an index that grew stale while the tick waited for its turn. */

@@ -262,6 +262,7 @@ export class NaiveVenue {
   #ended: Array<NaiveEnded> = []
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
+  #metEnough = new Set<number>()
   #fills: Array<NaiveFill> = []
 
   /**
@@ -378,6 +379,7 @@ export class NaiveVenue {
     const { command } = record
     this.#touchedOrders = new Set()
     this.#touchedAccounts = new Set()
+    this.#metEnough = new Set()
     this.#fills = []
     const illegal = this.#illegal(record)
     this.#fired = []
@@ -429,6 +431,7 @@ export class NaiveVenue {
       fills: this.#fills,
       touchedOrders: this.#touchedOrders,
       touchedAccounts: this.#touchedAccounts,
+      metEnough: this.#metEnough,
       illegal,
       ticked: this.#ticked,
       fired: this.#fired,
@@ -1824,7 +1827,10 @@ export class NaiveVenue {
         return this.#cancel(taker, CancelReason.iocRemainder)
       }
       // Nobody meets more in a record: what is left would cross what it has not met, so that it cannot rest either.
-      if (this.#met >= this.metAtOnce) return this.#cancel(taker, CancelReason.iocRemainder)
+      if (this.#met >= this.metAtOnce) {
+        this.#metEnough.add(taker.number)
+        return this.#cancel(taker, CancelReason.iocRemainder)
+      }
       this.#met++
       const leaves = this.leavesFor(maker)
       if (leaves !== CancelReason.none) {

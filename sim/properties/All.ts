@@ -36,6 +36,7 @@ import { identityEqualsModel } from "./identityEqualsModel.js"
 import { identityIsAsAsked } from "./identityIsAsAsked.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
+import { lockIsHeld } from "./lockIsHeld.js"
 import { ledgerBook } from "./ledgerBook.js"
 import { ledgerCommands } from "./ledgerCommands.js"
 import { ledgerMoney } from "./ledgerMoney.js"
@@ -119,6 +120,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(tables),
   watch(blocks),
   watch(durability),
+  watch(lockIsHeld),
   watch(shownIsDurable),
   watch(damageIsDetected),
   watch(startsAreGuarded),

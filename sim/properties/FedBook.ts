@@ -4,6 +4,7 @@ import { broken, holds, type Verdict } from "./Property.js"
 
 /** An order that rests, as its events tell. */
 export interface Resting {
+  readonly account: number
   readonly market: number
   readonly side: number
   price: number
@@ -11,8 +12,10 @@ export interface Resting {
 }
 
 interface Placed {
+  readonly account: number
   readonly market: number
   readonly side: number
+  readonly timeInForce: number
   readonly price: number
 }
 
@@ -27,12 +30,19 @@ export const make = (): FedBook => ({ placed: new Map(), resting: new Map() })
 export const replay = ({ placed, resting }: FedBook, event: DecodedEvent): Verdict => {
   switch (event.event) {
     case "OrderAccepted":
-      placed.set(event.orderNumber, { market: event.market, side: event.side, price: event.priceAtoms })
+      placed.set(event.orderNumber, {
+        account: event.account,
+        market: event.market,
+        side: event.side,
+        timeInForce: event.timeInForce,
+        price: event.priceAtoms
+      })
       return holds
     case "OrderRested": {
       const order = resting.get(event.orderNumber) ?? placed.get(event.orderNumber)
       if (order === undefined) return broken(`order ${event.orderNumber} rests and was never accepted`)
-      resting.set(event.orderNumber, { market: order.market, side: order.side, price: order.price, remaining: event.remainingAtoms })
+      const { account, market, price, side } = order
+      resting.set(event.orderNumber, { account, market, side, price, remaining: event.remainingAtoms })
       placed.delete(event.orderNumber)
       return holds
     }

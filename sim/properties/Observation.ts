@@ -254,6 +254,12 @@ export type Observation =
   | { readonly _tag: "HungUp"; readonly connectionId: string; readonly isSilent: boolean; readonly atEpochMs: number }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
+  /** The lock's file was removed under the process, whose engine stands at `sequence`. `byStranger`: another holds the lock in its place. */
+  | { readonly _tag: "LockTaken"; readonly incarnation: number; readonly sequence: number; readonly byStranger: boolean }
+  /** The stranger let go of it. */
+  | { readonly _tag: "LockLeft" }
+  /** A reply left the process after its lock was taken away: the record that it names as what decided it, if it names one. */
+  | { readonly _tag: "RepliedUnlocked"; readonly call: Call; readonly record: number | undefined }
   /** The venue's follower ended by itself; whether an operation of the disk had failed under the process. */
   | { readonly _tag: "FollowerEnded"; readonly reason: string; readonly diskFailed: boolean }
   /** The process ended by itself: asked to, or because it could not go on. */

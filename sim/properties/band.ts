@@ -1,14 +1,17 @@
 /**
  * Safety (I3, decisions 10). After every record each best price lies inside the edge of its market's price band: no bid
  * above the top, no offer below the bottom. Where more orders had to go than one record cancels, nothing trades there until
- * they are gone. No trade prints outside the band; and a market order trades wherever the band and its own worst price have
- * something for it.
+ * they are gone. No trade prints outside the band; and an immediate order, a market order above all, trades as long as the band
+ * and its limit have something for it, and leaves something only for a reason that the rules give.
  *
  * Told from the records and their events alone, as the feed gives them, with marks, bands and books followed here; and from
- * the books that the engine shows.
+ * the books that the engine shows. How many a record has met, and whether an account's margin is enough, the model says.
  */
-import { CancelReason, ioc, market as marketOrder, sell } from "../../src/domain/Order.js"
+import { ordinal } from "../../src/domain/Ids.js"
+import { cancelBoth, cancelIncoming, CancelReason, ioc, sell } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { Record } from "../../src/journal/Record.js"
+import { refusedCode } from "../../src/operations/Outcome.js"
 import type { Decided, DecodedEvent } from "../../src/sequencer/Feed.js"
 import { type Announced, parametersFrom } from "./Announced.js"
 import * as FedBook from "./FedBook.js"
@@ -28,8 +31,22 @@ interface Band {
   isDelisted?: boolean
 }
 
+/** What the model says of orders of a record that ended with something left. */
+interface Known {
+  /** The record had met as many as it may. */
+  readonly metEnough: ReadonlySet<number>
+  /** Their accounts had not the margin for the next fill. */
+  readonly unbacked: ReadonlySet<number>
+}
+
 interface State {
   readonly book: FedBook.FedBook
+  /** By record, until that comes by the feed. */
+  readonly known: Map<number, Known>
+  /** The last record that became durable. */
+  last: Record | undefined
+  /** Whose order went last by self-trade prevention in the record at hand. */
+  selfTraded: number | undefined
   /** By market. */
   readonly bands: Array<Band>
   /** Parameters that markets are to take. */
@@ -38,8 +55,10 @@ interface State {
   readonly unclear: Set<number>
 }
 
+type Edges = readonly [lowest: bigint, highest: bigint]
+
 /** The lowest and the highest price of a band; undefined while the market has no mark. */
-const edgesOf = ({ bps, isDelisted = false, mark }: Band): readonly [lowest: bigint, highest: bigint] | undefined =>
+const edgesOf = ({ bps, isDelisted = false, mark }: Band): Edges | undefined =>
   mark === 0n || isDelisted ? undefined : [(mark * (10_000n - bps) + 9_999n) / 10_000n, (mark * (10_000n + bps)) / 10_000n]
 
 /** The first resting order that lies beyond its edge. */
@@ -63,34 +82,118 @@ const tradeVerdict = (state: State, event: Extract<DecodedEvent, { event: "Trade
     : holds
 }
 
-/**
- * Reasons for which a market order keeps a rest although the band has something for it: what it met went without a trade,
- * and a record meets a bounded number of orders.
- */
-const otherReasons: ReadonlySet<number> = new Set([
-  CancelReason.selfTrade,
-  CancelReason.marginUnbacked,
-  CancelReason.marketReduceOnly
-])
+type Ended = Extract<DecodedEvent, { readonly event: "OrderEnded" }>
 
-/** A market order that was alone in its record and met nothing leaves nothing behind that it could have met. */
-const marketOrderVerdict = (state: State, { events, record: { command, sequence } }: Decided): Verdict => {
-  if (command.kind !== "PlaceOrders" || command.entries.length !== 1) return holds
-  const [entry] = command.entries
-  if (entry === undefined || entry.type !== marketOrder || entry.timeInForce !== ioc) return holds
-  const edges = edgesOf(state.bands[entry.market] ?? { mark: 0n, bps: 0n })
-  if (edges === undefined || events.some(({ event }) => event === "Traded")) return holds
-  const refused = events.find(({ event }) => event === "EntryDecided") as Extract<DecodedEvent, { event: "EntryDecided" }>
-  const isAccepted = events.some(({ event }) => event === "OrderAccepted")
-  if (!isAccepted && ((refused.codes >>> 8) & 0xff) !== Refusal.noLiquidity) return holds
-  if (events.some((event) => event.event === "OrderEnded" && otherReasons.has(event.cancelReason))) return holds
-  const worst = BigInt(entry.priceAtoms)
-  const met = [...state.book.resting.values()].find((order) => {
-    const price = BigInt(order.price)
-    if (order.market !== entry.market || order.side === entry.side || price < edges[0] || price > edges[1]) return false
-    return worst === 0n || (entry.side === sell ? price >= worst : price <= worst)
-  })
-  return met === undefined ? holds : broken(`a market order met nothing in record ${sequence}, and an order rests at ${met.price}`)
+/** Whether an incoming order may trade at a price: inside the band, and no worse than its limit, 0 for none. */
+const isInReach = ([lowest, highest]: Edges, side: number, limit: number, at: number): boolean => {
+  const price = BigInt(at)
+  if (price < lowest || price > highest) return false
+  return limit === 0 || (side === sell ? at >= limit : at <= limit)
+}
+
+interface Taker {
+  readonly market: number
+  readonly side: number
+  /** Its limit; 0 for none. */
+  readonly price: number
+}
+
+/** The best price on the other side that an incoming order could trade at, with the accounts that rest there. */
+const bestInReach = ({ resting }: FedBook.FedBook, { market, price, side }: Taker, edges: Edges) => {
+  let best: { readonly at: number; readonly accounts: Set<number> } | undefined
+  for (const order of resting.values()) {
+    if (order.market !== market || order.side === side || !isInReach(edges, side, price, order.price)) continue
+    if (order.price === best?.at) best.accounts.add(order.account)
+    else if (best === undefined || (side === sell ? order.price > best.at : order.price < best.at)) {
+      best = { at: order.price, accounts: new Set([order.account]) }
+    }
+  }
+  return best
+}
+
+/**
+ * Whether an order that ends with something left does so for a reason that the rules give, told at the very moment. Its rest goes
+ * as an immediate one's only where nothing is left inside the band and its limit, or where its record has met as many as it may; by
+ * self-trade prevention only where its own account's order is the next, or just went for it; and for margin only where the model
+ * finds the same.
+ */
+const endedVerdict = (state: State, { command, sequence }: Decided["record"], event: Ended): Verdict => {
+  const { book, known, selfTraded } = state
+  const { cancelReason, orderNumber } = event
+  const incoming = book.placed.get(orderNumber)
+  const order = incoming ?? book.resting.get(orderNumber)
+  const edges = order === undefined ? undefined : edgesOf(state.bands[order.market]!)
+  if (order === undefined || edges === undefined) return holds
+  const what = `order ${orderNumber} ended in record ${sequence}`
+  if (cancelReason === CancelReason.iocRemainder) {
+    if (known.get(sequence)?.metEnough.has(orderNumber) === true) return holds
+    if (incoming?.timeInForce !== ioc) return broken(`${what} like an immediate one, and its record had not met as many as it may`)
+    const left = bestInReach(book, order, edges)
+    return left === undefined ? holds : broken(`${what} with something left, and an order rests at ${left.at}`)
+  }
+  if (incoming === undefined || command.kind !== "PlaceOrders") return holds
+  if (cancelReason === CancelReason.selfTrade) {
+    const { selfTradePrevention } = command.entries[orderNumber - ordinal(sequence, 0)]!
+    const isRight = selfTradePrevention === cancelIncoming
+      ? bestInReach(book, order, edges)?.accounts.has(order.account) === true
+      : selfTradePrevention === cancelBoth && selfTraded === order.account
+    return isRight ? holds : broken(`${what} by self-trade prevention, and no order of its own account was the next`)
+  }
+  if (cancelReason === CancelReason.marginUnbacked) {
+    return known.get(sequence)?.unbacked.has(orderNumber) === true ? holds : broken(`${what} for margin, which its account has`)
+  }
+  const isDone = cancelReason === CancelReason.none || incoming.timeInForce !== ioc
+  return isDone ? holds : broken(`${what} with something left, for the reason ${cancelReason}`)
+}
+
+const isRefusedForLiquidity = (codes: number): boolean => (codes & 0xff) === refusedCode && ((codes >>> 8) & 0xff) === Refusal.noLiquidity
+
+/** A market order that is refused as it would meet nothing had nothing to meet: of what still rests none was there before it. */
+const refusedVerdict = (state: State, { events, record: { command, sequence } }: Decided): Verdict => {
+  if (command.kind !== "PlaceOrders") return holds
+  const entries = events.flatMap((event) => event.event === "EntryDecided" ? [event] : [])
+  for (let index = 0; index < entries.length; index++) {
+    const { market, priceAtoms, side } = command.entries[index]!
+    const edges = edgesOf(state.bands[market] ?? { mark: 0n, bps: 0n })
+    if (edges === undefined || !isRefusedForLiquidity(entries[index]!.codes)) continue
+    for (const [number, order] of state.book.resting) {
+      if (order.market !== market || order.side === side || number > ordinal(sequence, index)) continue
+      if (isInReach(edges, side, priceAtoms, order.price)) {
+        return broken(`a market order met nothing in record ${sequence}, and an order rests at ${order.price}`)
+      }
+    }
+  }
+  return holds
+}
+
+/**
+ * The same of the immediate orders of the last record, told by what the engine shows behind it: of what still rests none was there
+ * before them.
+ */
+const shownTakers = ({ known, last }: State, { model, reads }: Extract<Observation, { _tag: "Inspected" }>): Verdict => {
+  if (last === undefined || last.sequence !== model.sequence || last.command.kind !== "PlaceOrders") return holds
+  const { command: { account, entries, idempotencyKey }, sequence } = last
+  for (let index = 0; index < entries.length; index++) {
+    const { market, priceAtoms, side, timeInForce } = entries[index]!
+    const number = ordinal(sequence, index)
+    if (timeInForce !== ioc || market < 0 || known.get(sequence)?.metEnough.has(number) === true) continue
+    const edges = edgesOf({ mark: BigInt(reads.stats(market).markPriceAtoms), bps: BigInt(reads.market(market).parameters.priceBandBps) })
+    const { asks, bids } = reads.book(market, 1)
+    const [best] = side === sell ? bids : asks
+    if (edges === undefined || best === undefined || !isInReach(edges, side, priceAtoms, best[0])) continue
+    const remembered = reads.findOutcomes(account, idempotencyKey).find(({ outcome }) => outcome.sequence === sequence)
+    const decided = remembered?.outcome.entries[index]
+    const isLeft = reads.findOrder(account, number)?.cancelReason === CancelReason.iocRemainder
+      || (decided?._tag === "Refused" && decided.refusal === Refusal.noLiquidity)
+    const wasThere = isLeft
+      && model.accounts.some((each) =>
+        reads.openOrders(each.index, market).some((order) =>
+          order.side !== side && order.orderNumber < number && isInReach(edges, side, priceAtoms, order.priceAtoms)
+        )
+      )
+    if (wasThere) return broken(`order ${number} of record ${sequence} left something, and an order rests at ${best[0]}`)
+  }
+  return holds
 }
 
 const edgeVerdict = (state: State, { events, record: { sequence } }: Decided): Verdict => {
@@ -118,7 +221,8 @@ const shownVerdict = ({ model, reads }: Extract<Observation, { _tag: "Inspected"
   return holds
 }
 
-const follow = (state: State, { command }: Decided["record"], event: DecodedEvent): Verdict => {
+const follow = (state: State, record: Decided["record"], event: DecodedEvent): Verdict => {
+  const { command } = record
   const parameters = parametersFrom(state.announced, command, event)
   if (parameters !== undefined && "market" in event) {
     const bps = BigInt(parameters.priceBandBps)
@@ -126,7 +230,14 @@ const follow = (state: State, { command }: Decided["record"], event: DecodedEven
   }
   if (event.event === "MarketDelisting" && event.became === inEffect) state.bands[event.market]!.isDelisted = true
   if (event.event === "MarkSet") state.bands[event.market]!.mark = BigInt(event.priceAtoms)
-  const verdict = event.event === "Traded" ? tradeVerdict(state, event) : holds
+  const verdict = event.event === "Traded"
+    ? tradeVerdict(state, event)
+    : event.event === "OrderEnded"
+    ? endedVerdict(state, record, event)
+    : holds
+  if (event.event === "OrderEnded" && event.cancelReason === CancelReason.selfTrade) {
+    state.selfTraded = state.book.resting.get(event.orderNumber)?.account ?? state.selfTraded
+  }
   return verdict ?? FedBook.replay(state.book, event)
 }
 
@@ -134,14 +245,34 @@ export const band: Property<State> = {
   name: "best-prices-lie-inside-the-band",
   invariant: "I3",
   kind: "safety",
-  initial: () => ({ book: FedBook.make(), bands: [], announced: new Map(), unclear: new Set() }),
+  initial: () => ({
+    book: FedBook.make(),
+    known: new Map(),
+    last: undefined,
+    selfTraded: undefined,
+    bands: [],
+    announced: new Map(),
+    unclear: new Set()
+  }),
   observe: (state, seen) => {
-    if (seen._tag === "Inspected") return shownVerdict(seen)
+    if (seen._tag === "Committed") {
+      const { decision: { metEnough, touchedOrders }, record } = seen
+      const unbacked = new Set(
+        [...touchedOrders].flatMap((order) => order.cancelReason === CancelReason.marginUnbacked ? [order.number] : [])
+      )
+      state.last = record
+      if (metEnough.size + unbacked.size > 0) state.known.set(record.sequence, { metEnough, unbacked })
+      return holds
+    }
+    if (seen._tag === "Inspected") return shownVerdict(seen) ?? shownTakers(state, seen)
     if (seen._tag !== "Fed") return holds
-    for (const event of seen.decided.events) {
-      const verdict = follow(state, seen.decided.record, event)
+    const { decided, decided: { record } } = seen
+    state.selfTraded = undefined
+    for (const event of decided.events) {
+      const verdict = follow(state, record, event)
       if (verdict !== holds) return verdict
     }
-    return marketOrderVerdict(state, seen.decided) ?? edgeVerdict(state, seen.decided)
+    state.known.delete(record.sequence)
+    return refusedVerdict(state, decided) ?? edgeVerdict(state, decided)
   }
 }

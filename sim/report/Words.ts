@@ -76,6 +76,10 @@ export const describeFault = (step: FaultStep): string => {
       return `FAULT: the clock jumps by ${(step.byMs / 1000).toFixed(3)} s`
     case "full disk":
       return `FAULT: the disk has no more room for ${(step.forMs / 1000).toFixed(3)} s`
+    case "lock taken":
+      return step.heldMs === 0
+        ? "FAULT: the lock's file is removed"
+        : `FAULT: the lock's file is removed, and a stranger holds another's lock for ${(step.heldMs / 1000).toFixed(3)} s`
     case "histories damaged":
       return "FAULT: the histories' database is damaged"
     case "freeze":

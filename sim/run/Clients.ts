@@ -44,12 +44,13 @@ export class Clients {
   #restoring = false
   #restored = 0
 
-  /** `clock`: the process's, while there is one. */
+  /** `clock`: the process's, while there is one. `isUnlocked`: whether its lock was taken away from it. */
   constructor(
     readonly world: World,
     readonly witness: Witness,
     readonly follower: Follower,
-    readonly clock: () => SimClock | undefined
+    readonly clock: () => SimClock | undefined,
+    readonly isUnlocked: () => boolean
   ) {
     this.wallet = new Wallet(follower.model)
     world.network.watch((request) => this.#handling(request))
@@ -144,9 +145,10 @@ export class Clients {
     const sent = this.#moment()
     // A power failure at the moment in which a reply leaves takes back all behind this.
     let leftBehind = 0
-    const left = (): void => {
+    const left = (response: Response): void => {
       this.follower.drain()
       leftBehind = this.follower.model.sequence
+      if (this.isUnlocked()) witness.see({ _tag: "RepliedUnlocked", call, record: recordNamed({ ...response, text: response.body }) })
     }
     const dealt = network.send(this.#request(call), options.workload.timeoutMs, (result) => {
       if (result._tag !== "Replied") {

@@ -50,6 +50,7 @@ export class Faults {
   readonly #disk: SimRandom.SimRandom
   readonly #room: SimRandom.SimRandom
   readonly #histories: SimRandom.SimRandom
+  readonly #lock: SimRandom.SimRandom
   /** Operations of the disk that began at one moment. */
   readonly #counted = new Map<SimDisk.Operation, number>()
   #countedAtMs = -1
@@ -66,6 +67,7 @@ export class Faults {
     this.#disk = world.root.split("disk errors")
     this.#room = world.root.split("room")
     this.#histories = world.root.split("damaged histories")
+    this.#lock = world.root.split("taken lock")
     const steps = world.request.script?.steps ?? []
     this.#diskErrors = steps.filter((step) => step.do === "disk error")
     this.#crashesAtStart = steps.filter((step) => step.do === "crash at start")
@@ -93,6 +95,7 @@ export class Faults {
     this.#planClockFault()
     this.#planFullDisk()
     this.#planDamagedHistories()
+    this.#planTakenLock()
     this.#planClockStep()
   }
 
@@ -100,6 +103,7 @@ export class Faults {
   end(): void {
     this.active = false
     this.world.disk.setOutOfRoom(false)
+    this.host.giveLockBack()
     this.world.network.setFaults(SimNetwork.noFaults)
     this.host.process?.clock.heal()
     this.host.dropPlannedCrash()
@@ -147,6 +151,11 @@ export class Faults {
       case "full disk":
         world.disk.setOutOfRoom(true)
         world.plans.after(step.forMs, () => world.disk.setOutOfRoom(false))
+        return
+      case "lock taken":
+        if (host.reads === undefined) return
+        host.takeLock(step.heldMs > 0)
+        if (step.heldMs > 0) world.plans.after(step.heldMs, () => host.giveLockBack())
         return
       case "histories damaged":
         return world.histories.spoil()
@@ -238,6 +247,18 @@ export class Faults {
       if (!this.active) return
       this.#planFullDisk()
       this.#struck({ do: "full disk", atMs: elapsedMs(), forMs: random.next() * room.maxFullMs })
+    })
+  }
+
+  #planTakenLock(): void {
+    const { elapsedMs, options: { lock }, plans } = this.world
+    const random = this.#lock
+    if (lock === undefined) return
+    plans.after(-Math.log(1 - random.next()) * lock.meanTakenMs, () => {
+      if (!this.active) return
+      this.#planTakenLock()
+      const heldMs = random.chance(lock.strangerShare) ? random.next() * lock.maxHeldMs : 0
+      if (this.host.reads !== undefined) this.#struck({ do: "lock taken", atMs: elapsedMs(), heldMs })
     })
   }
 

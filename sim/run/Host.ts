@@ -7,6 +7,7 @@ import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId } from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { PreviewView, Reads } from "../../src/engine/Reads.js"
+import { lockPath } from "../../src/journal/SegmentJournal.js"
 import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
@@ -175,6 +176,10 @@ export class Host {
   diskFailed = false
   /** How many crashes struck. */
   crashes = 0
+  /** Whether the lock was taken away from the process that runs. */
+  hasLostLock = false
+  /** Has the stranger who holds the lock let go of it. */
+  #letGo: (() => void) | undefined
   #incarnation = 0
   /** The rules of the version that was ready last. */
   #rules = versions.rules
@@ -213,6 +218,7 @@ export class Host {
     const { follower, witness, world: { disk, options, time } } = this
     this.#incarnation++
     this.diskFailed = false
+    this.hasLostLock = false
     const incarnation = this.#incarnation
     const rules = this.#drawRules()
     this.#running = rules
@@ -403,6 +409,25 @@ export class Host {
     this.#stopping = true
     if (over) this.#over = true
     this.process?.stop()
+  }
+
+  /** The lock's file is removed under the process, which runs on; `byStranger`: who holds the lock of another file from then on. */
+  takeLock(byStranger: boolean): void {
+    const { reads, witness, world: { disk } } = this
+    if (reads === undefined) return
+    this.giveLockBack()
+    if (byStranger) this.#letGo = disk.replaceLock(lockPath)
+    else disk.removeLock(lockPath)
+    this.hasLostLock = true
+    witness.see({ _tag: "LockTaken", incarnation: this.#incarnation, sequence: reads.sequence, byStranger })
+  }
+
+  /** Whoever else holds the lock lets go of it. */
+  giveLockBack(): void {
+    if (this.#letGo === undefined) return
+    this.#letGo()
+    this.#letGo = undefined
+    this.witness.see({ _tag: "LockLeft" })
   }
 
   crash(loss: SimDisk.Crash): void {

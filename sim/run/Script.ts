@@ -37,6 +37,8 @@ export type FaultStep =
   | { readonly do: "freeze"; readonly atMs: number; readonly forMs: number }
   /** The disk gives no more room: what is there can be written, nothing is made and nothing grows. */
   | { readonly do: "full disk"; readonly atMs: number; readonly forMs: number }
+  /** The lock's file is removed under the process; for so long a stranger holds the lock of another one: 0 for nobody. */
+  | { readonly do: "lock taken"; readonly atMs: number; readonly heldMs: number }
   /** The histories' database is damaged under the process. */
   | { readonly do: "histories damaged"; readonly atMs: number }
   /** The first such operation from then on fails, never ends, or goes astray (then only one on a snapshot). */

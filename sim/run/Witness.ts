@@ -167,6 +167,32 @@ export class Witness {
 /** A failure without the lines of its stack: where the source lies, and how long its files are, is not the run's. */
 const withoutPlaces = (failure: string): string => failure.replace(/\n\s+at .*/g, "")
 
+type OfProcess = Extract<Observation, {
+  readonly _tag: "Started" | "StartRefused" | "Ready" | "Crashed" | "LockTaken" | "LockLeft" | "RepliedUnlocked" | "Ended"
+}>
+
+/** What befell the process, as a line. */
+const describeProcess = (seen: OfProcess): string => {
+  switch (seen._tag) {
+    case "Started":
+      return `started ${seen.incarnation} at ${seen.atEpochMs} under rules ${seen.rules}`
+    case "StartRefused":
+      return `refused to start ${seen.incarnation} under rules ${seen.rules}: ${withoutPlaces(seen.why)}`
+    case "Ready":
+      return `ready ${seen.incarnation} at record ${seen.sequence}`
+    case "Crashed":
+      return `crashed ${seen.incarnation} at ${seen.atEpochMs}`
+    case "LockTaken":
+      return `took the lock of ${seen.incarnation} at record ${seen.sequence}${seen.byStranger ? " for another" : ""}`
+    case "LockLeft":
+      return "left the lock to the venue"
+    case "RepliedUnlocked":
+      return `replied without the lock to ${seen.call.id} of record ${seen.record ?? "none"}`
+    case "Ended":
+      return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${withoutPlaces(seen.failure ?? "")}`
+  }
+}
+
 /** An observation as a line: what the run's digest is over, and what a trace shows. */
 const describe = (seen: Observation): string => {
   switch (seen._tag) {
@@ -209,15 +235,14 @@ const describe = (seen: Observation): string => {
     case "FollowerEnded":
       return `the follower ended: ${withoutPlaces(seen.reason)}`
     case "Started":
-      return `started ${seen.incarnation} at ${seen.atEpochMs} under rules ${seen.rules}`
     case "StartRefused":
-      return `refused to start ${seen.incarnation} under rules ${seen.rules}: ${withoutPlaces(seen.why)}`
     case "Ready":
-      return `ready ${seen.incarnation} at record ${seen.sequence}`
     case "Crashed":
-      return `crashed ${seen.incarnation} at ${seen.atEpochMs}`
+    case "LockTaken":
+    case "LockLeft":
+    case "RepliedUnlocked":
     case "Ended":
-      return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${withoutPlaces(seen.failure ?? "")}`
+      return describeProcess(seen)
     case "Replayed":
       return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
     case "Rebuilt":

@@ -15,6 +15,8 @@ export interface Locks {
   readonly holders: Map<string, object>
   /** Paths that have a lock file under which its holder has settled. */
   readonly files: Set<string>
+  /** Holders that are no process of the venue: they outlive its crashes. */
+  readonly strangers: WeakSet<object>
 }
 
 export class DiskMount {

@@ -13,7 +13,8 @@
  * - A hanging operation never ends, and has happened or not.
  * - A misdirected write lands on other sectors of its file and reports success.
  * - Bits flip at rest, where and when the caller says.
- * - A lock's file is removed when the caller says so. Its holder is told when it looks.
+ * - A lock's file is removed when the caller says so, and a stranger may hold the one that takes its place. Its holder is
+ *   told when it looks.
  * - Reads fail, and never lie otherwise. Synced sectors are not lost.
  * - Operations take simulated time. Those of a crashed process never end and touch nothing.
  *
@@ -38,6 +39,11 @@ export interface SimDisk {
   readonly setOutOfRoom: (outOfRoom: boolean) => void
   /** Takes away a lock's file: whoever holds it runs on, and another process can take the lock of a new file. */
   readonly removeLock: (path: string) => void
+  /**
+   * The same, and a stranger, who writes nothing, has the new file and its lock from then on: until the function that this
+   * returns is called, or the power fails.
+   */
+  readonly replaceLock: (path: string) => () => void
   /** Puts a file there, durably, as an operator might. */
   readonly create: (path: string, bytes: Uint8Array) => void
   /** Takes a file away, durably. */
@@ -66,22 +72,32 @@ export interface SimDisk {
 export const make = (options: Options): SimDisk => {
   const calls = new DiskCalls(options)
   const platter = new Platter(options.random, () => calls.faults.whole)
-  const locks: Locks = { holders: new Map(), files: new Set() }
+  const locks: Locks = { holders: new Map(), files: new Set(), strangers: new WeakSet() }
+  const removeLock = (path: string): void => {
+    locks.holders.delete(path)
+    locks.files.delete(path)
+  }
   return {
     faults: calls.faults,
     mount: () => Layer.succeed(Disk, new DiskMount(platter, calls, locks).service()),
     crash: (kind = "power") => {
       calls.crashes++
-      locks.holders.clear()
+      for (const [path, holder] of locks.holders) if (kind === "power" || !locks.strangers.has(holder)) locks.holders.delete(path)
       if (kind === "power") platter.losePower()
       else platter.killProcess()
     },
     setOutOfRoom: (outOfRoom) => {
       calls.outOfRoom = outOfRoom
     },
-    removeLock: (path) => {
-      locks.holders.delete(path)
-      locks.files.delete(path)
+    removeLock,
+    replaceLock: (path) => {
+      removeLock(path)
+      const stranger = {}
+      locks.strangers.add(stranger)
+      locks.holders.set(path, stranger)
+      return () => {
+        if (locks.holders.get(path) === stranger) locks.holders.delete(path)
+      }
     },
     create: (path, bytes) => platter.put(path, bytes),
     remove: (path) => platter.takeAway(path),

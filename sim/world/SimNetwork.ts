@@ -77,7 +77,7 @@ export interface SimNetwork {
     settle: (result: Result) => void,
     fate?: SimRandom,
     /** Called when a reply leaves the process, whatever becomes of it on its way. */
-    left?: () => void
+    left?: (response: Response) => void
   ) => Fate
   /** The listener of one process; its `ready` puts a delivery among what the process has to do. */
   readonly layerFor: (process: SimListener.Station) => Layer.Layer<Listener>
@@ -200,7 +200,7 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
       }
       listener.deliver(request, {
         answered: (response) => {
-          left()
+          left(response)
           if (halfOpen) return
           time.after(delay(), () => once(lostOut ? { _tag: "Lost" } : { _tag: "Replied", response }))
         },

@@ -123,6 +123,7 @@ export const names = [
   "an unfinished segment was left behind",
   "a segment was opened",
   "a block waited for its segment",
+  "the lock was taken away",
   "a damaged snapshot was passed over"
 ] as const
 

@@ -348,7 +348,11 @@ class Appender {
     private readonly reached: Reached | undefined
   ) {
     this.segment = segment
-    this.stillHeld = Effect.flatMap(lock.isHeld, (held) => held ? Effect.void : Effect.fail(lockLost))
+    this.stillHeld = Effect.flatMap(lock.isHeld, (held) => {
+      if (held) return Effect.void
+      reached?.("the lock was taken away")
+      return Effect.fail(lockLost)
+    })
     this.epoch = end.chain.epoch + 1
     this.nextSequence = end.chain.nextSequence
     this.durableSequence = end.chain.nextSequence - 1

@@ -79,6 +79,52 @@ test("placements are refused and name the journal; cancels are served until the 
   expect(Exit.isSuccess(await again.stop())).toBe(true)
 })
 
+/** Trades on another account's offer, so that the account holds a position. */
+const buyOf = async ({ accountId, apiKey, venue }: Ready, quantity: string) => {
+  const made = await venue.ask("POST", "/v1/operator/demo/accounts", { body: { accounts: 1, collateral: "1000000" } })
+  const [maker] = made.json.accounts as ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
+  const order = { marketId: "BTC-USDC-PERP", orderType: "limit", price: "60000.0", quantity }
+  const sides = [[maker!, "sell"], [{ accountId, apiKey }, "buy"]] as const
+  for (const [who, side] of sides) {
+    const body = { ...order, accountId: who.accountId, clientOrderId: `opened-${side}`, side }
+    expect((await venue.ask("POST", "/v1/orders", { key: who.apiKey, body })).status).toBe(200)
+  }
+  return maker!
+}
+
+test("orders that only reduce are served and journaled on the full disk, alone and in a batch, while every other is refused", async () => {
+  const { disk, state } = fillable()
+  const at = await ready(disk.mount())
+  const { accountId, apiKey, venue } = at
+  const maker = await buyOf(at, "0.100")
+  const bid = { ...resting(maker.accountId, "bid"), quantity: "0.500" }
+  expect((await venue.ask("POST", "/v1/orders", { key: maker.apiKey, body: bid })).status).toBe(200)
+  state.full = true
+  await fill(at)
+
+  const close = (name: string) => ({ ...resting(accountId, name), side: "sell", price: "61000.0", quantity: "0.020", reduceOnly: true })
+  const rests = await venue.ask("POST", "/v1/orders", { key: apiKey, body: close("rests") })
+  expect(rests).toMatchObject({ status: 200, json: { status: "open", reduceOnly: true } })
+  const batch = { orders: ["one", "two"].map((name) => ({ ...close(name), orderType: "market", price: undefined })) }
+  const reduced = await venue.ask("POST", "/v1/orders/batch", { key: apiKey, body: batch })
+  expect(reduced.json.outcomes.map((order: { readonly status: string }) => order.status)).toEqual(["closed", "closed"])
+  // One that may add risk makes a batch a placement.
+  const mixed = { orders: [close("three"), resting(accountId, "adds")] }
+  const refused = await venue.ask("POST", "/v1/orders/batch", { key: apiKey, body: mixed })
+  expect(refused).toMatchObject({ status: 503, json: { code: "dependency_unavailable", dependency: "journal" } })
+  expect((await place(at, "later")).status).toBe(503)
+
+  await venue.stop()
+  disk.crash("power")
+  const again = { ...at, venue: new VenueOver(disk.mount()) }
+  expect(Exit.isSuccess(await again.venue.started)).toBe(true)
+  const found = await again.venue.ask("GET", `/v1/orders/${rests.json.orderId}`, { key: apiKey })
+  expect(found.json).toMatchObject({ clientOrderId: "rests", status: "open" })
+  const held = await again.venue.ask("GET", `/v1/accounts/${accountId}/positions`, { key: apiKey })
+  expect(held.json.positions).toMatchObject([{ quantity: "0.060" }])
+  expect(Exit.isSuccess(await again.venue.stop())).toBe(true)
+})
+
 test("a start on a full disk takes requests as far as its room goes, and says that it is not ready", async () => {
   const { disk, state } = fillable()
   const before = await ready(disk.mount())

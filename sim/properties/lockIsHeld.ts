@@ -1,0 +1,44 @@
+/**
+ * Safety (I8). The lock of the data directory makes a process its only writer. Once that was taken away from it, another may read
+ * the journal and go on from there at any time: so nothing that it decides from then on is acknowledged, neither to whoever
+ * asked for it nor to those who follow the journal, and it ends with the first block that comes. What was decided before may be
+ * told of still, since whoever takes the lock later finds it in the journal.
+ */
+import { broken, holds, type Property } from "./Property.js"
+
+interface State {
+  /** The last record that the running process had decided when it lost its lock; undefined while it holds it. */
+  lostAt: number | undefined
+}
+
+export const lockIsHeld: Property<State> = {
+  name: "without-its-lock-nothing-is-acknowledged",
+  invariant: "I8",
+  kind: "safety",
+  initial: () => ({ lostAt: undefined }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "LockTaken":
+        // A file that is made and removed again gives it nothing back.
+        state.lostAt ??= seen.sequence
+        return holds
+      case "Started":
+      case "Ended":
+      case "Crashed":
+        state.lostAt = undefined
+        return holds
+      case "RepliedUnlocked":
+        return state.lostAt === undefined || seen.record === undefined || seen.record <= state.lostAt
+          ? holds
+          : broken(`${seen.call.endpoint} was answered with record ${seen.record}, and the lock was taken away at ${state.lostAt}`)
+      case "Fed": {
+        const { sequence } = seen.decided.record
+        return state.lostAt === undefined || sequence <= state.lostAt
+          ? holds
+          : broken(`whoever follows the journal was given record ${sequence}, and the lock was taken away at ${state.lostAt}`)
+      }
+      default:
+        return holds
+    }
+  }
+}
