@@ -42,7 +42,12 @@ const run = async (options: Options) => {
     const loads = [
       { section: "P3-cancel", unit: "placements/s", run: () => load(task(8, many)), loaded: new Array<Report>() },
       { section: "P3-cancel-flood", unit: "batches/s", run: () => load(task(8, floods)), loaded: new Array<Report>() },
-      { section: "P3-cancel-reads", unit: "reads/s", run: () => load(task(8, { connections: 4 }), "pipeliner"), loaded: new Array<Report>() }
+      {
+        section: "P3-cancel-reads",
+        unit: "reads/s",
+        run: () => load(task(8, { connections: 4 }), "pipeliner"),
+        loaded: new Array<Report>()
+      }
     ]
     const rest: Array<Report> = []
     for (let at = 0; at < options.runs; at++) {

@@ -19,8 +19,9 @@ import type { File, Lock } from "./Disk.js"
 /** A disk over `root`, which is made if it is not there. */
 export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool)))
 
-/** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. The root is there. */
-export const layerBeside = (root: string): Layer.Layer<Disk> => Layer.sync(Disk, () => make(root, byThisThread))
+/** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. */
+export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> =>
+  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byThisThread)))
 
 type Done<A> = (error: NodeJS.ErrnoException | null, value?: A) => void
 

@@ -335,8 +335,6 @@ class Appender {
   private shortage: Full | undefined
   private retry: Fiber.RuntimeFiber<void> | undefined
   private roomChanged = (): void => {}
-  /** It began in a segment that is nearly down to what is kept of it, and has not heard yet whether the next finds room. */
-  private beganLate = false
 
   constructor(
     private readonly runtime: Runtime.Runtime<Disk>,
@@ -365,7 +363,6 @@ class Appender {
   settled({ file, scope }: Pick<OpenSegment, "file" | "scope">): void {
     this.segment = { ...this.segment, file, scope }
     this.isSettled = true
-    this.beganLate = this.freeBytes() < this.keptBytes() + 2 * this.options.maxBlockBytes
     this.prepare()
   }
 
@@ -375,10 +372,10 @@ class Appender {
     if (this.nextIsReady()) return "all"
     const freeBytes = this.freeBytes()
     const { maxBlockBytes } = this.options
-    if (this.shortage === undefined) return freeBytes >= maxBlockBytes && !this.beganLate ? "all" : "soon"
+    if (!this.isDownToKept()) return "all"
+    // Whoever does not know yet whether the disk is full does not use up what is kept for when it is.
+    if (this.shortage === undefined) return "soon"
     if (freeBytes < maxBlockBytes) return "nothing"
-    // One more block, of whatever is taken, leaves room for one of any size behind what is kept from it.
-    if (freeBytes >= this.keptBytes() + 2 * maxBlockBytes) return "all"
     return freeBytes >= this.keptBytes() * requestedShare + 2 * maxBlockBytes ? "reductions" : "requests"
   }
 
@@ -389,6 +386,11 @@ class Appender {
 
   whenRoom(callback: () => void): void {
     this.roomChanged = callback
+  }
+
+  /** Whether one more block, of whatever is taken, could leave no room for one of any size behind what is kept of this segment. */
+  private isDownToKept(): boolean {
+    return this.freeBytes() < this.keptBytes() + 2 * this.options.maxBlockBytes
   }
 
   /** What is left of the segment that the last placed block lies in. */
@@ -541,7 +543,6 @@ class Appender {
     const ofSync = failure._tag === "JournalFull" && failure.cause instanceof DiskError && failure.cause.operation === "dataSync"
     if (failure._tag !== "JournalFull" || ofSync || this.opensNext()) return this.fail(failure)
     this.shortage = failure
-    this.beganLate = false
     this.retry = Runtime.runFork(this.runtime)(Effect.zipRight(
       Effect.sleep(retryPause),
       Effect.sync(() => {
@@ -557,7 +558,6 @@ class Appender {
     this.preparing = false
     if (prepared.zeroedBytes >= this.options.segmentBytes) {
       this.shortage = undefined
-      this.beganLate = false
     }
     this.prepare()
     this.issue()
@@ -566,7 +566,7 @@ class Appender {
 
   /** How many bytes of the next segment should be zeroed by now: all when five eighths of this one are full, before what is kept of it. */
   private wantedZeros(): number {
-    const isAwaited = this.shortage !== undefined || this.beganLate || this.freeBytes() < this.options.maxBlockBytes
+    const isAwaited = this.shortage !== undefined || this.isDownToKept()
     if (isAwaited || this.opensNext()) return this.options.segmentBytes
     const { segmentBytes } = this.segment.header
     const share = (this.endOffset - segmentBytes / 4) / (segmentBytes * 3 / 8)

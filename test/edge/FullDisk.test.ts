@@ -4,13 +4,18 @@ import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import { ready, resting, VenueOver } from "./VenueOver.js"
 
-/** A disk that gives no more room while it is full: new files and what makes files longer fail, what is preallocated does not. */
+/**
+ * A disk that gives no more room while it is full: new files and what makes files longer fail, what is preallocated does not. While it
+ * is slow these do not come back at all.
+ */
 const fillable = () => {
-  const state = { full: false }
+  const state = { full: false, slow: false }
   const disk = SimDisk.make({
     random: () => 0,
-    inject: ({ operation, path }) =>
-      state.full && (operation === "open" || operation === "writeAt") && path.endsWith(".tmp") ? "ENOSPC" : undefined
+    inject: ({ operation, path }) => {
+      if ((operation !== "open" && operation !== "writeAt") || !path.endsWith(".tmp")) return undefined
+      return state.full ? "ENOSPC" : state.slow ? "hang" : undefined
+    }
   })
   return { disk, state }
 }
@@ -160,6 +165,25 @@ test("a restart on a full disk uses up nothing of what is kept: it takes no plac
     expect(await place(at, `restart-${restart}`)).toMatchObject({ status: 503, json: { code: "dependency_unavailable" } })
     expect((await cancelAll(at)).status).toBe(200)
   }
+})
+
+test("while a slow disk has not said whether it is full, nothing uses up what is kept for when it is", async () => {
+  const { disk, state } = fillable()
+  const at = await ready(disk.mount())
+  state.slow = true
+  const isAnswered = async (asked: Promise<unknown>): Promise<boolean> =>
+    Promise.race([asked.then(() => true), at.venue.pass(1_000).then(() => false)])
+  let taken = 0
+  while (await isAnswered(place(at, `fill-${taken}`)) && await isAnswered(cancelAll(at))) taken++
+  expect(taken).toBeGreaterThan(10)
+  disk.crash("power")
+  state.full = true
+  const venue = new VenueOver(disk.mount())
+  expect(Exit.isSuccess(await venue.started)).toBe(true)
+  let cancels = 0
+  while ((await cancelAll({ ...at, venue })).status === 200) cancels++
+  // A quarter of a segment of 64 KiB and two blocks of 8 KiB were left, of which the last block is; a cancel takes 1,024 bytes at most.
+  expect(cancels).toBeGreaterThanOrEqual(20)
 })
 
 /** Streams an index price to the venue, as a feed process does; whether it was taken. */

@@ -24,7 +24,7 @@ diskContract("NodeDisk beside the writer", Effect.map(rooted, NodeDisk.layerBesi
 
 diskContract("SimDisk", Effect.sync(() => SimDisk.make({ random: generator(1) }).mount()))
 
-test("the names of directories that the layer makes are synced, each in the one above it, before anything is written", async () => {
+test("the names of the directory and of all above it are synced, each in the one above it, whoever made them", async () => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "disk-"))
   const synced: Array<string> = []
   const { fsync } = fs
@@ -35,10 +35,14 @@ test("the names of directories that the layer makes are synced, each in the one 
   syncBuiltinESMExports()
   try {
     await Effect.runPromise(Effect.provide(Effect.void, NodeDisk.layer(path.join(root, "made/by/the/layer"))))
-    expect(synced).toEqual(["made/by/the", "made/by", "made", ""].map((each) => path.join(root, each)))
+    const made = ["made/by/the", "made/by", "made", ""].map((each) => path.join(root, each))
+    const others = ["/"]
+    for (let at = path.dirname(root); at !== "/"; at = path.dirname(at)) others.splice(-1, 0, at)
+    expect(synced).toEqual([...made, ...others])
     synced.length = 0
+    // A start before this one may have been killed between making and syncing them.
     await Effect.runPromise(Effect.provide(Effect.void, NodeDisk.layer(path.join(root, "made/by/the/layer"))))
-    expect(synced).toEqual([])
+    expect(synced).toEqual([...made, ...others])
   } finally {
     fs.fsync = fsync
     syncBuiltinESMExports()

@@ -1,7 +1,5 @@
 /** The lock's file is removed while its holder writes: never do two writers acknowledge, and nothing acknowledged is lost. */
 import * as fs from "node:fs"
-import builtin from "node:fs"
-import { syncBuiltinESMExports } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Context, Effect, Either, Exit, Layer, Scope } from "effect"
@@ -178,33 +176,4 @@ test.each([0, 1, 2])("what the old writer had under way lands in a file that nob
   expect((await late)._tag).toBe("JournalFenced")
   disk.crash("kill")
   expect(digestsOf(await session(disk, replayed())).slice(-2)).toStrictEqual(digestsOf(blocks))
-})
-
-test("a directory is made durable with all above it, whoever made them", async () => {
-  const synced: Array<string> = []
-  const opened = new Map<number, string>()
-  const { fsync, open } = builtin
-  builtin.open =
-    ((file: string, flags: string, mode: number, done: (error: unknown, fd: number) => void) =>
-      open(file, flags, mode, (error, fd) => {
-        opened.set(fd, file)
-        done(error, fd)
-      })) as typeof open
-  builtin.fsync = ((fd: number, done: (error: Error | null) => void) => {
-    synced.push(opened.get(fd)!)
-    fsync(fd, done)
-  }) as typeof fsync
-  syncBuiltinESMExports()
-  try {
-    await Effect.runPromise(Effect.provide(Effect.void, NodeDisk.layer(path.join(directory, "a/b/c"))))
-    // A start before this one may have been killed between making and syncing them.
-    await Effect.runPromise(Effect.provide(Effect.void, NodeDisk.layer(path.join(directory, "a/b/c"))))
-  } finally {
-    Object.assign(builtin, { fsync, open })
-    syncBuiltinESMExports()
-  }
-  const above: Array<string> = []
-  for (let at = path.join(directory, "a/b/c"); at !== path.dirname(at); at = path.dirname(at)) above.push(path.dirname(at))
-  expect(synced).toEqual([...above, ...above])
-  expect(synced).toContain(path.join(directory, "a/b"))
 })
