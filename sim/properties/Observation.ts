@@ -254,7 +254,10 @@ export type Observation =
   | { readonly _tag: "HungUp"; readonly connectionId: string; readonly isSilent: boolean; readonly atEpochMs: number }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
-  /** The lock's file was removed under the process, whose engine stands at `sequence`. `byStranger`: another holds the lock in its place. */
+  /**
+   * The lock's file was removed under the process, when who read the journal found it to end at `sequence`. `byStranger`: another
+   * holds the lock in its place.
+   */
   | { readonly _tag: "LockTaken"; readonly incarnation: number; readonly sequence: number; readonly byStranger: boolean }
   /** The stranger let go of it. */
   | { readonly _tag: "LockLeft" }

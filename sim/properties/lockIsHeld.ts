@@ -1,13 +1,13 @@
 /**
  * Safety (I8). The lock of the data directory makes a process its only writer. Once that was taken away from it, another may read
- * the journal and go on from there at any time: so nothing that it decides from then on is acknowledged, neither to whoever
- * asked for it nor to those who follow the journal, and it ends with the first block that comes. What was decided before may be
- * told of still, since whoever takes the lock later finds it in the journal.
+ * the journal and go on from there at any time: so nothing is acknowledged from then on that such a one might not have found
+ * there, neither to whoever asked for it nor to those who follow the journal; and the process ends with the first block that
+ * comes. So of two writers at most one acknowledges, and what the other has acknowledged before is known to him.
  */
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
-  /** The last record that the running process had decided when it lost its lock; undefined while it holds it. */
+  /** The last record that could be read when the running process lost its lock; undefined while it holds it. */
   lostAt: number | undefined
 }
 

@@ -23,6 +23,7 @@ import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.j
 import type { Limits, Settings, ToldAgain } from "../properties/Observation.js"
 import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
+import * as JournalTap from "../world/JournalTap.js"
 import * as SimBank from "../world/SimBank.js"
 import * as SimProcess from "../world/SimProcess.js"
 import type { FeedReader } from "./FeedReader.js"
@@ -413,13 +414,14 @@ export class Host {
 
   /** The lock's file is removed under the process, which runs on; `byStranger`: who holds the lock of another file from then on. */
   takeLock(byStranger: boolean): void {
-    const { reads, witness, world: { disk } } = this
-    if (reads === undefined) return
+    const { witness, world: { disk } } = this
+    if (this.reads === undefined) return
     this.giveLockBack()
+    const sequence = JournalTap.lastReadable(disk)
     if (byStranger) this.#letGo = disk.replaceLock(lockPath)
     else disk.removeLock(lockPath)
     this.hasLostLock = true
-    witness.see({ _tag: "LockTaken", incarnation: this.#incarnation, sequence: reads.sequence, byStranger })
+    witness.see({ _tag: "LockTaken", incarnation: this.#incarnation, sequence, byStranger })
   }
 
   /** Whoever else holds the lock lets go of it. */

@@ -23,11 +23,21 @@ export const sealed = (disk: SimDisk): ReadonlyArray<Uint8Array> => {
   return found
 }
 
+/** The last record that a process finds which reads the journal now, durable or not; 0 for none. */
+export const lastReadable = (disk: SimDisk): number => {
+  const files = new Map(disk.files().map((path) => [path, disk.bytes(path)]))
+  const blocks = make({
+    durable: (path, start, end) => files.get(path)?.slice(start, end) ?? new Uint8Array(0),
+    durableChanges: disk.durableChanges
+  }).next()
+  return blocks.at(-1)?.lastSequence ?? 0
+}
+
 /** How much of a segment is looked at to find out whether a block begins there: most blocks are whole in it. */
 const headBytes = 4 * Block.sectorBytes
 
 /** A reader from the journal's beginning; `seen` is handed each block's bytes. */
-export const make = (disk: SimDisk, seen: (bytes: Uint8Array) => void = () => {}): JournalTap => {
+export const make = (disk: Pick<SimDisk, "durable" | "durableChanges">, seen: (bytes: Uint8Array) => void = () => {}): JournalTap => {
   let segment = Segment.pathOf(1)
   let offset = Block.sectorBytes
   let nextSequence = 1
