@@ -212,7 +212,7 @@ export type Observation =
     /** Whether it names an account that is not that one. */
     readonly isForeign: boolean
     readonly isSnapshot: boolean
-    /** What an update of an account's channel says, JSON; empty of others. */
+    /** What it says of an account or of a market's trades, JSON; empty of other channels. */
     readonly data: string
     /** The last sequence that the client had of the stream; undefined before any. */
     readonly before: number | undefined

@@ -6,11 +6,13 @@
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { type Streams as Options, unlimited } from "../faults/Options.js"
-import { type NaiveOrder, remaining } from "../model/NaiveState.js"
+import { type NaiveFill, type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import * as Shown from "../model/ShownHistories.js"
+import * as Shown from "../model/Shown.js"
+import * as ShownHistories from "../model/ShownHistories.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import { without } from "../properties/Difference.js"
 import type { Call } from "../properties/Observation.js"
 import { firstOfStreamReads } from "../workload/Wallet.js"
 import type { Clients, Ticketed } from "./Clients.js"
@@ -55,6 +57,7 @@ interface Thing {
   readonly closed?: boolean
   readonly collateralAtoms?: string
   readonly openTimeEpochMs?: number
+  readonly tradeId?: string
 }
 
 /** A book as a whole. */
@@ -139,13 +142,44 @@ const textOf = (things: Iterable<readonly [string, string]>): string =>
 
 const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
 
+/** Trades and fills are judged one by one as they are told: of all that a client has, only the latest is compared. */
+const newest = "newest"
+const newestOf = (trades: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> => {
+  const ordinalOf = (id: string): number => Number.parseInt(id.slice("trd_".length), 36)
+  return trades.length === 0 ? [] : [[newest, trades.reduce((one, other) => ordinalOf(other) > ordinalOf(one) ? other : one)]]
+}
+
+/** The newest of some fills that the venue still keeps; undefined where it keeps none, of which nothing is known to be told. */
+const newestKept = (model: NaiveVenue, is: (fill: NaiveFill) => boolean): string | undefined => {
+  const last = model.trades.findLast(is)
+  return last === undefined || model.retained([last]).length === 0 ? undefined : textOf(newestOf([Shown.idOf("trd", last.ordinal)]))
+}
+
+/** A market's snapshot but for what is not told when it changes alone: its prices, the time, and what there is of other markets in it. */
+const statusText = (snapshot: object): string => {
+  const { market, marketSession } = snapshot as { readonly market: object; readonly marketSession: object }
+  const isAlwaysOpen = (market as { readonly marketType: string }).marketType === "crypto"
+  return inOrder({
+    ...without(snapshot, ["readModelDigest", "snapshotSequence", "resync"]) as object,
+    market: without(market, ["lastPrice", "lastPriceAtoms", "change24hBps", "favorite"]),
+    marketSession: isAlwaysOpen ? without(marketSession, ["asOfEpochMs"]) : marketSession
+  })
+}
+
+/** JSON with members in the order of their names. */
+const inOrder = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => one < other ? -1 : 1))
+      : member)
+
 /** What the model says of a stream now; undefined where it is not kept by clients. */
 const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {
   switch (channel) {
     case "market.candles": {
       const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
       const asked = { timeframe: timeframe!, series: series!, since: null, limit: candlesKept }
-      const { candles } = Shown.candles(model, market, model.sequence, asked) as { readonly candles: ReadonlyArray<Thing> }
+      const { candles } = ShownHistories.candles(model, market, model.sequence, asked) as { readonly candles: ReadonlyArray<Thing> }
       return textOf(candles.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)] as const))
     }
     case "market.book": {
@@ -156,6 +190,16 @@ const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: N
         )
       )
     }
+    case "market.trades": {
+      const market = model.markets.findIndex(({ parameters }) => parameters.marketId === marketId)
+      return newestKept(model, (fill) => fill.market === market)
+    }
+    case "market.status": {
+      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+      return textOf([["status", statusText(Shown.market(model, market))]])
+    }
+    case "account.fills":
+      return newestKept(model, ({ maker, taker }) => maker.account === account || taker.account === account)
     case "account.orders":
       return textOf(
         model.accounts[account]!.open.filter(isOfClient).map((order) => [Ids.orderId(order.number), String(remaining(order))] as const)
@@ -190,6 +234,11 @@ const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, 
       return list.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)])
     case "account.balance":
       return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms!])
+    case "market.status":
+      return list.map((snapshot) => ["status", statusText(snapshot)])
+    case "market.trades":
+    case "account.fills":
+      return newestOf(list.map(({ tradeId }) => tradeId!))
     default:
       return []
   }
@@ -540,7 +589,7 @@ class Client {
       account: this.account,
       isForeign: owners.some((owner) => owner !== this.#accountId),
       isSnapshot: frame.type === "snapshot",
-      data: frame.type === "update" && key.startsWith("account.") ? JSON.stringify(frame.data) : "",
+      data: key.startsWith("account.") || frame.channel === "market.trades" ? JSON.stringify(frame.data) : "",
       before,
       previousSequence: frame.previousSequence ?? 0,
       sequence: frame.sequence!,
