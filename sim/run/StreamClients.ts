@@ -4,19 +4,15 @@
  * and then. They draw from generators of their own: what they do is in no script.
  */
 import * as Ids from "../../src/domain/Ids.js"
-import * as Order from "../../src/domain/Order.js"
 import { type Streams as Options, unlimited } from "../faults/Options.js"
-import { type NaiveFill, type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import * as Shown from "../model/Shown.js"
-import * as ShownHistories from "../model/ShownHistories.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import { without } from "../properties/Difference.js"
 import type { Call } from "../properties/Observation.js"
 import { firstOfStreamReads } from "../workload/Wallet.js"
 import type { Clients, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
+import { candlesKept, type Data, listOf, modelled, type Names, textOf, thingsIn } from "./StreamContents.js"
 import { StreamTrading } from "./StreamTrading.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
@@ -42,40 +38,6 @@ interface Note {
   /** What the stream's state is as of the frame, where the model stands there. */
   readonly expected: string | undefined
 }
-
-/** One thing that is told of, as far as it is looked at: a level, an order, a position, a balance. */
-interface Thing {
-  readonly accountId?: string
-  readonly side?: string
-  readonly priceAtoms?: string
-  readonly sizeAtoms?: string
-  readonly orderId?: string
-  readonly status?: string
-  readonly remainingQuantityAtoms?: string
-  readonly marketId?: string
-  readonly quantityAtoms?: string
-  readonly closed?: boolean
-  readonly collateralAtoms?: string
-  readonly openTimeEpochMs?: number
-  readonly tradeId?: string
-}
-
-/** A book as a whole. */
-interface Book {
-  readonly bids: ReadonlyArray<Thing>
-  readonly asks: ReadonlyArray<Thing>
-}
-
-type Data = Book | Thing | ReadonlyArray<Thing>
-
-const isBook = (data: Data): data is Book => "bids" in data
-
-const listOf = (data: Data): ReadonlyArray<Thing> =>
-  isBook(data)
-    ? [...data.bids.map((level) => ({ ...level, side: "bid" })), ...data.asks.map((level) => ({ ...level, side: "ask" }))]
-    : Array.isArray(data)
-    ? data
-    : [data as Thing]
 
 interface Frame extends Partial<Names> {
   readonly type: string
@@ -111,14 +73,6 @@ interface Held {
   readonly things: Map<string, string>
 }
 
-/** What a stream is called by those who ask for it. */
-interface Names {
-  readonly channel: string
-  readonly marketId?: string
-  readonly timeframe?: string
-  readonly series?: string
-}
-
 const keyOf = ({ channel, marketId, series, timeframe }: Names): string =>
   [channel, marketId, timeframe, series].filter((part) => part !== undefined).join(":")
 
@@ -132,117 +86,7 @@ const namesOf = (key: string): Names => {
   }
 }
 
-/** Candles that a snapshot has at most, and a client keeps. */
-const candlesKept = 100
 const timeframes = ["1m", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
-
-/** Things as a text, whatever order they came in. */
-const textOf = (things: Iterable<readonly [string, string]>): string =>
-  [...things].map(([name, value]) => `${name} ${value}`).sort().join("; ")
-
-const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
-
-/** Trades and fills are judged one by one as they are told: of all that a client has, only the latest is compared. */
-const newest = "newest"
-const newestOf = (trades: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> => {
-  const ordinalOf = (id: string): number => Number.parseInt(id.slice("trd_".length), 36)
-  return trades.length === 0 ? [] : [[newest, trades.reduce((one, other) => ordinalOf(other) > ordinalOf(one) ? other : one)]]
-}
-
-/** The newest of some fills that the venue still keeps; undefined where it keeps none, of which nothing is known to be told. */
-const newestKept = (model: NaiveVenue, is: (fill: NaiveFill) => boolean): string | undefined => {
-  const last = model.trades.findLast(is)
-  return last === undefined || model.retained([last]).length === 0 ? undefined : textOf(newestOf([Shown.idOf("trd", last.ordinal)]))
-}
-
-/** A market's snapshot but for what is not told when it changes alone: its prices, the time, and what there is of other markets in it. */
-const statusText = (snapshot: object): string => {
-  const { market, marketSession } = snapshot as { readonly market: object; readonly marketSession: object }
-  const isAlwaysOpen = (market as { readonly marketType: string }).marketType === "crypto"
-  return inOrder({
-    ...without(snapshot, ["readModelDigest", "snapshotSequence", "resync"]) as object,
-    market: without(market, ["lastPrice", "lastPriceAtoms", "change24hBps", "favorite"]),
-    marketSession: isAlwaysOpen ? without(marketSession, ["asOfEpochMs"]) : marketSession
-  })
-}
-
-/** JSON with members in the order of their names. */
-const inOrder = (value: unknown): string =>
-  JSON.stringify(value, (_, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => one < other ? -1 : 1))
-      : member)
-
-/** What the model says of a stream now; undefined where it is not kept by clients. */
-const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {
-  switch (channel) {
-    case "market.candles": {
-      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
-      const asked = { timeframe: timeframe!, series: series!, since: null, limit: candlesKept }
-      const { candles } = ShownHistories.candles(model, market, model.sequence, asked) as { readonly candles: ReadonlyArray<Thing> }
-      return textOf(candles.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)] as const))
-    }
-    case "market.book": {
-      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
-      return textOf(
-        ([Order.buy, Order.sell] as const).flatMap((side) =>
-          model.levels(market.index, side).map(([price, size]) => [`${side === Order.buy ? "bid" : "ask"} ${price}`, String(size)] as const)
-        )
-      )
-    }
-    case "market.trades": {
-      const market = model.markets.findIndex(({ parameters }) => parameters.marketId === marketId)
-      return newestKept(model, (fill) => fill.market === market)
-    }
-    case "market.status": {
-      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
-      return textOf([["status", statusText(Shown.market(model, market))]])
-    }
-    case "account.fills":
-      return newestKept(model, ({ maker, taker }) => maker.account === account || taker.account === account)
-    case "account.orders":
-      return textOf(
-        model.accounts[account]!.open.filter(isOfClient).map((order) => [Ids.orderId(order.number), String(remaining(order))] as const)
-      )
-    case "account.positions":
-      return textOf(
-        [...model.accounts[account]!.positions].filter(([, { quantity }]) => quantity !== 0).map(([market, { quantity }]) =>
-          [model.markets[market]!.parameters.marketId, String(quantity)] as const
-        )
-      )
-    case "account.balance":
-      return textOf([["collateral", String(model.accounts[account]!.collateral)]])
-    default:
-      return undefined
-  }
-}
-
-/** What a frame's data says of things, by name; an empty text for one that is gone. */
-const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, string]> => {
-  const list = listOf(data)
-  switch (channel) {
-    case "market.book":
-      return list.map(({ priceAtoms, side, sizeAtoms }) => [`${side} ${priceAtoms}`, sizeAtoms === "0" ? "" : sizeAtoms!])
-    case "account.orders":
-      return list.map(({ orderId, remainingQuantityAtoms, status }) => [orderId!, status === "open" ? remainingQuantityAtoms! : ""])
-    case "account.positions":
-      return list.map(({ closed, marketId, quantityAtoms, side }) => [
-        marketId!,
-        closed === true ? "" : `${side === "short" ? "-" : ""}${quantityAtoms}`
-      ])
-    case "market.candles":
-      return list.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)])
-    case "account.balance":
-      return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms!])
-    case "market.status":
-      return list.map((snapshot) => ["status", statusText(snapshot)])
-    case "market.trades":
-    case "account.fills":
-      return newestOf(list.map(({ tradeId }) => tradeId!))
-    default:
-      return []
-  }
-}
 
 class Client {
   readonly held = new Map<string, Held>()
