@@ -13,6 +13,8 @@ import { Recorded } from "./Recorded.js"
 
 const disconnects = Number(process.env["DISCONNECTS"] ?? 2_000)
 const restarts = 8
+/** Ends what hangs, on a machine that does much else, too. */
+const timeout = 60_000 + 60 * disconnects
 const keptUpdates = 16
 const usdc = 1_000_000
 
@@ -36,7 +38,7 @@ const trading = (venue: LiveVenue, traders: ReadonlyArray<Trader>, random: SimRa
   }
 }
 
-test("miss nothing and are told nothing twice, and each checksum is that of the venue's book", async () => {
+test("miss nothing and are told nothing twice, and each checksum is that of the venue's book", { timeout }, async () => {
   const random = SimRandom.make("7", "reconnects")
   const room = 4 * disconnects + 1_000
   const venue = LiveVenue.make({ orders: room, idempotencyKeys: room }, { room: { keptUpdates } })
