@@ -1,10 +1,10 @@
 /**
  * What each record must have told of an account's orders and fills and of a market's trades, by the model: of every thing the whole of it
- * as it was behind the record.
+ * as it was behind the record. Of what a market is, only which records changed it: how it is told is compared where the model stands there.
  */
 import type { Members } from "../model/Shown.js"
 import * as Shown from "../model/Shown.js"
-import type { NaiveDecision } from "../model/NaiveState.js"
+import type { NaiveDecision, NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { difference, without } from "./Difference.js"
 import { broken, holds, type Verdict } from "./Property.js"
@@ -34,8 +34,25 @@ const keyOf = (stream: string, account: number): string => stream.startsWith("ac
 /** A row as it is compared: what closes by itself what an order opens is told by no model of orders. */
 const compared = (row: unknown): Members => without(row, ["autoClose"]) as Members
 
+/** What there is to tell of what a market is: parameters and announcements are replaced, not changed. */
+const statusOf = ({ announced, delisting, parameters, session, status }: NaiveMarket): ReadonlyArray<unknown> => [
+  status,
+  parameters,
+  announced,
+  delisting?.state,
+  delisting?.effectiveAtEpochMs,
+  delisting?.finalPrice,
+  delisting?.settledAtEpochMs,
+  session?.state,
+  session?.opens,
+  session?.closes,
+  session?.cutoff
+]
+
 export class ToldOfStreams {
   private readonly told = new Map<string, Array<Told>>()
+  /** What each market was behind the last record, by index. */
+  private readonly statuses: Array<ReadonlyArray<unknown>> = []
   private model: NaiveVenue | undefined
 
   /** Takes what a record did. */
@@ -52,12 +69,21 @@ export class ToldOfStreams {
       add(`market.trades:${model.markets[fill.market]!.parameters.marketId}`, Shown.trade(model, fill))
       for (const { account } of [fill.maker, fill.taker]) add(keyOf("account.fills", account), Shown.ownFill(model, fill, account))
     }
-    for (const [key, rows] of bySubject) {
-      const all = this.told.get(key) ?? []
-      this.told.set(key, all)
-      all.push({ sequence: model.sequence, rows: key.startsWith("account.orders") ? byId("orderId", rows) : rows })
-      if (all.length > mostRemembered) all.shift()
+    for (const [key, rows] of bySubject) this.remember(key, model.sequence, key.startsWith("account.orders") ? byId("orderId", rows) : rows)
+    for (const market of model.markets) {
+      const before = this.statuses[market.index]
+      const now = statusOf(market)
+      if (before !== undefined && now.every((value, at) => value === before[at])) continue
+      this.statuses[market.index] = now
+      this.remember(`market.status:${market.parameters.marketId}`, model.sequence, [])
     }
+  }
+
+  private remember(key: string, sequence: number, rows: ReadonlyArray<Members>): void {
+    const all = this.told.get(key) ?? []
+    this.told.set(key, all)
+    all.push({ sequence, rows })
+    if (all.length > mostRemembered) all.shift()
   }
 
   /** A record behind one and before another that told something of a stream, or up to that other where `through`; undefined where none did. */

@@ -158,10 +158,14 @@ export const streams: Property<State> = {
           ? holds
           : broken(`${seen.call.target} of ${seen.call.client} ${verdict}: ${seen.answer.text.slice(0, 600)}`)
       }
-      case "StreamRests":
-        return seen.held === seen.expected
+      case "StreamRests": {
+        const { account, client, expected, held, last, stream } = seen
+        if (held !== expected) return broken(`all is quiet, and of ${stream} ${client} has ${held}, and it is ${expected}`)
+        const missed = told.between(stream, account, last, Number.POSITIVE_INFINITY)
+        return missed === undefined
           ? holds
-          : broken(`all is quiet, and of ${seen.stream} ${seen.client} has ${seen.held}, and it is ${seen.expected}`)
+          : broken(`all is quiet, and ${client} was told of ${stream} up to ${last}, and not record ${missed}`)
+      }
       default:
         return holds
     }

@@ -494,10 +494,10 @@ class Client {
   }
 
   /** What it has, beside what the model says of the same. */
-  compared(): ReadonlyArray<{ readonly stream: string; readonly held: string; readonly expected: string }> {
-    return this.live.flatMap(([key, { things }]) => {
+  compared(): ReadonlyArray<{ readonly stream: string; readonly last: number; readonly held: string; readonly expected: string }> {
+    return this.live.flatMap(([key, { last, things }]) => {
       const expected = modelled(this.all.model, namesOf(key), this.account)
-      return expected === undefined ? [] : [{ stream: key, held: textOf(things), expected }]
+      return expected === undefined ? [] : [{ stream: key, last: last!, held: textOf(things), expected }]
     })
   }
 }
@@ -553,8 +553,8 @@ export class StreamClients {
   /** Nothing is sent any more: everybody must have what there is. */
   compare(): void {
     for (const client of this.#clients) {
-      for (const { expected, held, stream } of client.compared()) {
-        this.witness.see({ _tag: "StreamRests", client: client.name, stream, held, expected })
+      for (const { expected, held, last, stream } of client.compared()) {
+        this.witness.see({ _tag: "StreamRests", client: client.name, stream, account: client.account, last, held, expected })
       }
     }
   }
