@@ -7,9 +7,9 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { Effect, Exit, Layer } from "effect"
 import { expect, onTestFinished, test } from "vitest"
+import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import { rebuilt } from "../../src/cli/venue/Histories.js"
-import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
 import { timeframes } from "../../src/readmodel/Timeframes.js"
@@ -97,7 +97,7 @@ const lived = async (bank: Bank): Promise<Story> => {
   }
   // What ended is forgotten by the engine meanwhile.
   await bank.venue.ask("PUT", "/v1/operator/limits", { body: { idempotencyRetentionMs: 600_000 } })
-  await bank.venue.leap(720_000, 2_500)
+  await bank.venue.leap(720_000, 10_000)
   await story.price("60005.0")
   await story.trade()
   await bank.venue.leap(3_000)
@@ -149,20 +149,18 @@ test("histories that are made anew answer byte for byte as those that were kept"
   expect(Exit.isSuccess(await bank.venue.stop())).toBe(true)
   const stoppedAtEpochMs = bank.venue.epochMs
 
-  for (const directory of [kept, anew]) {
-    fs.mkdirSync(path.join(directory, "journal"), { recursive: true })
-    for (const [name, bytes] of bank.disk.read()) fs.writeFileSync(path.join(directory, "journal", name), bytes)
-  }
+  for (const directory of [kept, anew]) fs.mkdirSync(directory)
+  const journal = bank.disk.read()
   fs.copyFileSync(path.join(living, "histories.db"), path.join(kept, "histories.db"))
   const command = rebuilt(capacity).pipe(
     Effect.provide(NodeHistories.layer(anew)),
-    Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, NodeDisk.layer(anew)))
+    Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, memoryDisk(journal).layer))
   )
   expect((await Effect.runPromise(command)).join()).toMatch(/made anew from [\d,]+ records/)
 
   const served: Array<ReadonlyMap<string, string>> = []
   for (const directory of [kept, anew]) {
-    await bank.goOnOver({ disk: Layer.orDie(NodeDisk.layer(directory)), histories: NodeHistories.layer(directory) }, stoppedAtEpochMs)
+    await bank.goOnOver({ disk: memoryDisk(journal).layer, histories: NodeHistories.layer(directory) }, stoppedAtEpochMs)
     await bank.venue.leap(2_000)
     served.push(await answersOf(story))
     expect(Exit.isSuccess(await bank.venue.stop())).toBe(true)
