@@ -22,8 +22,9 @@ export class Followed {
   readonly platform: LivePlatform
   /** Snapshots of the account's channels. */
   snapshots = 0
-  /** Checksums that came with the book, in a snapshot or an update; and where the whole book was not the venue's then. */
-  proofs = 0
+  /** Snapshots of the book, and updates that came with a checksum; and where the whole book was not the venue's, behind any update. */
+  bookSnapshots = 0
+  provedUpdates = 0
   readonly wrongBooks: Array<number> = []
   /** What there was to notice beside connections that came and went, and books that had to be given anew. */
   readonly unexpected: Array<unknown> = []
@@ -71,18 +72,19 @@ export class Followed {
     const { book } = this.feed
     const { apply, reset } = book
     const compare = (sequence: number): void => {
-      this.proofs++
       const texts = (side: typeof book.bids) => side.map(({ priceAtoms, sizeAtoms }) => [priceAtoms, sizeAtoms] as const)
       if (bookDigest(texts(book.bids), texts(book.asks)) !== this.recorded.books.get(sequence)) this.wrongBooks.push(sequence)
     }
     book.reset = (all, sequence) => {
       const isRight = reset.call(book, all, sequence)
+      this.bookSnapshots++
       compare(sequence)
       return isRight
     }
     book.apply = (changes, sequence, checksum) => {
       const isRight = apply.call(book, changes, sequence, checksum)
-      if (checksum !== undefined) compare(sequence)
+      if (checksum !== undefined) this.provedUpdates++
+      compare(sequence)
       return isRight
     }
   }
