@@ -212,7 +212,7 @@ export type Observation =
     /** Whether it names an account that is not that one. */
     readonly isForeign: boolean
     readonly isSnapshot: boolean
-    /** What an update of an account's channel says, JSON; empty of others. */
+    /** What it says of an account or of a market's trades, JSON; empty of other channels. */
     readonly data: string
     /** The last sequence that the client had of the stream; undefined before any. */
     readonly before: number | undefined
@@ -240,7 +240,16 @@ export type Observation =
     readonly mayBeUnread: boolean
   }
   /** Nothing is sent any more: what a client has of a stream, and what it is by the model. */
-  | { readonly _tag: "StreamRests"; readonly client: string; readonly stream: string; readonly held: string; readonly expected: string }
+  | {
+    readonly _tag: "StreamRests"
+    readonly client: string
+    readonly stream: string
+    readonly account: number
+    /** The last sequence that the client has of it. */
+    readonly last: number
+    readonly held: string
+    readonly expected: string
+  }
   /** A client of the stream asks that a connection cancel its orders, which the venue has given an id. */
   | { readonly _tag: "Arming"; readonly connectionId: string; readonly account: number }
   /** It sends an order by a realtime ticket: what its key is remembered under. */

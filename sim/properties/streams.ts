@@ -1,11 +1,14 @@
 /**
  * Safety (I16). What a client has put together from snapshots and updates is what the venue has, at every record at which the
- * two can be compared and when all is quiet. Each update names the sequence that the client had before; none of an account's
- * orders is skipped, whatever was cut in between; nothing is shown before it is durable, nothing of another account, and nothing
- * of an account once the ticket is over that was shown for it. Who asks by REST what has changed is told the same events.
+ * two can be compared and when all is quiet. Each update names the sequence that the client had before. Of an account's orders and
+ * fills and of a market's trades every one comes exactly once, in order and whole as the model has it, whatever was cut in between.
+ * Nothing is shown before it is durable, nothing of another account, and nothing of an account once the ticket is over that was shown
+ * for it. Who asks by REST what has changed is told the same events.
  */
+import type { Members } from "../model/Shown.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
+import { ToldOfStreams } from "./ToldOfStreams.js"
 
 /** What a client was told of a channel: by the stream everything behind one record up to another is one event, or none. */
 interface Update {
@@ -24,15 +27,13 @@ interface Changes {
 }
 
 interface State {
-  /** By account, the records that changed an order that is in a list, oldest first. */
-  readonly changed: Map<number, Array<number>>
+  /** What records told of orders, fills and trades, by the model. */
+  readonly told: ToldOfStreams
   /** By client, what the stream told it of its account of late, and what it read of that. */
   readonly updates: Map<string, Array<Update>>
   readonly pages: Map<string, Array<Changes>>
 }
 
-/** Records that are remembered of one account: a client that comes back from further behind gets a snapshot, or is not judged. */
-const mostRemembered = 5_000
 /** Updates and pages that are remembered of one client. */
 const mostTold = 500
 
@@ -57,9 +58,28 @@ const agree = ({ events, fromSequence, throughSequence }: Changes, { data, previ
   return read === data ? holds : broken(`record ${sequence} of ${stream} is read as ${read}, and was streamed as ${data}`)
 }
 
+/** Whether a page has every record that changed a channel, and of each what it told. */
+const channelFault = (
+  told: ToldOfStreams,
+  account: number,
+  channel: string,
+  { events, fromSequence, throughSequence }: Changes
+): Verdict => {
+  let before = fromSequence
+  for (const { data, sequence } of events.filter((event) => event.channel === channel)) {
+    const missed = told.between(channel, account, before, sequence)
+    if (missed !== undefined) return broken(`leaves out record ${missed} of ${channel}`)
+    const verdict = told.updateFault(channel, account, sequence, data as ReadonlyArray<Members>)
+    if (verdict !== undefined) return broken(`tells record ${sequence} of ${channel}, ${verdict}`)
+    before = sequence
+  }
+  const missed = told.between(channel, account, before, throughSequence + 1)
+  return missed === undefined ? holds : broken(`leaves out record ${missed} of ${channel}`)
+}
+
 /** Whether what was read is in order, whole, durable, and as the stream tells it. */
 const pageFault = (
-  { changed, updates }: State,
+  { told, updates }: State,
   { call, leftBehind }: Observation & { readonly _tag: "Answered" },
   page: Changes
 ): Verdict => {
@@ -76,9 +96,10 @@ const pageFault = (
   })
   if (disorder >= 0) return broken(`has ${JSON.stringify(places[disorder])} at the wrong place`)
   if (new Set(places.map(([sequence]) => sequence)).size > Number(query.get("limit"))) return broken("tells of more records than it may")
-  const told = new Set(events.filter(({ channel }) => channel === "account.orders").map(({ sequence }) => sequence))
-  const missed = changed.get(call.account)?.find((record) => record > fromSequence && record <= throughSequence && !told.has(record))
-  if (missed !== undefined) return broken(`leaves out record ${missed}, which changed an order`)
+  for (const channel of ["account.orders", "account.fills"]) {
+    const verdict = channelFault(told, call.account, channel, page)
+    if (verdict !== undefined) return verdict
+  }
   for (const update of updates.get(call.client) ?? []) {
     const verdict = agree(page, update)
     if (verdict !== undefined) return verdict
@@ -92,19 +113,13 @@ export const streams: Property<State> = {
   name: "streams-equal-the-venue-and-skip-nothing",
   invariant: "I16",
   kind: "safety",
-  initial: () => ({ changed: new Map(), updates: new Map(), pages: new Map() }),
+  initial: () => ({ told: new ToldOfStreams(), updates: new Map(), pages: new Map() }),
   observe: (state, seen) => {
-    const { changed, pages, updates } = state
+    const { pages, told, updates } = state
     switch (seen._tag) {
-      case "Committed": {
-        for (const account of new Set([...seen.decision.touchedOrders].filter(({ by }) => by === "client").map((order) => order.account))) {
-          const records = changed.get(account) ?? []
-          changed.set(account, records)
-          records.push(seen.record.sequence)
-          if (records.length > mostRemembered) records.shift()
-        }
+      case "Committed":
+        told.take(seen.decision, seen.model)
         return holds
-      }
       case "Streamed": {
         const { account, before, client, durable, expected, held, isForeign, isLate, isSnapshot, previousSequence, sequence, stream } = seen
         const what = `${client} was sent record ${sequence} of ${stream}`
@@ -112,11 +127,19 @@ export const streams: Property<State> = {
         if (isLate) return broken(`${what} when its ticket was over`)
         if (isForeign) return broken(`${what}, which is about another account`)
         if (expected !== undefined && held !== expected) return broken(`${what}, by which it has ${held}, and it is ${expected}`)
-        if (isSnapshot) return holds
+        const data = seen.data === "" ? [] : JSON.parse(seen.data) as ReadonlyArray<Members>
+        if (isSnapshot) {
+          const verdict = told.snapshotFault(stream, account, sequence, data)
+          return verdict === undefined ? holds : broken(`${what} as a snapshot, ${verdict}`)
+        }
         if (before === undefined) return broken(`${what} before any snapshot`)
         if (previousSequence !== before) return broken(`${what} as the one behind ${previousSequence}, and it had ${before}`)
         if (sequence <= before) return broken(`${what}, and it had ${before}`)
-        if (seen.data !== "") {
+        const missed = told.between(stream, account, before, sequence)
+        if (missed !== undefined) return broken(`${what} behind ${before}, and record ${missed} between them changed it`)
+        const verdict = told.updateFault(stream, account, sequence, data)
+        if (verdict !== undefined) return broken(`${what}, ${verdict}`)
+        if (stream.startsWith("account.")) {
           const update = { stream, previousSequence, sequence, data: seen.data }
           remember(updates, client, update)
           for (const page of pages.get(client) ?? []) {
@@ -124,9 +147,7 @@ export const streams: Property<State> = {
             if (verdict !== undefined) return verdict
           }
         }
-        if (stream !== "account.orders") return holds
-        const missed = changed.get(account)?.find((record) => record > before && record < sequence)
-        return missed === undefined ? holds : broken(`${what} behind ${before}, and record ${missed} between them changed an order`)
+        return holds
       }
       case "Answered": {
         if (!isOfChanges(seen.call) || seen.answer.status !== 200) return holds
@@ -137,10 +158,14 @@ export const streams: Property<State> = {
           ? holds
           : broken(`${seen.call.target} of ${seen.call.client} ${verdict}: ${seen.answer.text.slice(0, 600)}`)
       }
-      case "StreamRests":
-        return seen.held === seen.expected
+      case "StreamRests": {
+        const { account, client, expected, held, last, stream } = seen
+        if (held !== expected) return broken(`all is quiet, and of ${stream} ${client} has ${held}, and it is ${expected}`)
+        const missed = told.between(stream, account, last, Number.POSITIVE_INFINITY)
+        return missed === undefined
           ? holds
-          : broken(`all is quiet, and of ${seen.stream} ${seen.client} has ${seen.held}, and it is ${seen.expected}`)
+          : broken(`all is quiet, and ${client} was told of ${stream} up to ${last}, and not record ${missed}`)
+      }
       default:
         return holds
     }

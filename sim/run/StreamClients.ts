@@ -4,17 +4,15 @@
  * and then. They draw from generators of their own: what they do is in no script.
  */
 import * as Ids from "../../src/domain/Ids.js"
-import * as Order from "../../src/domain/Order.js"
 import { type Streams as Options, unlimited } from "../faults/Options.js"
-import { type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import * as Shown from "../model/ShownHistories.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Call } from "../properties/Observation.js"
 import { firstOfStreamReads } from "../workload/Wallet.js"
 import type { Clients, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
+import { candlesKept, type Data, listOf, modelled, type Names, textOf, thingsIn } from "./StreamContents.js"
 import { StreamTrading } from "./StreamTrading.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
@@ -40,39 +38,6 @@ interface Note {
   /** What the stream's state is as of the frame, where the model stands there. */
   readonly expected: string | undefined
 }
-
-/** One thing that is told of, as far as it is looked at: a level, an order, a position, a balance. */
-interface Thing {
-  readonly accountId?: string
-  readonly side?: string
-  readonly priceAtoms?: string
-  readonly sizeAtoms?: string
-  readonly orderId?: string
-  readonly status?: string
-  readonly remainingQuantityAtoms?: string
-  readonly marketId?: string
-  readonly quantityAtoms?: string
-  readonly closed?: boolean
-  readonly collateralAtoms?: string
-  readonly openTimeEpochMs?: number
-}
-
-/** A book as a whole. */
-interface Book {
-  readonly bids: ReadonlyArray<Thing>
-  readonly asks: ReadonlyArray<Thing>
-}
-
-type Data = Book | Thing | ReadonlyArray<Thing>
-
-const isBook = (data: Data): data is Book => "bids" in data
-
-const listOf = (data: Data): ReadonlyArray<Thing> =>
-  isBook(data)
-    ? [...data.bids.map((level) => ({ ...level, side: "bid" })), ...data.asks.map((level) => ({ ...level, side: "ask" }))]
-    : Array.isArray(data)
-    ? data
-    : [data as Thing]
 
 interface Frame extends Partial<Names> {
   readonly type: string
@@ -108,14 +73,6 @@ interface Held {
   readonly things: Map<string, string>
 }
 
-/** What a stream is called by those who ask for it. */
-interface Names {
-  readonly channel: string
-  readonly marketId?: string
-  readonly timeframe?: string
-  readonly series?: string
-}
-
 const keyOf = ({ channel, marketId, series, timeframe }: Names): string =>
   [channel, marketId, timeframe, series].filter((part) => part !== undefined).join(":")
 
@@ -129,71 +86,7 @@ const namesOf = (key: string): Names => {
   }
 }
 
-/** Candles that a snapshot has at most, and a client keeps. */
-const candlesKept = 100
 const timeframes = ["1m", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
-
-/** Things as a text, whatever order they came in. */
-const textOf = (things: Iterable<readonly [string, string]>): string =>
-  [...things].map(([name, value]) => `${name} ${value}`).sort().join("; ")
-
-const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
-
-/** What the model says of a stream now; undefined where it is not kept by clients. */
-const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {
-  switch (channel) {
-    case "market.candles": {
-      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
-      const asked = { timeframe: timeframe!, series: series!, since: null, limit: candlesKept }
-      const { candles } = Shown.candles(model, market, model.sequence, asked) as { readonly candles: ReadonlyArray<Thing> }
-      return textOf(candles.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)] as const))
-    }
-    case "market.book": {
-      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
-      return textOf(
-        ([Order.buy, Order.sell] as const).flatMap((side) =>
-          model.levels(market.index, side).map(([price, size]) => [`${side === Order.buy ? "bid" : "ask"} ${price}`, String(size)] as const)
-        )
-      )
-    }
-    case "account.orders":
-      return textOf(
-        model.accounts[account]!.open.filter(isOfClient).map((order) => [Ids.orderId(order.number), String(remaining(order))] as const)
-      )
-    case "account.positions":
-      return textOf(
-        [...model.accounts[account]!.positions].filter(([, { quantity }]) => quantity !== 0).map(([market, { quantity }]) =>
-          [model.markets[market]!.parameters.marketId, String(quantity)] as const
-        )
-      )
-    case "account.balance":
-      return textOf([["collateral", String(model.accounts[account]!.collateral)]])
-    default:
-      return undefined
-  }
-}
-
-/** What a frame's data says of things, by name; an empty text for one that is gone. */
-const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, string]> => {
-  const list = listOf(data)
-  switch (channel) {
-    case "market.book":
-      return list.map(({ priceAtoms, side, sizeAtoms }) => [`${side} ${priceAtoms}`, sizeAtoms === "0" ? "" : sizeAtoms!])
-    case "account.orders":
-      return list.map(({ orderId, remainingQuantityAtoms, status }) => [orderId!, status === "open" ? remainingQuantityAtoms! : ""])
-    case "account.positions":
-      return list.map(({ closed, marketId, quantityAtoms, side }) => [
-        marketId!,
-        closed === true ? "" : `${side === "short" ? "-" : ""}${quantityAtoms}`
-      ])
-    case "market.candles":
-      return list.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)])
-    case "account.balance":
-      return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms!])
-    default:
-      return []
-  }
-}
 
 class Client {
   readonly held = new Map<string, Held>()
@@ -540,7 +433,7 @@ class Client {
       account: this.account,
       isForeign: owners.some((owner) => owner !== this.#accountId),
       isSnapshot: frame.type === "snapshot",
-      data: frame.type === "update" && key.startsWith("account.") ? JSON.stringify(frame.data) : "",
+      data: key.startsWith("account.") || frame.channel === "market.trades" ? JSON.stringify(frame.data) : "",
       before,
       previousSequence: frame.previousSequence ?? 0,
       sequence: frame.sequence!,
@@ -601,10 +494,10 @@ class Client {
   }
 
   /** What it has, beside what the model says of the same. */
-  compared(): ReadonlyArray<{ readonly stream: string; readonly held: string; readonly expected: string }> {
-    return this.live.flatMap(([key, { things }]) => {
+  compared(): ReadonlyArray<{ readonly stream: string; readonly last: number; readonly held: string; readonly expected: string }> {
+    return this.live.flatMap(([key, { last, things }]) => {
       const expected = modelled(this.all.model, namesOf(key), this.account)
-      return expected === undefined ? [] : [{ stream: key, held: textOf(things), expected }]
+      return expected === undefined ? [] : [{ stream: key, last: last!, held: textOf(things), expected }]
     })
   }
 }
@@ -660,8 +553,8 @@ export class StreamClients {
   /** Nothing is sent any more: everybody must have what there is. */
   compare(): void {
     for (const client of this.#clients) {
-      for (const { expected, held, stream } of client.compared()) {
-        this.witness.see({ _tag: "StreamRests", client: client.name, stream, held, expected })
+      for (const { expected, held, last, stream } of client.compared()) {
+        this.witness.see({ _tag: "StreamRests", client: client.name, stream, account: client.account, last, held, expected })
       }
     }
   }

@@ -104,7 +104,7 @@ export class LiveVenue {
   /** What is known in the process of how keys are used. */
   keyUses: Context.Tag.Service<KeyUses.KeyUses>
 
-  private constructor(capacity: Capacity, private readonly options: LiveOptions) {
+  private constructor(private readonly capacity: Capacity, private readonly options: LiveOptions) {
     this.engine = Engine.make(capacity)
     this.keyUses = KeyUses.make(this.engine, { submit: () => {} })
     this.application = this.started()
@@ -278,7 +278,7 @@ export class LiveVenue {
     return Effect.sync(() => {
       const stands = standing.find((one) => one.sequence() <= sequence)
       if (stands !== undefined) return stands
-      const engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })
+      const engine = Engine.make(this.capacity)
       this.reruns.engines++
       return {
         sequence: () => engine.sequence,

@@ -31,6 +31,8 @@ interface Said {
 
 interface Answer {
   readonly status: number
+  /** The body as it was sent. */
+  readonly text: string
   // oxlint-disable-next-line typescript/no-explicit-any -- answers of every route, whose shape is the test's matter
   readonly json: any
 }
@@ -199,6 +201,7 @@ export class VenueOver {
       this.served[0]!.handle({ method, target, headers, body: bytes, remoteAddress: "192.0.2.1" }, (response) =>
         resolve({
           status: response.status,
+          text: response.body,
           json: response.headers["content-type"] === "application/json" ? JSON.parse(response.body) : response.body
         }))
     )

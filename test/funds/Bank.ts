@@ -12,6 +12,8 @@ import { controls } from "../../src/ledger/development/DevelopmentLedger.js"
 import type { Script } from "../../src/ledger/development/Faults.js"
 import { setting } from "../../src/ledger/development/Setting.js"
 import * as Signer from "../../src/signer/Signer.js"
+import type { Disk } from "../../src/journal/Disk.js"
+import type { HistoriesDatabase } from "../../src/readmodel/HistoriesDatabase.js"
 import * as SimLedger from "../../sim/world/SimLedger.js"
 import type { Options } from "../../src/Venue.js"
 import { VenueOver } from "../edge/VenueOver.js"
@@ -40,18 +42,28 @@ interface Told {
   readonly json: any
 }
 
+/** What a venue keeps its journal and its histories on. */
+interface Kept {
+  readonly disk: Layer.Layer<Disk>
+  readonly histories?: Layer.Layer<HistoriesDatabase>
+}
+
 export class Bank {
-  private readonly disk = memoryDisk()
+  readonly disk = memoryDisk()
   private readonly ledger = SimLedger.make(chance("ledger"))
   private readonly keys = new SimKeyStore()
   private readonly random = chance("venue")
   venue: VenueOver
 
-  private constructor(private readonly more: Partial<Options> = {}, nowMs = 1_767_225_600_000) {
+  private constructor(
+    private readonly more: Partial<Options> = {},
+    private readonly histories?: Layer.Layer<HistoriesDatabase>,
+    nowMs = 1_767_225_600_000
+  ) {
     this.venue = this.over(nowMs)
   }
 
-  private over(nowMs: number): VenueOver {
+  private over(nowMs: number, { disk, histories }: Kept = this.kept, random = this.random): VenueOver {
     const signer = Signer.layer({
       custody,
       site: { publicOrigin: origin, rpId: "localhost" },
@@ -66,7 +78,17 @@ export class Bank {
       journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 },
       ...this.more
     }
-    return new VenueOver(this.disk.layer, options, nowMs, undefined, { money, random: this.random })
+    return new VenueOver(disk, options, nowMs, undefined, { money, random, ...(histories === undefined ? {} : { histories }) })
+  }
+
+  private get kept(): Kept {
+    return { disk: this.disk.layer, ...(this.histories === undefined ? {} : { histories: this.histories }) }
+  }
+
+  /** Puts a venue over other files in the place of the one that has stopped: from any files that are the same it goes on likewise. */
+  async goOnOver(kept: Kept, nowMs: number): Promise<void> {
+    this.venue = this.over(nowMs, kept, chance("venue over other files"))
+    await this.started()
   }
 
   /** A venue that has been told to start, and no more; `more`: what else it is set to. */
@@ -74,8 +96,9 @@ export class Bank {
     return new Bank(more)
   }
 
-  static async open(more: Partial<Options> = {}): Promise<Bank> {
-    const bank = Bank.begin(more)
+  /** `histories`: where they are kept; in memory unless given. */
+  static async open(more: Partial<Options> = {}, histories?: Layer.Layer<HistoriesDatabase>): Promise<Bank> {
+    const bank = new Bank(more, histories)
     await bank.started()
     return bank
   }

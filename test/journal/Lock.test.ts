@@ -1,5 +1,7 @@
 /** The lock's file is removed while its holder writes: never do two writers acknowledge, and nothing acknowledged is lost. */
 import * as fs from "node:fs"
+import builtin from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Context, Effect, Either, Exit, Layer, Scope } from "effect"

@@ -1,0 +1,163 @@
+/**
+ * What there is in a stream, as clients of it keep it and as the model has it: things by name as one text, which are the same where
+ * nothing was skipped and nothing was told wrongly.
+ */
+import * as Ids from "../../src/domain/Ids.js"
+import * as Order from "../../src/domain/Order.js"
+import { type NaiveFill, type NaiveOrder, remaining } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/Shown.js"
+import * as ShownHistories from "../model/ShownHistories.js"
+import { without } from "../properties/Difference.js"
+
+/** One thing that is told of, as far as it is looked at: a level, an order, a position, a balance. */
+interface Thing {
+  readonly accountId?: string
+  readonly side?: string
+  readonly priceAtoms?: string
+  readonly sizeAtoms?: string
+  readonly orderId?: string
+  readonly status?: string
+  readonly remainingQuantityAtoms?: string
+  readonly marketId?: string
+  readonly quantityAtoms?: string
+  readonly closed?: boolean
+  readonly collateralAtoms?: string
+  readonly openTimeEpochMs?: number
+  readonly tradeId?: string
+}
+
+/** A book as a whole. */
+interface Book {
+  readonly bids: ReadonlyArray<Thing>
+  readonly asks: ReadonlyArray<Thing>
+}
+
+export type Data = Book | Thing | ReadonlyArray<Thing>
+
+const isBook = (data: Data): data is Book => "bids" in data
+
+export const listOf = (data: Data): ReadonlyArray<Thing> =>
+  isBook(data)
+    ? [...data.bids.map((level) => ({ ...level, side: "bid" })), ...data.asks.map((level) => ({ ...level, side: "ask" }))]
+    : Array.isArray(data)
+    ? data
+    : [data as Thing]
+
+/** What a stream is called by those who ask for it. */
+export interface Names {
+  readonly channel: string
+  readonly marketId?: string
+  readonly timeframe?: string
+  readonly series?: string
+}
+
+/** Candles that a snapshot has at most, and a client keeps. */
+export const candlesKept = 100
+/** Things as a text, whatever order they came in. */
+export const textOf = (things: Iterable<readonly [string, string]>): string =>
+  [...things].map(([name, value]) => `${name} ${value}`).sort().join("; ")
+
+const isOfClient = ({ by }: NaiveOrder): boolean => by === "client"
+
+/** Trades and fills are judged one by one as they are told: of all that a client has, only the latest is compared. */
+const newest = "newest"
+const newestOf = (trades: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> => {
+  const ordinalOf = (id: string): number => Number.parseInt(id.slice("trd_".length), 36)
+  return trades.length === 0 ? [] : [[newest, trades.reduce((one, other) => ordinalOf(other) > ordinalOf(one) ? other : one)]]
+}
+
+/** The newest of some fills that the venue still keeps; undefined where it keeps none, of which nothing is known to be told. */
+const newestKept = (model: NaiveVenue, is: (fill: NaiveFill) => boolean): string | undefined => {
+  const last = model.trades.findLast(is)
+  return last === undefined || model.retained([last]).length === 0 ? undefined : textOf(newestOf([Shown.idOf("trd", last.ordinal)]))
+}
+
+/** A market's snapshot but for what is not told when it changes alone: its prices, the time, and what there is of other markets in it. */
+const statusText = (snapshot: object): string => {
+  const { market, marketSession } = snapshot as { readonly market: object; readonly marketSession: object }
+  const isAlwaysOpen = (market as { readonly marketType: string }).marketType === "crypto"
+  return inOrder({
+    ...without(snapshot, ["readModelDigest", "snapshotSequence", "resync"]) as object,
+    market: without(market, ["lastPrice", "lastPriceAtoms", "change24hBps", "favorite"]),
+    marketSession: isAlwaysOpen ? without(marketSession, ["asOfEpochMs"]) : marketSession
+  })
+}
+
+/** JSON with members in the order of their names. */
+const inOrder = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => one < other ? -1 : 1))
+      : member)
+
+/** What the model says of a stream now; undefined where it is not kept by clients. */
+export const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {
+  switch (channel) {
+    case "market.candles": {
+      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+      const asked = { timeframe: timeframe!, series: series!, since: null, limit: candlesKept }
+      const { candles } = ShownHistories.candles(model, market, model.sequence, asked) as { readonly candles: ReadonlyArray<Thing> }
+      return textOf(candles.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)] as const))
+    }
+    case "market.book": {
+      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+      return textOf(
+        ([Order.buy, Order.sell] as const).flatMap((side) =>
+          model.levels(market.index, side).map(([price, size]) => [`${side === Order.buy ? "bid" : "ask"} ${price}`, String(size)] as const)
+        )
+      )
+    }
+    case "market.trades": {
+      const market = model.markets.findIndex(({ parameters }) => parameters.marketId === marketId)
+      return newestKept(model, (fill) => fill.market === market)
+    }
+    case "market.status": {
+      const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+      return textOf([["status", statusText(Shown.market(model, market))]])
+    }
+    case "account.fills":
+      return newestKept(model, ({ maker, taker }) => maker.account === account || taker.account === account)
+    case "account.orders":
+      return textOf(
+        model.accounts[account]!.open.filter(isOfClient).map((order) => [Ids.orderId(order.number), String(remaining(order))] as const)
+      )
+    case "account.positions":
+      return textOf(
+        [...model.accounts[account]!.positions].filter(([, { quantity }]) => quantity !== 0).map(([market, { quantity }]) =>
+          [model.markets[market]!.parameters.marketId, String(quantity)] as const
+        )
+      )
+    case "account.balance":
+      return textOf([["collateral", String(model.accounts[account]!.collateral)]])
+    default:
+      return undefined
+  }
+}
+
+/** What a frame's data says of things, by name; an empty text for one that is gone. */
+export const thingsIn = (channel: string, data: Data): ReadonlyArray<readonly [string, string]> => {
+  const list = listOf(data)
+  switch (channel) {
+    case "market.book":
+      return list.map(({ priceAtoms, side, sizeAtoms }) => [`${side} ${priceAtoms}`, sizeAtoms === "0" ? "" : sizeAtoms!])
+    case "account.orders":
+      return list.map(({ orderId, remainingQuantityAtoms, status }) => [orderId!, status === "open" ? remainingQuantityAtoms! : ""])
+    case "account.positions":
+      return list.map(({ closed, marketId, quantityAtoms, side }) => [
+        marketId!,
+        closed === true ? "" : `${side === "short" ? "-" : ""}${quantityAtoms}`
+      ])
+    case "market.candles":
+      return list.map((candle) => [String(candle.openTimeEpochMs), JSON.stringify(candle)])
+    case "account.balance":
+      return list.map(({ collateralAtoms }) => ["collateral", collateralAtoms!])
+    case "market.status":
+      return list.map((snapshot) => ["status", statusText(snapshot)])
+    case "market.trades":
+    case "account.fills":
+      return newestOf(list.map(({ tradeId }) => tradeId!))
+    default:
+      return []
+  }
+}
