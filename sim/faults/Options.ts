@@ -926,7 +926,7 @@ const bounds = (random: SimRandom): Bounds => {
     orders: random.chance(tightShare) ? random.pick([30, 90]) : roomy.orders,
     idempotencyKeys: random.chance(tightShare) ? random.pick([64, 150]) : roomy.idempotencyKeys,
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
-    endedAtOnce: random.split("ended").pick([3, 8, 192, 192]),
+    endedAtOnce: random.split("ended").pick([3, 8, 128, 128]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
     marketsInOne: random.split("breadth").pick([1, 2, 8, 8]),
     countedAtOnce: random.split("counted").pick([1, 3, 256, 256]),

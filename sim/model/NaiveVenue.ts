@@ -278,8 +278,8 @@ export class NaiveVenue {
    */
   constructor(
     readonly fillsKept = 131_072,
-    readonly endedAtOnce = 192,
-    readonly metAtOnce = 512,
+    readonly endedAtOnce = 128,
+    readonly metAtOnce = 384,
     bounds: Bounds = venueBounds,
     triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds,
     readonly noticeMs = 86_400_000,

@@ -29,7 +29,7 @@ const { CancelReason } = Order
  * again, and others have their turn in between. What a fill trims away of the reduce-only orders of whoever it is of
  * counts as well: each account may have hundreds of them. So do the markets of whoever is met, see `Breadth`.
  */
-export const metAtOnce = 512
+export const metAtOnce = 384
 /** Makers that a taker meets before those behind them are read ahead: most meet no more. */
 const metUnread = 3
 

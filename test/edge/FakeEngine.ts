@@ -170,7 +170,7 @@ export class FakeEngine implements Reads {
     endedOrderExtraMs: 60_000,
     openOrders: 200,
     brackets: 20,
-    ordersMet: 512,
+    ordersMet: 384,
     noticeMs: 86_400_000,
     fillsKept: 131_072,
     keys: 64,

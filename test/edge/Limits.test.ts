@@ -26,7 +26,7 @@ test("GET limits needs no credential, and tells what is enforced", async () => {
     maxCancelsPerBatch: 24,
     maxOpenOrdersPerMarket: 200,
     maxAutoClosesPerMarket: 20,
-    maxOrdersMet: 512,
+    maxOrdersMet: 384,
     minCancelAllAfterMs: 1_000,
     maxCancelAllAfterMs: 600_000,
     marginNoticeMs: 24 * hourMs,

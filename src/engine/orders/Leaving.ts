@@ -13,7 +13,7 @@ import * as Order from "../../domain/Order.js"
 import type { Leaver, State } from "../State.js"
 
 /** Most orders that one record ends so: a fraction of a millisecond's work. */
-export const endedAtOnce = 192
+export const endedAtOnce = 128
 
 /** Whether anything is due or leaves that the records so far had no time for. */
 export const isBehind = ({ atEpochMs, connections, expiries, halted, leaving, switches }: State): boolean =>
