@@ -82,7 +82,12 @@ const run = (task: Task): void => {
       else setTimeout(cancel, pauseMs)
     }, lose)
   }
-  place()
+  // What an earlier run left open would use the account's open orders up in time.
+  const all = `{"accountId":"${account.accountId}","marketId":"${marketId}"}`
+  connection.request(post("/v1/orders/cancel-all", account.apiKey, `all-${serial}`, all), ({ status }) => {
+    if (status === 200) place()
+    else lose()
+  }, lose)
 }
 
 process.once("message", (message) => run(assertTask(message)))

@@ -39,7 +39,7 @@ test("orders at 60,000 prices far apart, in two books, have no large memory copi
 })
 
 test("nodes and levels that were given back are taken again before any new ones, and lie whole in a page", () => {
-  const levels = new Levels(9)
+  const levels = new Levels(10)
   const nodes = Array.from({ length: 5_000 }, () => levels.takeNode(none))
   expect(new Set(nodes).size).toBe(nodes.length)
   nodes.forEach((at, index) => {
