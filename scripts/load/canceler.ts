@@ -20,6 +20,8 @@ const resting = (accountId: string, serial: string): string =>
 const run = (task: Task): void => {
   const account = task.accounts[0]!
   const connection = new Connection(task.port, true)
+  /** What a cancel says beside its path. */
+  const canceling = `{"accountId":"${account.accountId}","marketId":"${marketId}"}`
   const latenciesUs: Array<number> = []
   const statuses: Record<string, number> = {}
   const measureFrom = process.hrtime.bigint() + BigInt(Math.round(task.warmUpSeconds * 1e9))
@@ -58,8 +60,7 @@ const run = (task: Task): void => {
     if (orderId === undefined) return place()
     serial++
     const sent = process.hrtime.bigint()
-    const text = `{"accountId":"${account.accountId}","marketId":"${marketId}"}`
-    connection.request(post(`/v1/orders/${orderId}/cancel`, account.apiKey, `cancel-${serial}`, text), ({ status }) => {
+    connection.request(post(`/v1/orders/${orderId}/cancel`, account.apiKey, `cancel-${serial}`, canceling), ({ status }) => {
       const now = process.hrtime.bigint()
       if (sent >= measureFrom) {
         statuses[status] = (statuses[status] ?? 0) + 1
@@ -83,8 +84,7 @@ const run = (task: Task): void => {
     }, lose)
   }
   // What an earlier run left open would use the account's open orders up in time.
-  const all = `{"accountId":"${account.accountId}","marketId":"${marketId}"}`
-  connection.request(post("/v1/orders/cancel-all", account.apiKey, `all-${serial}`, all), ({ status }) => {
+  connection.request(post("/v1/orders/cancel-all", account.apiKey, `all-${serial}`, canceling), ({ status }) => {
     if (status === 200) place()
     else lose()
   }, lose)

@@ -415,7 +415,6 @@ export class Host {
   /** The lock's file is removed under the process, which runs on; `byStranger`: who holds the lock of another file from then on. */
   takeLock(byStranger: boolean): void {
     const { witness, world: { disk } } = this
-    if (this.reads === undefined) return
     this.giveLockBack()
     const sequence = JournalTap.lastReadable(disk)
     if (byStranger) this.#letGo = disk.replaceLock(lockPath)

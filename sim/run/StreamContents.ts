@@ -2,6 +2,7 @@
  * What there is in a stream, as clients of it keep it and as the model has it: things by name as one text, which are the same where
  * nothing was skipped and nothing was told wrongly.
  */
+import canonicalize from "canonicalize"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { type NaiveFill, type NaiveOrder, remaining } from "../model/NaiveState.js"
@@ -77,19 +78,12 @@ const newestKept = (model: NaiveVenue, is: (fill: NaiveFill) => boolean): string
 const statusText = (snapshot: object): string => {
   const { market, marketSession } = snapshot as { readonly market: object; readonly marketSession: object }
   const isAlwaysOpen = (market as { readonly marketType: string }).marketType === "crypto"
-  return inOrder({
+  return canonicalize({
     ...without(snapshot, ["readModelDigest", "snapshotSequence", "resync"]) as object,
     market: without(market, ["lastPrice", "lastPriceAtoms", "change24hBps", "favorite"]),
     marketSession: isAlwaysOpen ? without(marketSession, ["asOfEpochMs"]) : marketSession
-  })
+  })!
 }
-
-/** JSON with members in the order of their names. */
-const inOrder = (value: unknown): string =>
-  JSON.stringify(value, (_, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => one < other ? -1 : 1))
-      : member)
 
 /** What the model says of a stream now; undefined where it is not kept by clients. */
 export const modelled = (model: NaiveVenue, { channel, marketId, series, timeframe }: Names, account: number): string | undefined => {

@@ -19,11 +19,14 @@ export const grownLength = (length: number, needed: number, capacity = Number.MA
 const everyAccount = 2 ** 20
 
 /**
- * How long a column becomes that has an entry for each account, or for each of some of them: double, until it is large; then as long
- * as it may ever be, so that what is large is never copied.
+ * How long a column becomes: double, until it is large; then as long as it may ever be (`most`), so that what is large is never
+ * copied.
  */
-export const lengthByAccount = (length: number, needed: number): number =>
-  needed > wholeFrom ? Math.max(everyAccount, needed) : grownLength(length, needed)
+export const lengthUpTo = (most: number, length: number, needed: number): number =>
+  needed > wholeFrom ? Math.max(most, needed) : grownLength(length, needed, most)
+
+/** The same of one that has an entry for each account, or for each of some of them. */
+export const lengthByAccount = (length: number, needed: number): number => lengthUpTo(everyAccount, length, needed)
 
 /**
  * How far into its memory a table of rows begins, bytes. What is large gets whole pages of its own, and the allocator keeps the first

@@ -11,7 +11,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
-import { growInts, growRows, newRows, wordsOf } from "./Columns.js"
+import { growInts, growRows, lengthUpTo, newRows, wordsOf } from "./Columns.js"
 
 export const levelShift = 3
 export const level = {
@@ -37,8 +37,6 @@ const fan = 1 << fanBits
 export const node = { bits: 0, parent: 1, children: 2 } as const
 const nodeWords = 2 + fan
 
-/** Levels double until they are so many; then they are as many as there may be. */
-const wholeFrom = 2 ** 15
 const firstLevels = 16
 
 /** Nodes lie in pages of 256 KiB; none lies across two. */
@@ -79,9 +77,8 @@ export class Levels {
       return free
     }
     if (this.used << levelShift === this.rows.length) {
-      const levels = this.used < wholeFrom ? Math.min(this.most, this.used * 2) : this.most
-      assert(levels > this.used, "there are no more levels than orders")
-      this.numbers = growRows(this.numbers, levels << totalShift)
+      assert(this.used < this.most, "there are no more levels than orders")
+      this.numbers = growRows(this.numbers, lengthUpTo(this.most, this.used, this.used + 1) << totalShift)
       this.rows = wordsOf(this.numbers)
     }
     return this.used++

@@ -72,7 +72,7 @@ export class Disk extends Context.Tag("venue/journal/Disk")<Disk, {
   /** Replaces `to`, atomically. Durable only after `syncDirectory`. */
   readonly rename: (from: string, to: string) => Effect.Effect<void, DiskError>
   readonly remove: (path: string) => Effect.Effect<void, DiskError>
-  /** Makes creations, renames and removals in a directory durable. */
+  /** Makes creations, renames and removals in a directory durable; of the data directory itself (`""`) its own name, too. */
   readonly syncDirectory: (path: string) => Effect.Effect<void, DiskError>
   /** Holds an exclusive lock while the scope lives. The kernel drops it when the process dies. */
   readonly lock: (path: string) => Effect.Effect<Lock, Locked | DiskError, Scope.Scope>

@@ -83,30 +83,35 @@ const makeDirectory = (root: string, directory: string): Effect.Effect<void, Dis
 
 /**
  * Makes the root, with what is above it, durably: a directory's name lies in the one above it, and without that name all
- * that was synced below it would be gone with the power. Those that were there already may have been made a moment ago, by whoever
- * prepared them or by a start that was killed: so all of them are synced, at each start.
+ * that was synced below it would be gone with the power.
  */
 const makeRoot = (root: string): Effect.Effect<void, DiskError> =>
   Effect.flatMap(
     call<string | undefined>("makeDirectory", "", (done) => fs.mkdir(root, { recursive: true, mode: 0o700 }, done)),
-    (first) =>
-      Effect.forEach(
-        above(root),
-        (directory) =>
-          first !== undefined && directory.length >= path.dirname(first).length
-            ? syncDirectory(directory)
-            : Effect.catchIf(syncDirectory(directory), ({ code }) => othersCodes.has(code), () => Effect.void),
-        { discard: true }
-      )
+    (first) => first === undefined ? Effect.void : Effect.forEach(above(root, path.dirname(first)), syncDirectory, { discard: true })
   )
 
-/** How a directory that this process made nothing in may answer: it may be closed to it, or of a file system that has nothing to sync. */
+/**
+ * Syncs the root, and all above it that its name depends on: what was there already may have been made a moment ago, by whoever
+ * prepared it or by a start that was killed.
+ */
+const syncRoot = (root: string): Effect.Effect<void, DiskError> =>
+  Effect.zipRight(
+    syncDirectory(root),
+    Effect.forEach(
+      above(root, path.parse(path.resolve(root)).root),
+      (directory) => Effect.catchIf(syncDirectory(directory), ({ code }) => othersCodes.has(code), () => Effect.void),
+      { discard: true }
+    )
+  )
+
+/** How a directory above the root may answer: it may be closed to this process, or of a file system that has nothing to sync. */
 const othersCodes: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP"])
 
-/** The directories that the names of a directory and of those above it lie in, the nearest first. */
-const above = (root: string): ReadonlyArray<string> => {
+/** The directories above a root, from the nearest up to that at `last`. */
+const above = (root: string, last: string): ReadonlyArray<string> => {
   const directories: Array<string> = []
-  for (let at = path.resolve(root); at !== path.dirname(at); at = path.dirname(at)) directories.push(path.dirname(at))
+  for (let at = path.resolve(root); at !== path.resolve(last); at = path.dirname(at)) directories.push(path.dirname(at))
   return directories
 }
 
@@ -129,7 +134,7 @@ const make = (root: string, calls: Calls): Disk["Type"] => {
     rename: (from, to) => call<void>("rename", from, (done) => fs.rename(at(from), at(to), done)),
     remove: (file) => call<void>("remove", file, (done) => calls.remove(at(file), done)),
     syncDirectory: (directory) =>
-      Effect.scoped(Effect.flatMap(
+      directory === "" ? syncRoot(root) : Effect.scoped(Effect.flatMap(
         openDescriptor("syncDirectory", at(directory), directory, "r"),
         ({ fd }) => call<void>("syncDirectory", directory, (done) => fs.fsync(fd, done))
       )),

@@ -370,13 +370,11 @@ class Appender {
     // Nothing is waited for any more: whoever appends is told why.
     if (this.failure !== undefined) return "all"
     if (this.nextIsReady()) return "all"
-    const freeBytes = this.freeBytes()
-    const { maxBlockBytes } = this.options
-    if (!this.isDownToKept()) return "all"
+    if (!this.isDownTo(this.keptBytes())) return "all"
     // Whoever does not know yet whether the disk is full does not use up what is kept for when it is.
     if (this.shortage === undefined) return "soon"
-    if (freeBytes < maxBlockBytes) return "nothing"
-    return freeBytes >= this.keptBytes() * requestedShare + 2 * maxBlockBytes ? "reductions" : "requests"
+    if (this.freeBytes() < this.options.maxBlockBytes) return "nothing"
+    return this.isDownTo(this.keptBytes() * requestedShare) ? "requests" : "reductions"
   }
 
   space(): Space {
@@ -388,9 +386,9 @@ class Appender {
     this.roomChanged = callback
   }
 
-  /** Whether one more block, of whatever is taken, could leave no room for one of any size behind what is kept of this segment. */
-  private isDownToKept(): boolean {
-    return this.freeBytes() < this.keptBytes() + 2 * this.options.maxBlockBytes
+  /** Whether one more block, of whatever is taken, could leave no room for one of any size behind so much that is kept of this segment. */
+  private isDownTo(keptBytes: number): boolean {
+    return this.freeBytes() < keptBytes + 2 * this.options.maxBlockBytes
   }
 
   /** What is left of the segment that the last placed block lies in. */
@@ -566,7 +564,7 @@ class Appender {
 
   /** How many bytes of the next segment should be zeroed by now: all when five eighths of this one are full, before what is kept of it. */
   private wantedZeros(): number {
-    const isAwaited = this.shortage !== undefined || this.isDownToKept()
+    const isAwaited = this.shortage !== undefined || this.isDownTo(this.keptBytes())
     if (isAwaited || this.opensNext()) return this.options.segmentBytes
     const { segmentBytes } = this.segment.header
     const share = (this.endOffset - segmentBytes / 4) / (segmentBytes * 3 / 8)

@@ -13,11 +13,10 @@ import { afterAll, expect, test } from "vitest"
 import * as Connect from "../../src/cli/venue/Connect.js"
 import { apiKeyOf, defaultKeyFile, readKeys } from "../../src/client/ccxt/KeyFile.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
-import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
-import { Turns } from "../../src/sequencer/Turns.js"
 import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue } from "../edge/LiveVenue.js"
 import { run } from "./Tool.js"
+import { nextTurn } from "../Turn.js"
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "connect-"))
 afterAll(() => fs.rmSync(folder, { recursive: true }))
@@ -69,11 +68,6 @@ const askedIn = (keyFile: string, name = "maker"): Connect.Asked => ({
   codeVerifier: "v".repeat(43)
 })
 
-/** Until everything that is ready has been done once. */
-const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))).pipe(
-  Effect.provide(NodeTurns.layer)
-)
-
 /** Runs the agent while the test does something each second. */
 const connecting = (
   venue: LiveVenue,
@@ -90,7 +84,7 @@ const connecting = (
       Effect.fork
     )
     for (let second = 0; second < 700 && (yield* Fiber.poll(agent))._tag === "None"; second++) {
-      for (let turn = 0; turn < 20; turn++) yield* nextTurn
+      for (let turn = 0; turn < 20; turn++) yield* Effect.promise(nextTurn)
       yield* Effect.promise(() => eachSecond(shown, second))
       venue.atEpochMs += 1_000
       yield* TestClock.adjust("1 second")

@@ -1,19 +1,16 @@
-/**
- * An owner at a live venue whose deposits nothing drives: what the owner approves and what the ledger says is done by the test, as
- * records of the venue's.
- */
+/** An owner at a live venue who was opened, signed in and given a key by its routes, and whose deposits nothing but the test drives. */
 import { Effect } from "effect"
 import { digest } from "../../src/identity/ApiKeys.js"
 import type { WorkloadIdentity } from "../../src/identity/WorkloadIdentity.js"
-import type { Command, Outcome } from "../../src/operations/Operations.js"
-import { FundsDriver, type Owner as Signed } from "../engine/FundsDriver.js"
+import type { Owner as Signed } from "../engine/FundsDriver.js"
 import * as Fake from "./FakeVenue.js"
 import { ask, must, Owner } from "./identity/Owner.js"
+import { LiveFunds } from "./LiveFunds.js"
 import { LiveVenue, type Trader } from "./LiveVenue.js"
 
-export class Depositor extends FundsDriver {
-  private constructor(readonly venue: LiveVenue, readonly signed: Signed, readonly trader: Trader, readonly session: string) {
-    super({}, venue.engine)
+export class Depositor extends LiveFunds {
+  private constructor(venue: LiveVenue, readonly signed: Signed, readonly trader: Trader, readonly session: string) {
+    super(venue)
   }
 
   /** A venue with one owner, who is signed in and has a key. */
@@ -29,10 +26,6 @@ export class Depositor extends FundsDriver {
     const session = venue.engine.findSession(digest(token))!.credential
     const passkey = venue.engine.passkeys(account)[0]!.credentialId
     return new Depositor(venue, { account, session, passkey }, { account, accountId, key: apiKey }, token)
-  }
-
-  override run(command: Command): Outcome {
-    return this.venue.run(command)
   }
 
   /** What the owner reads of deposits, newest first. */

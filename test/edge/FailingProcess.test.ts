@@ -11,6 +11,7 @@ import { WebSocket } from "ws"
 import { get } from "../../scripts/load/Connection.js"
 import { type DemoAccount, VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { BareSocket, placing } from "./BareSocket.js"
+import { lastWords } from "./LastWords.js"
 import { libraryOf } from "./Preloaded.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-failing-"))
@@ -75,12 +76,6 @@ const listen = async (port: number): Promise<{ readonly closed: Promise<number> 
   return { closed }
 }
 
-/** When a process said its last word, in milliseconds of its own clock. */
-const lastWordAt = (output: string): number => {
-  const line = output.split("\n").find((each) => each.includes("\"level\":\"fatal\""))!
-  return Date.parse(JSON.parse(line).time)
-}
-
 /** How long a stop that was asked for waits for requests under way, in milliseconds. */
 const drainMs = 3_000
 
@@ -131,7 +126,7 @@ test.skipIf(library === undefined).each(["writeAt", "dataSync"])(
       await Promise.all([ended, ...[...quiet, half, ...underWay].map(({ closed }) => closed)])
       expect(venue.output).toMatch(new RegExp(`the writer stopped \\(JournalUnknown\\): .*${call} of journal/[^ ]+\\.seg failed: EIO`))
       await stream.closed
-      expect(lastWordAt(venue.output) - fs.statSync(failedAt).mtimeMs).toBeLessThan(drainMs)
+      expect(Date.parse(lastWords(venue.output)[0]!.time) - fs.statSync(failedAt).mtimeMs).toBeLessThan(drainMs)
       expect(underWay[2]!.text).toBe("")
       // Some may have been durable in a block before it; of no other is anything said.
       expect(underWay.flatMap(({ statuses }) => statuses).filter((status) => status !== 200)).toEqual([])

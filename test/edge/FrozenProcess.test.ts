@@ -9,6 +9,7 @@ import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import { afterAll, expect, test } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { lastWords } from "./LastWords.js"
 import { libraryOf } from "./Preloaded.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-frozen-"))
@@ -55,10 +56,6 @@ const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> =>
     new Promise<undefined>((resolve) => AbortSignal.timeout(ms).addEventListener("abort", () => resolve(undefined)))
   ])
 
-/** What a process said as it ended. */
-const fatal = (output: string): ReadonlyArray<{ readonly time: string; readonly message: string }> =>
-  output.split("\n").filter((line) => line.includes("\"level\":\"fatal\"")).map((line) => JSON.parse(line))
-
 /** How long a stop may take, and how late a busy machine may let it be. */
 const stopMs = 10_000
 const latenessMs = 5_000
@@ -95,7 +92,7 @@ test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves
   const closed = new Promise((resolve) => venue.child.once("close", resolve))
   expect(await within(60_000, venue.stop())).toBe("SIGKILL")
   await closed
-  const last = fatal(venue.output)
+  const last = lastWords(venue.output)
   expect(last.map(({ message }) => message)).toEqual([
     expect.stringMatching(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/),
     "venue: an operation of the disk does not return; killed, where the exit code would have been 1"

@@ -31,11 +31,11 @@ import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import * as Feed from "../../src/sequencer/Feed.js"
 import { Listeners, Live } from "../../src/sequencer/Live.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
-import { Turns } from "../../src/sequencer/Turns.js"
 import type { Replaying } from "../../src/streams/Replay.js"
 import { ReplayHost } from "../../src/streams/ReplayHost.js"
 import { type AnyGiven, completeAny } from "../engine/commands.js"
 import { parameters } from "../engine/drive.js"
+import { nextTurn } from "../Turn.js"
 import * as Fake from "./FakeVenue.js"
 
 /** Who asks: an account and its key. */
@@ -65,9 +65,6 @@ interface LiveOptions {
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
   verify: () => Effect.fail(new WorkloadIdentity.NotConfigured())
 }
-
-/** Built once: a layer for each turn would cost more than what is done in it. */
-const turns = Effect.runSync(Effect.provide(Turns, NodeTurns.layer))
 
 /** How many turns everything that is ready is done in. */
 const settlingTurns = 10
@@ -199,7 +196,7 @@ export class LiveVenue {
       for (const sleeper of [...this.sleepers]) {
         if (sleeper.untilMs <= this.atEpochMs && this.sleepers.delete(sleeper)) sleeper.wake()
       }
-      for (let turn = 0; turn < settlingTurns; turn++) await new Promise<void>((resolve) => turns.schedule(resolve))
+      for (let turn = 0; turn < settlingTurns; turn++) await nextTurn()
     }
   }
 

@@ -1,10 +1,8 @@
 /** Solvency as anybody and as owners are told it, over the real engine: what is published adds up, and proofs are the owner's own. */
-import { Effect } from "effect"
 import { beforeAll, describe, expect, test } from "vitest"
 import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency.js"
-import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
-import { Turns } from "../../src/sequencer/Turns.js"
 import { LiveVenue, type Trader } from "./LiveVenue.js"
+import { nextTurn } from "../Turn.js"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- an answer, whose shape the harness holds to its schema
 type Answer = any
@@ -14,18 +12,13 @@ const ask = async (venue: LiveVenue, target: string, key?: string): Promise<read
   return [status, JSON.parse(body)]
 }
 
-/** After whatever waits for a turn by now. */
-const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))).pipe(
-  Effect.provide(NodeTurns.layer)
-)
-
 /** Asks until the tree that this begins is published, whatever other work has its turn between. */
 const published = async (venue: LiveVenue): Promise<Answer> => {
   const before = await ask(venue, "/v1/solvency")
   for (let turns = 0; turns < 10_000; turns++) {
     const [status, answer] = await ask(venue, "/v1/solvency")
     if (status === 200 && answer.journalSequence !== before[1].journalSequence) return answer
-    await Effect.runPromise(nextTurn)
+    await nextTurn()
   }
   throw new Error("no tree was published")
 }

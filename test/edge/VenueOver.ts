@@ -17,7 +17,7 @@ import type { PartySigner } from "../../src/signer/PartySigner.js"
 import * as HistoriesDatabase from "../../src/readmodel/HistoriesDatabase.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
-import { Turns } from "../../src/sequencer/Turns.js"
+import { nextTurn } from "../Turn.js"
 import * as Venue from "../../src/Venue.js"
 
 const operatorToken = "operator-token-of-the-tests"
@@ -37,14 +37,8 @@ interface Answer {
   readonly json: any
 }
 
-/** Built once: a fiber, and a layer for each, would cost more than all that is done in most turns. */
-const turns = Effect.runSync(Effect.provide(Turns, NodeTurns.layer))
-
 /** How many turns everything that need not wait is done in. */
 const settlingTurns = 50
-
-/** Until everything that is ready has been done once. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => turns.schedule(resolve))
 
 interface Outside {
   readonly money?: Layer.Layer<Ledger | PartySigner>

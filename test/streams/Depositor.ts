@@ -1,31 +1,15 @@
 /** An owner at a venue that decides at once: trades by a key of its own, and brings money in step by step, as a ledger would confirm it. */
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import * as SessionTokens from "../../src/identity/SessionTokens.js"
-import type { Command, Outcome } from "../../src/operations/Operations.js"
+import { LiveFunds } from "../edge/LiveFunds.js"
 import type { LiveVenue, Trader } from "../edge/LiveVenue.js"
-import { FundsDriver, type Owner } from "../engine/FundsDriver.js"
+import type { Owner } from "../engine/FundsDriver.js"
 
 const remoteAddress = "192.0.2.1"
 const hourSeconds = 3_600
 
 /** Secrets that are the same in every run. */
 const drawn = (count: number): Uint8Array => new Uint8Array(count).fill(7)
-
-class LiveFunds extends FundsDriver {
-  constructor(private readonly venue: LiveVenue) {
-    super({}, venue.engine)
-    this.atEpochMs = venue.atEpochMs
-  }
-
-  override run(command: Command): Outcome {
-    return this.venue.run(command)
-  }
-
-  // The venue's own keys are counted likewise.
-  override nextKey(): string {
-    return `funds-${super.nextKey()}`
-  }
-}
 
 export class Depositor {
   readonly trader: Trader

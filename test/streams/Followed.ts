@@ -1,22 +1,15 @@
 /** A reference client that follows all of an account and a book, and keeps what it is told as it came. */
-import { Effect } from "effect"
 import { expect } from "vitest"
 import { Client } from "../../src/client/venue/Client.js"
 import type { BookFeed } from "../../src/client/venue/BookFeed.js"
-import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
-import { Turns } from "../../src/sequencer/Turns.js"
 import { type AccountChannel, accountChannels } from "../../src/streams/Channels.js"
 import { LivePlatform, origin } from "../client/venue/LivePlatform.js"
 import { type LiveVenue, marketId, type Trader } from "../edge/LiveVenue.js"
+import { nextTurn } from "../Turn.js"
 import { bookDigest, line, type Recorded } from "./Recorded.js"
 
 /** Turns of the process that a client may take to have everything, once nobody disturbs it any more. */
 const mostTurns = 20_000
-
-const turns = Effect.runSync(Effect.provide(Turns, NodeTurns.layer))
-
-/** Lets everything else in the process have its turn. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => turns.schedule(resolve))
 
 export class Followed {
   readonly platform: LivePlatform

@@ -6,9 +6,10 @@
 import { expect, test } from "vitest"
 import { accountChannels } from "../../src/streams/Channels.js"
 import { LiveVenue, marketId, type Trader } from "../edge/LiveVenue.js"
+import { nextTurn } from "../Turn.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 import { Depositor } from "./Depositor.js"
-import { Followed, nextTurn } from "./Followed.js"
+import { Followed } from "./Followed.js"
 import { Recorded } from "./Recorded.js"
 
 const disconnects = Number(process.env["DISCONNECTS"] ?? 2_000)
