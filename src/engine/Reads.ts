@@ -483,6 +483,8 @@ export interface Reads {
   /** The ordinal of the venue's oldest retained fill, its record and its time: all before it are forgotten. 0 of each while none was. */
   readonly oldestFill: () => OldestFill
   readonly stats: (market: number) => StatsView
+  /** Whether the last record has sampled a market's book: its running rate of funding may have moved, of which no event tells. */
+  readonly hasSampled: (market: number) => boolean
   /** A market's ended funding intervals since a time, newest first, at most `limit`. */
   readonly fundings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<FundingView>
   /** A market's kept marks since a time, newest first, at most `limit`. */

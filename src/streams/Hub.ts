@@ -175,7 +175,7 @@ export class Hub implements Listening {
       market: (market) => markets.has(market),
       anyAccount: accounts.size > 0
     }, reads)
-    for (const market of new Set([...touched.markets.keys(), ...changed.keys()])) {
+    for (const market of new Set([...touched.markets.keys(), ...changed.keys(), ...this.sampled()])) {
       const kept = markets.get(market)
       if (kept === undefined) continue
       for (const channel of marketChannels) {
@@ -195,6 +195,13 @@ export class Hub implements Listening {
         if (log !== undefined) this.add(log, { sequence, entries: payloads.ofAccount(reads, channel, account, told), more: "" })
       }
     }
+  }
+
+  /** Markets whose figures somebody asks for and have moved with a sample of their books, of which no event tells. */
+  private sampled(): ReadonlyArray<number> {
+    const sampled: Array<number> = []
+    for (const [market, kept] of this.markets) if (kept.has("market.ticker") && this.reads.hasSampled(market)) sampled.push(market)
+    return sampled
   }
 
   private add(log: Log, update: Update): void {

@@ -56,11 +56,13 @@ const ofFigures: ReadonlySet<EventName> = new Set([
   "Traded",
   "MarkSet",
   "IndexPriceSet",
+  "IndexPriceHeld",
   "FundingSet",
   "PositionChanged",
   "MarketPut",
   "MarketTookEffect",
-  "MarketDelisting"
+  "MarketDelisting",
+  "MarketSessionSet"
 ])
 
 /** Events that change what a market is, or whether it can be traded: not its last price, which trades tell. */

@@ -15,6 +15,7 @@ import { bookChecksum, bookText, checksumDepth } from "../markets/getBook.js"
 import { candleRecord } from "../markets/getCandles.js"
 import { stats } from "../markets/getStats.js"
 import { interval } from "../markets/listFundings.js"
+import { isIndexStale } from "../markets/Listed.js"
 import { trade } from "../markets/listTrades.js"
 import * as Snapshot from "../markets/Snapshot.js"
 import * as OrderText from "../orders/OrderText.js"
@@ -42,7 +43,10 @@ const levels = (reads: Reads, { index, parameters }: MarketView, side: Order.Sid
 }
 
 /** A market's figures as of the last record. */
-const figures = (reads: Reads, view: MarketView): object => stats(view, reads.stats(view.index), reads.atEpochMs)
+const figures = (reads: Reads, view: MarketView): object => {
+  const isStale = isIndexStale(view, { now: () => reads.atEpochMs, state: reads })
+  return stats(view, { ...reads.stats(view.index), isStale }, reads.atEpochMs)
+}
 
 /** The newest of what a record brought, oldest first. */
 const brought = <A extends { readonly sequence: number }>(reads: Reads, newestFirst: ReadonlyArray<A>): ReadonlyArray<A> =>
@@ -107,7 +111,7 @@ const ofMarket = (
         entry(Ids.tradeId(fill.ordinal), trade(view.parameters, fill))
       )
     case "market.ticker":
-      return hasNewFigures ? [entry("ticker", figures(reads, view))] : []
+      return hasNewFigures || reads.hasSampled(market) ? [entry("ticker", figures(reads, view))] : []
     case "market.funding":
       if (!hasNewFunding) return []
       return brought(reads, reads.fundings(market, 0, 1)).map((funding) => entry(String(funding.atEpochMs), interval(view, funding)))

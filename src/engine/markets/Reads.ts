@@ -14,7 +14,7 @@ import { touched, type TouchedPart } from "./Announced.js"
 import { hasRoom, type PutComesTo, putComesTo } from "./Deciding.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
-import { perInterval, runningRate8hE9 } from "./Funding.js"
+import { perInterval, runningRate8hE9, sampleMs } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
 
 /** The session of a market of sessions that none was journaled for. */
@@ -129,6 +129,14 @@ export class MarketReads extends VenueReads {
       isIndexHeld: market.heldPrice !== 0,
       ...fundingRates(market)
     }
+  }
+
+  hasSampled(index: number): boolean {
+    const { marks } = this.state.markets[index]!
+    if (marks.length === 0 || marks.column("sequence")(0) !== this.state.sequence) return false
+    // A mark is the first of its slot where it was made with a sample.
+    const slotOf = (newer: number): number => Math.floor(marks.column("atEpochMs")(newer) / sampleMs)
+    return marks.length === 1 || slotOf(1) < slotOf(0)
   }
 
   fundings(index: number, sinceEpochMs: number, limit: number): ReadonlyArray<Funding> {

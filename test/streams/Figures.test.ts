@@ -1,0 +1,116 @@
+/** What moves a market's figures is told to whoever listens to them, and told as REST has it. */
+import { expect, test } from "vitest"
+import type * as Market from "../../src/domain/Market.js"
+import { Histogram } from "../../src/domain/Histogram.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { stats } from "../../src/edge/markets/getStats.js"
+import { isIndexStale } from "../../src/edge/markets/Listed.js"
+import { payloads } from "../../src/edge/socket/Payloads.js"
+import type { Command, Outcome } from "../../src/operations/Operations.js"
+import { Hub } from "../../src/streams/Hub.js"
+import type { Log } from "../../src/streams/Log.js"
+import { Driver, parameters } from "../engine/drive.js"
+
+/** A market whose figures somebody listens to. */
+class Listened extends Driver {
+  private hub: Hub | undefined
+  private log: Log | undefined
+
+  constructor(change: Partial<Market.Parameters>) {
+    super()
+    this.market(parameters("AAA", change), 1_000)
+  }
+
+  listen(): this {
+    this.hub = new Hub(this.engine, payloads, {
+      keptUpdates: 100,
+      now: () => this.atEpochMs,
+      monotonicNanos: () => 0,
+      delays: new Histogram(),
+      delivered: () => {},
+      past: () => {
+        throw new Error("nobody asks for candles")
+      },
+      hasPast: () => false,
+      fork: () => {},
+      failed: (cause) => {
+        throw cause
+      }
+    })
+    this.log = this.hub.open("market.ticker", 0)
+    return this
+  }
+
+  override run(command: Command): Outcome {
+    const { engine, engine: { state: { events } } } = this
+    const [from, before] = [events.length, engine.sequence]
+    const outcome = super.run(command)
+    if (engine.sequence > before) this.hub?.decided(engine.sequence, events.words, from, events.length)
+    return outcome
+  }
+
+  /** The figures that the last record told, if it told any, beside those of REST; and how many records told any. */
+  get told(): { readonly streamed: unknown; readonly rest: unknown; readonly updates: number } {
+    const { engine } = this
+    const view = engine.market(0)
+    const isStale = isIndexStale(view, { now: () => engine.atEpochMs, state: engine })
+    const last = this.log!.between(0, engine.sequence).find(({ sequence }) => sequence === engine.sequence)
+    const [entry] = last?.entries ?? []
+    return {
+      streamed: entry === undefined ? undefined : JSON.parse(entry.text),
+      rest: stats(view, { ...engine.stats(0), isStale }, engine.atEpochMs),
+      updates: this.log!.count
+    }
+  }
+}
+
+test("a step of the index that is held back is told at once, though nothing comes of it yet", () => {
+  const driver = new Listened({ indexStepMaxBps: 500 }).listen()
+  const sample = { kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 2_000, sourceEpochMs: driver.atEpochMs } as const
+  expect(driver.ask(sample).refusal).toBe(Refusal.indexPriceHeld)
+  const { rest, streamed } = driver.told
+  expect(streamed).toMatchObject({ marketData: { indexPriceAtoms: "1000", held: true } })
+  expect(streamed).toEqual(rest)
+})
+
+test("the running rate of funding is told as it moves, where the mark stays what it is", () => {
+  const driver = new Listened({ impactNotionalAtoms: 50_000_000, fundingCapE9: 40_000_000 })
+  const maker = driver.account(1_000_000_000)
+  driver.mark()
+  driver.place(maker, { side: Order.buy, priceAtoms: 1_050 })
+  driver.listen()
+  const rates = new Set<string>()
+  for (let second = 0; second < 10; second++) {
+    driver.mark()
+    const { rest, streamed } = driver.told
+    if (streamed !== undefined) expect(streamed).toEqual(rest)
+    rates.add((rest as { readonly predictedFundingRateE9: string }).predictedFundingRateE9)
+  }
+  expect(driver.engine.stats(0).markPriceAtoms).toBe(1_000)
+  // Two samples in ten seconds, and nothing is told in between.
+  expect(driver.told.updates).toBe(2)
+  expect(rates.size).toBeGreaterThan(1)
+})
+
+test("an index is not stale while its market's session is closed, and is from the moment that it opens", () => {
+  const driver = new Listened({ marketType: "commodity", indexStaleMs: 10_000 })
+  const hourMs = 3_600_000
+  const session = (state: "open" | "closed") => ({
+    kind: "SetMarketSession",
+    market: 0,
+    state,
+    nextOpenEpochMs: driver.atEpochMs + 10 * hourMs,
+    nextCloseEpochMs: state === "open" ? driver.atEpochMs + hourMs : 0,
+    riskIncreasingOrderCutoffEpochMs: state === "open" ? driver.atEpochMs + hourMs : 0
+  } as const)
+  driver.send(session("open"))
+  driver.listen()
+  driver.atEpochMs += 60_000
+  for (const [state, stale] of [["closed", false], ["open", true]] as const) {
+    driver.send(session(state))
+    const { rest, streamed } = driver.told
+    expect(streamed).toMatchObject({ marketData: { stale } })
+    expect(streamed).toEqual(rest)
+  }
+})
