@@ -630,7 +630,7 @@ export class NaiveVenue {
   }
 
   /** What a market traded in the 24 h up to a time. */
-  day(market: NaiveMarket, atEpochMs: number): NaiveDay {
+  day(market: Pick<NaiveMarket, "factor" | "lastPrice" | "trades">, atEpochMs: number): NaiveDay {
     const minuteOf = (time: number): number => Math.floor(time / minuteMs)
     const now = minuteOf(atEpochMs)
     const recent = market.trades.filter((fill) => minuteOf(fill.atEpochMs) > now - minutesOfDay)

@@ -8,7 +8,7 @@ import type * as Market from "../../src/domain/Market.js"
 import type * as Session from "../../src/domain/Session.js"
 import * as Order from "../../src/domain/Order.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
-import type { NaiveFill, NaiveDelisting, NaiveMarket, NaiveOrder } from "./NaiveState.js"
+import type { NaiveDay, NaiveFill, NaiveDelisting, NaiveMarket, NaiveOrder } from "./NaiveState.js"
 import { remaining } from "./NaiveState.js"
 import * as Risk from "./NaiveRisk.js"
 import type { Trigger } from "../../src/operations/accounts/AutoClose.js"
@@ -92,7 +92,8 @@ export const accountMargin = (model: NaiveVenue, index: number, body: string): M
   }
 }
 
-const position = (model: NaiveVenue, index: number, market: NaiveMarket): Members => {
+/** One position that is not flat, as it is in a list of them. */
+export const position = (model: NaiveVenue, index: number, market: NaiveMarket): Members => {
   const account = model.accounts[index]!
   const { entryNotional, quantity } = account.positions.get(market.index)!
   const { feesPaid, fundingPaid, lastSequence, openedAtEpochMs, ordinal, realizedPnl } = account.episodes.get(market.index)!
@@ -484,18 +485,20 @@ const openInterestOf = (model: NaiveVenue, { index }: NaiveMarket): bigint =>
   model.accounts.reduce((total, account) => total + BigInt(Math.max(0, account.positions.get(index)?.quantity ?? 0)), 0n)
 
 /** A market's funding: the last interval that ended, and the running one so far. */
-const fundingOf = (model: NaiveVenue, of: NaiveMarket) => {
+const fundingOf = (of: NaiveMarket) => {
   const last = of.risk.fundings.at(-1)
-  const { fundingIntervalMs } = of.parameters
   const predicted8h = Risk.runningRate8h(of)
   return {
     rate8h: last?.rate8h ?? 0n,
     rate: last === undefined ? 0n : Risk.perInterval(last.rate8h, last.intervalMs),
     predicted8h,
-    predicted: Risk.perInterval(predicted8h, fundingIntervalMs),
-    next: model.atEpochMs - (model.atEpochMs % fundingIntervalMs) + fundingIntervalMs
+    predicted: Risk.perInterval(predicted8h, of.parameters.fundingIntervalMs)
   }
 }
+
+/** The end of a market's funding interval that runs at a time. */
+const nextFunding = ({ fundingIntervalMs }: Market.Parameters, atEpochMs: number): number =>
+  atEpochMs - (atEpochMs % fundingIntervalMs) + fundingIntervalMs
 
 /** A rate in 10^-9 as basis points, half up. */
 const bpsOf = (rate: bigint): string => {
@@ -504,12 +507,42 @@ const bpsOf = (rate: bigint): string => {
   return String(shifted < 0n && shifted % 100_000n !== 0n ? whole - 1n : whole)
 }
 
-/** `external-market-stats/v1`; whether the index is fresh is told by the present time, which may be later than the last record's. */
-export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
-  const { marketId, priceScale, quantityScale } = of.parameters
-  const day = model.day(of, model.atEpochMs)
-  const openInterest = openInterestOf(model, of)
-  const { next, predicted, predicted8h, rate, rate8h } = fundingOf(model, of)
+/** What a market's figures are made of behind a record, but for the time and for what was traded. */
+export interface Figures {
+  readonly parameters: Market.Parameters
+  readonly factor: bigint
+  readonly mark: number
+  readonly lastPrice: number
+  readonly openInterest: bigint
+  readonly funding: ReturnType<typeof fundingOf>
+  readonly index: number
+  /** When its source saw the index. */
+  readonly source: number
+  readonly isHeld: boolean
+  readonly isClosed: boolean
+}
+
+/** What a market's figures are made of now. */
+export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
+  const { factor, lastPrice, mark, parameters, risk: { held: step, index, source } } = of
+  return {
+    parameters,
+    factor,
+    mark,
+    lastPrice,
+    openInterest: openInterestOf(model, of),
+    funding: fundingOf(of),
+    index,
+    source,
+    isHeld: step !== undefined,
+    isClosed: Risk.sessionOf(of) === "closed"
+  }
+}
+
+/** `external-market-stats/v1` of figures at a time; whether the index is fresh is told by the present one, which may be later. */
+export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {
+  const { funding: { predicted, predicted8h, rate, rate8h }, openInterest, parameters } = of
+  const { indexStaleMs, marketId, priceScale, quantityScale } = parameters
   return {
     version: "external-market-stats/v1",
     marketId,
@@ -526,24 +559,29 @@ export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs)
     fundingRateE9: String(rate),
     predictedFundingRateE9: String(predicted),
     change24hBps: String(day.changeBps),
-    nextFundingTimeEpochMs: next,
-    fundingIntervalMs: of.parameters.fundingIntervalMs,
+    nextFundingTimeEpochMs: nextFunding(parameters, atEpochMs),
+    fundingIntervalMs: parameters.fundingIntervalMs,
     marketData: {
-      ...both("indexPrice", of.risk.index, priceScale),
+      ...both("indexPrice", of.index, priceScale),
       ...both("markPrice", of.mark, priceScale),
-      asOfEpochMs: of.risk.source,
-      stale: Risk.isStale(of, Math.max(now, model.atEpochMs)) && Risk.sessionOf(of) !== "closed",
-      held: of.risk.held !== undefined
+      asOfEpochMs: of.source,
+      stale: Math.max(now, atEpochMs) >= of.source + indexStaleMs && !of.isClosed,
+      held: of.isHeld
     }
   }
 }
+
+/** The same as it stands now. */
+export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members =>
+  statsOf(figures(model, of), model.day(of, model.atEpochMs), model.atEpochMs, now)
 
 /** The same in the unified shape: every number is there, 0 where there was nothing yet. */
 export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
   const openInterest = openInterestOf(model, of)
-  const { next, predicted, rate } = fundingOf(model, of)
+  const { predicted, rate } = fundingOf(of)
+  const next = nextFunding(of.parameters, model.atEpochMs)
   const minutes = of.parameters.fundingIntervalMs / 60_000
   return {
     symbol: symbolOf(of.parameters),

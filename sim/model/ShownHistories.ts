@@ -5,6 +5,7 @@ import type { NaiveMarket } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
+import { commandIdOf } from "../reading/Funds.js"
 import { idOf } from "./Shown.js"
 
 type Members = Readonly<Record<string, unknown>>
@@ -354,6 +355,31 @@ const transferShown = (told: NaiveTransferTold): Members => {
     plannedLedgerCommands: isPlanned ? steps.filter((step) => step !== "treasury_offer_withdrawal") : [],
     createdAtEpochMs: requestedAtEpochMs,
     updatedAtEpochMs
+  }
+}
+
+/** Where the simulated venue is: its ledger's commands are named after that. */
+const environment = "development"
+
+/** A deposit as it was from a record on, whole. */
+export const deposit = (model: NaiveVenue, told: NaiveTransferTold): Members => {
+  const { account, number } = told
+  const [accountId, depositId] = [idOf("acc", model.accounts[account]!.born), idOf("dep", number)]
+  const shown = transferShown(told)
+  return {
+    ...shown,
+    version: "local-signing/v2",
+    adminCommandId: idOf("adm", number),
+    fundingIntentId: idOf("fin", number),
+    engineCommandId: idOf("eng", number),
+    asset: "USDC",
+    amountAtoms: String(model.funds.transfers.find((transfer) => transfer.number === number)!.amount),
+    environment,
+    accountId,
+    plannedLedgerCommands: (shown["plannedLedgerCommands"] as ReadonlyArray<string>).map((step) => ({
+      step,
+      commandId: commandIdOf(environment, step === "owner_account_acceptance" ? accountId : depositId, step)
+    }))
   }
 }
 

@@ -112,7 +112,8 @@ export const deleveragings = (model: NaiveVenue, market: NaiveMarket, sequence: 
   ).map((each) => ranking(market, sequence, each))
 })
 
-const interval = ({ parameters: { priceScale } }: NaiveMarket, of: NaiveFunding): Members => ({
+/** One interval that has ended. */
+export const interval = ({ parameters: { priceScale } }: NaiveMarket, of: NaiveFunding): Members => ({
   endedAtEpochMs: of.atEpochMs,
   intervalMs: of.intervalMs,
   fundingRateE9: String(Risk.perInterval(of.rate8h, of.intervalMs)),

@@ -212,7 +212,9 @@ export type Observation =
     /** Whether it names an account that is not that one. */
     readonly isForeign: boolean
     readonly isSnapshot: boolean
-    /** What it says of an account or of a market's trades, JSON; empty of other channels. */
+    /** Whether it may be several updates as one, though no gap is to be seen. */
+    readonly mayBeMerged: boolean
+    /** What it says, JSON; empty of books and candles. */
     readonly data: string
     /** The last sequence that the client had of the stream; undefined before any. */
     readonly before: number | undefined

@@ -1,18 +1,25 @@
 /**
- * What each record must have told of an account's orders and fills and of a market's trades, by the model: of every thing the whole of it
- * as it was behind the record. Of what a market is, only which records changed it: how it is told is compared where the model stands there.
+ * What each record must have told of an account and of a market, by the model: of every thing the whole of it as it was behind the record.
+ * A snapshot may have been made later than by the record that it names: what has moved since by itself is not in what it is compared by.
  */
 import type { Members } from "../model/Shown.js"
 import * as Shown from "../model/Shown.js"
+import * as ShownHistories from "../model/ShownHistories.js"
+import * as Published from "../model/ShownPublished.js"
+import type { NaiveTransferTold } from "../model/NaiveHistory.js"
 import type { NaiveDecision, NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { none } from "../../src/domain/None.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Command } from "../../src/operations/Operations.js"
 import { difference, without } from "./Difference.js"
 import { broken, holds, type Verdict } from "./Property.js"
+import { ToldOfFigures } from "./ToldOfFigures.js"
 
 /** What one record told of a stream. */
 interface Told {
   readonly sequence: number
-  /** Orders in the order of their ids, fills and trades in that in which they happened. */
+  /** Fills and trades in the order in which they happened, all others in that of their ids. */
   readonly rows: ReadonlyArray<Members>
 }
 
@@ -21,12 +28,48 @@ const mostRemembered = 5_000
 /** Trades and fills of a snapshot, the latest. */
 const mostOfSnapshot = 100
 
-/** Streams that are judged, each with the member by which its rows are told apart. */
-const idNames: Readonly<Record<string, string>> = {
-  "account.orders": "orderId",
-  "account.fills": "tradeId",
-  "market.trades": "tradeId"
+/** How rows of a stream are told apart, and compared in snapshots. */
+interface Kind {
+  readonly id: string
+  /** `latest`: the last rows, newest first. `standing`: every row as it was told last. */
+  readonly snapshot: "latest" | "standing"
+  /** A row without what moves though no record has changed the stream. */
+  readonly still: (row: Members) => unknown
 }
+
+const whole = (row: Members): Members => row
+const but = (...names: ReadonlyArray<string>) => (row: Members): unknown => without(row, names)
+const both = (name: string): ReadonlyArray<string> => [name, `${name}Atoms`]
+
+/** What marks, other positions of the account and the market's parameters make of a position, and of a balance. */
+const marked = ["markPrice", "initialMargin", "maintenanceMargin", "liquidationPrice", "unrealizedPnl"].flatMap(both)
+const reckoned = ["equity", "marginEquity", "unrealizedPnl", "initialMargin", "maintenanceMargin", "orderLoss", "available", "withdrawable"]
+  .flatMap(both)
+
+/** What trades and time make of a market is told elsewhere. */
+const stillStatus = ({ market, marketSession, readModelDigest: _, resync: __, snapshotSequence: ___, ...row }: Members): unknown => ({
+  ...row,
+  market: without(market, [...both("lastPrice"), "change24hBps"]),
+  marketSession: (market as Members)["marketType"] === "crypto" ? without(marketSession, ["asOfEpochMs"]) : marketSession
+})
+
+/** Streams that are judged row by row. */
+const kinds: Readonly<Record<string, Kind>> = {
+  "account.orders": { id: "orderId", snapshot: "standing", still: whole },
+  "account.fills": { id: "tradeId", snapshot: "latest", still: whole },
+  "account.positions": { id: "marketId", snapshot: "standing", still: but(...marked, "leverageX") },
+  "account.balance": { id: "accountId", snapshot: "standing", still: but(...reckoned, "journalSequence") },
+  "account.deposits": { id: "depositId", snapshot: "standing", still: whole },
+  "market.trades": { id: "tradeId", snapshot: "latest", still: whole },
+  // Prices of before are told in the market's present decimals.
+  "market.funding": { id: "endedAtEpochMs", snapshot: "latest", still: but("indexPrice") },
+  "market.status": { id: "marketId", snapshot: "standing", still: stillStatus }
+}
+
+/** The channel of a stream, or of what that is remembered under. */
+const nameOf = (stream: string): string => stream.split(/[: ]/)[0]!
+const marketIdOf = (stream: string): string => stream.split(":")[1]!
+const isOfFigures = (stream: string): boolean => nameOf(stream) === "market.ticker"
 
 /** What an account's channel, or one of a market, is remembered under. `stream` is as clients call it: `market.trades:BTC-USDC-PERP`. */
 const keyOf = (stream: string, account: number): string => stream.startsWith("account.") ? `${stream} ${account}` : stream
@@ -49,15 +92,49 @@ const statusOf = ({ announced, delisting, parameters, session, status }: NaiveMa
   session?.cutoff
 ]
 
+/** The markets of each account whose position a record has changed, or what its owner says of it. */
+const positionsTouched = (
+  { history: { changes }, sequence }: NaiveVenue,
+  command: Command,
+  { outcomes }: NaiveDecision
+): ReadonlyMap<number, ReadonlySet<number>> => {
+  const touched = new Map<number, Set<number>>()
+  const touch = (account: number, market: number): void => void touched.set(account, (touched.get(account) ?? new Set()).add(market))
+  for (let at = changes.length - 1; at >= 0 && changes[at]!.sequence === sequence; at--) touch(changes[at]!.account, changes[at]!.market)
+  if (command.kind === "SetLeverage" && outcomes[0]!.refusal === Refusal.none) touch(command.account, command.market)
+  return touched
+}
+
+/** A position as a record left it. */
+const positionRow = (model: NaiveVenue, account: number, index: number): Members => {
+  const market = model.markets[index]!
+  return model.accounts[account]!.positions.has(index)
+    ? Shown.position(model, account, market)
+    : { marketId: market.parameters.marketId, closed: true, lastSequence: model.sequence }
+}
+
+/** Deposits that a record has changed, each as it left them. */
+const depositsTold = ({ history: { transfers }, sequence }: NaiveVenue): ReadonlyArray<NaiveTransferTold> => {
+  const last = new Map<number, NaiveTransferTold>()
+  for (let at = transfers.length - 1; at >= 0 && transfers[at]!.sequence === sequence; at--) {
+    const told = transfers[at]!
+    if (told.kind === "deposit" && !last.has(told.number)) last.set(told.number, told)
+  }
+  return [...last.values()]
+}
+
 export class ToldOfStreams {
   private readonly told = new Map<string, Array<Told>>()
+  private readonly figures = new ToldOfFigures()
   /** What each market was behind the last record, by index. */
   private readonly statuses: Array<ReadonlyArray<unknown>> = []
   private model: NaiveVenue | undefined
 
   /** Takes what a record did. */
-  take({ fills, touchedOrders }: NaiveDecision, model: NaiveVenue): void {
+  take(command: Command, decision: NaiveDecision, model: NaiveVenue): void {
+    const { fills, touchedAccounts, touchedOrders } = decision
     this.model = model
+    this.figures.take(model)
     const bySubject = new Map<string, Array<Members>>()
     const add = (key: string, row: Members): void => {
       const rows = bySubject.get(key) ?? []
@@ -69,13 +146,33 @@ export class ToldOfStreams {
       add(`market.trades:${model.markets[fill.market]!.parameters.marketId}`, Shown.trade(model, fill))
       for (const { account } of [fill.maker, fill.taker]) add(keyOf("account.fills", account), Shown.ownFill(model, fill, account))
     }
-    for (const [key, rows] of bySubject) this.remember(key, model.sequence, key.startsWith("account.orders") ? byId("orderId", rows) : rows)
+    for (const [account, markets] of positionsTouched(model, command, decision)) {
+      for (const market of markets) add(keyOf("account.positions", account), positionRow(model, account, market))
+    }
+    for (const account of touchedAccounts) {
+      if (model.accounts[account]!.lastSequence === model.sequence) add(keyOf("account.balance", account), Shown.balance(model, account))
+    }
+    for (const told of depositsTold(model)) add(keyOf("account.deposits", told.account), ShownHistories.deposit(model, told))
+    for (const [key, rows] of bySubject) this.remember(key, model.sequence, inOrder(nameOf(key), rows))
+    this.takeMarkets(model, command, decision)
+  }
+
+  /** What markets are, and what their funding came to. */
+  private takeMarkets(model: NaiveVenue, command: Command, { outcomes }: NaiveDecision): void {
+    // Whoever sets a status that a market has already has it told again.
+    const restated = command.kind === "SetMarketStatus" && outcomes[0]!.refusal === Refusal.none ? command.market : none
     for (const market of model.markets) {
+      const { parameters: { marketId }, risk } = market
+      const ended = risk.fundings.at(-1)
+      if (ended?.sequence === model.sequence) {
+        this.remember(`market.funding:${marketId}`, model.sequence, [Published.interval(market, ended)])
+      }
       const before = this.statuses[market.index]
       const now = statusOf(market)
-      if (before !== undefined && now.every((value, at) => value === before[at])) continue
+      if (before !== undefined && restated !== market.index && now.every((value, at) => value === before[at])) continue
       this.statuses[market.index] = now
-      this.remember(`market.status:${market.parameters.marketId}`, model.sequence, [])
+      const status = { ...Shown.market(model, market), readModelDigest: Shown.registryDigest(model) }
+      this.remember(`market.status:${marketId}`, model.sequence, [status])
     }
   }
 
@@ -88,46 +185,70 @@ export class ToldOfStreams {
 
   /** A record behind one and before another that told something of a stream, or up to that other where `through`; undefined where none did. */
   between(stream: string, account: number, behind: number, before: number): number | undefined {
+    if (isOfFigures(stream)) return this.figures.between(marketIdOf(stream), behind, before)
     return this.told.get(keyOf(stream, account))?.find(({ sequence }) => sequence > behind && sequence < before)?.sequence
   }
 
   /** Whether an update of a stream tells what its record did, in full and nothing else. */
   updateFault(stream: string, account: number, sequence: number, data: ReadonlyArray<Members>): Verdict {
-    const idName = idNames[stream.split(":")[0]!]
-    if (idName === undefined) return holds
+    if (isOfFigures(stream)) return this.figures.updateFault(marketIdOf(stream), sequence, data)
+    const name = nameOf(stream)
+    if (kinds[name] === undefined) return holds
     const all = this.told.get(keyOf(stream, account)) ?? []
     const told = all.findLast((one) => one.sequence === sequence)
     // What is so long ago is not remembered.
     if (told === undefined && sequence < (all[0]?.sequence ?? 0) && all.length === mostRemembered) return holds
     if (told === undefined) return broken(`which changed nothing of it: ${JSON.stringify(data)}`)
-    const rows = data.map(compared)
-    return difference("which", idName === "orderId" ? byId(idName, rows) : rows, told.rows)
+    return difference("which", inOrder(name, data.map(compared)), told.rows)
   }
 
-  /** Whether a snapshot of a stream has what was told of it up to its record: the latest trades and fills, and orders as they were. */
-  snapshotFault(stream: string, account: number, sequence: number, data: ReadonlyArray<Members>): Verdict {
-    const idName = idNames[stream.split(":")[0]!]
-    if (idName === undefined) return holds
+  /** Whether a snapshot of a stream has what was told of it up to its record. `upTo`: the last record at which it may have been made. */
+  snapshotFault(stream: string, account: number, sequence: number, upTo: number, data: ReadonlyArray<Members>): Verdict {
+    if (isOfFigures(stream)) return this.figures.snapshotFault(marketIdOf(stream), sequence, upTo, data)
+    const kind = kinds[nameOf(stream)]
+    if (kind === undefined) return holds
     const all = this.told.get(keyOf(stream, account)) ?? []
-    if (idName === "orderId") {
-      for (const order of data) {
-        const told = all.findLast((one) => one.sequence === order["lastSequence"])?.rows.find((row) => row[idName] === order[idName])
-        const verdict = told === undefined ? holds : difference(`which of ${String(order[idName])}`, compared(order), told)
-        if (verdict !== undefined) return verdict
-      }
-      return holds
-    }
+    return kind.snapshot === "latest" ? this.latestFault(kind, all, sequence, data) : this.standingFault(kind, all, sequence, data)
+  }
+
+  /** The latest trades, fills or intervals, and none left out. */
+  private latestFault({ id, still }: Kind, all: ReadonlyArray<Told>, sequence: number, data: ReadonlyArray<Members>): Verdict {
     const latest: Array<Members> = []
     for (let at = all.length - 1; at >= 0 && latest.length < mostOfSnapshot; at--) {
       const { rows, sequence: of } = all[at]!
       if (of <= sequence) latest.push(...rows.toReversed())
     }
     const expected = latest.slice(0, mostOfSnapshot)
-    const verdict = difference("which", data, expected.slice(0, data.length))
+    const verdict = difference("which", data.map(still), expected.slice(0, data.length).map(still))
     if (verdict !== undefined) return verdict
     const left = expected[data.length]
     // What the venue has forgotten of trades is in no snapshot.
-    return left === undefined || !this.isKept(String(left[idName])) ? holds : broken(`which leaves out ${String(left[idName])}`)
+    return left === undefined || id === "tradeId" && !this.isKept(String(left[id])) ? holds : broken(`which leaves out ${String(left[id])}`)
+  }
+
+  /** Every row as it was told last, and none of those left out that are still there. */
+  private standingFault({ id, still }: Kind, all: ReadonlyArray<Told>, sequence: number, data: ReadonlyArray<Members>): Verdict {
+    const last = new Map<unknown, Members>()
+    for (const { rows, sequence: of } of all) if (of <= sequence) { for (const row of rows) last.set(row[id], row) }
+    for (const row of data) {
+      const told = last.get(row[id])
+      // What is so long ago is not remembered.
+      if (told === undefined && all.length === mostRemembered) continue
+      if (told === undefined) return broken(`which has ${JSON.stringify(row)}, of which nothing was told`)
+      const verdict = difference(`which of ${String(row[id])}`, still(compared(row)), still(told))
+      if (verdict !== undefined) return verdict
+      last.delete(row[id])
+    }
+    const left = [...last.values()].find((row) => !this.isGone(row))
+    return left === undefined ? holds : broken(`which leaves out ${JSON.stringify(left)}`)
+  }
+
+  /** Whether what a row tells of is in no snapshot any more: an order that is over, a position that is flat, a forgotten deposit. */
+  private isGone(row: Members): boolean {
+    if (row["orderId"] !== undefined) return row["status"] !== "open"
+    const { depositId } = row
+    if (depositId === undefined) return row["closed"] === true
+    return this.model!.funds.transfers.some((transfer) => transfer.isForgotten && Shown.idOf("dep", transfer.number) === depositId)
   }
 
   /** Whether the venue still keeps a trade. */
@@ -138,5 +259,8 @@ export class ToldOfStreams {
   }
 }
 
-const byId = (name: string, rows: ReadonlyArray<Members>): ReadonlyArray<Members> =>
-  rows.toSorted((one, other) => String(one[name]) < String(other[name]) ? -1 : 1)
+/** Rows of a stream in the order in which they are compared: all of one record, which are told in any order but for fills and trades. */
+const inOrder = (name: string, rows: ReadonlyArray<Members>): ReadonlyArray<Members> => {
+  const { id, snapshot } = kinds[name]!
+  return snapshot === "latest" ? rows : rows.toSorted((one, other) => String(one[id]) < String(other[id]) ? -1 : 1)
+}

@@ -1,7 +1,8 @@
 /**
  * Safety (I16). What a client has put together from snapshots and updates is what the venue has, at every record at which the
- * two can be compared and when all is quiet. Each update names the sequence that the client had before. Of an account's orders and
- * fills and of a market's trades every one comes exactly once, in order and whole as the model has it, whatever was cut in between.
+ * two can be compared and when all is quiet. Each update names the sequence that the client had before. Of all that is told of an
+ * account, and of a market but for its levels and candles, everything comes exactly once, in order and whole as the model has it,
+ * whatever was cut in between.
  * Nothing is shown before it is durable, nothing of another account, and nothing of an account once the ticket is over that was shown
  * for it. Who asks by REST what has changed is told the same events.
  */
@@ -27,7 +28,7 @@ interface Changes {
 }
 
 interface State {
-  /** What records told of orders, fills and trades, by the model. */
+  /** What records told, by the model. */
   readonly told: ToldOfStreams
   /** By client, what the stream told it of its account of late, and what it read of that. */
   readonly updates: Map<string, Array<Update>>
@@ -96,7 +97,7 @@ const pageFault = (
   })
   if (disorder >= 0) return broken(`has ${JSON.stringify(places[disorder])} at the wrong place`)
   if (new Set(places.map(([sequence]) => sequence)).size > Number(query.get("limit"))) return broken("tells of more records than it may")
-  for (const channel of ["account.orders", "account.fills"]) {
+  for (const channel of channels) {
     const verdict = channelFault(told, call.account, channel, page)
     if (verdict !== undefined) return verdict
   }
@@ -106,6 +107,9 @@ const pageFault = (
   }
   return holds
 }
+
+/** A snapshot of one thing is that thing. */
+const listOf = (data: Members | ReadonlyArray<Members>): ReadonlyArray<Members> => Array.isArray(data) ? data : [data as Members]
 
 const isOfChanges = ({ endpoint }: Call): boolean => endpoint === "listChanges"
 
@@ -118,7 +122,7 @@ export const streams: Property<State> = {
     const { pages, told, updates } = state
     switch (seen._tag) {
       case "Committed":
-        told.take(seen.decision, seen.model)
+        told.take(seen.record.command, seen.decision, seen.model)
         return holds
       case "Streamed": {
         const { account, before, client, durable, expected, held, isForeign, isLate, isSnapshot, previousSequence, sequence, stream } = seen
@@ -127,15 +131,15 @@ export const streams: Property<State> = {
         if (isLate) return broken(`${what} when its ticket was over`)
         if (isForeign) return broken(`${what}, which is about another account`)
         if (expected !== undefined && held !== expected) return broken(`${what}, by which it has ${held}, and it is ${expected}`)
-        const data = seen.data === "" ? [] : JSON.parse(seen.data) as ReadonlyArray<Members>
+        const data = seen.data === "" ? [] : listOf(JSON.parse(seen.data) as Members | ReadonlyArray<Members>)
         if (isSnapshot) {
-          const verdict = told.snapshotFault(stream, account, sequence, data)
+          const verdict = told.snapshotFault(stream, account, sequence, durable, data)
           return verdict === undefined ? holds : broken(`${what} as a snapshot, ${verdict}`)
         }
         if (before === undefined) return broken(`${what} before any snapshot`)
         if (previousSequence !== before) return broken(`${what} as the one behind ${previousSequence}, and it had ${before}`)
         if (sequence <= before) return broken(`${what}, and it had ${before}`)
-        const missed = told.between(stream, account, before, sequence)
+        const missed = seen.mayBeMerged ? undefined : told.between(stream, account, before, sequence)
         if (missed !== undefined) return broken(`${what} behind ${before}, and record ${missed} between them changed it`)
         const verdict = told.updateFault(stream, account, sequence, data)
         if (verdict !== undefined) return broken(`${what}, ${verdict}`)

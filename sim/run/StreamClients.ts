@@ -37,6 +37,8 @@ interface Note {
   readonly isLate: boolean
   /** What the stream's state is as of the frame, where the model stands there. */
   readonly expected: string | undefined
+  /** Whether the client may have been behind since the stream's frame before, so that this one may be several as one. */
+  readonly mayBeMerged: boolean
 }
 
 interface Frame extends Partial<Names> {
@@ -113,6 +115,10 @@ class Client {
   /** What it is subscribed to on this connection. */
   readonly #begun = new Set<string>()
   #isSlow = false
+  /** Characters on their way to it; how often there were about as many as make it slow; and how often before each stream's last frame. */
+  #onItsWay = 0
+  #timesBehind = 0
+  readonly #timesBehindOf = new Map<string, number>()
   /** Whether nothing comes on its connection any more, which it has not noticed yet. */
   #isDead = false
   /** What it trades; undefined where it only looks on. */
@@ -231,13 +237,15 @@ class Client {
     this.#isDead = false
     this.#hasAsked = false
     this.#begun.clear()
+    this.#onItsWay = 0
+    this.#timesBehindOf.clear()
     this.#connectionId = ""
     this.#hasAskedToCancel = false
     this.#isToCancel = this.#trading?.isToCancel ?? false
     this.#isSlow = this.all.busy() && this.random.chance(this.options.slowShare)
     const slowMs = this.#isSlow ? 200 * this.random.next() : 0
     network.connect<Note>("/streams/v1/ws", this.random, () => slowMs, {
-      leaving: (text) => this.#note(text),
+      leaving: (text) => this.#note(text, connection === this.#connections),
       opened: (line) => {
         if (this.#isOver || connection !== this.#connections) return line.cut()
         this.#line = line
@@ -245,7 +253,9 @@ class Client {
       },
       refused: again,
       heard: (text, note) => {
-        if (connection === this.#connections) this.#hear(JSON.parse(text), note)
+        if (connection !== this.#connections) return
+        this.#onItsWay -= text.length
+        this.#hear(JSON.parse(text), note)
       },
       ended: again
     })
@@ -350,7 +360,7 @@ class Client {
   }
 
   /** What is so as a frame leaves: all that is durable by then, and what it should come to. */
-  #note(text: string): Note {
+  #note(text: string, isCurrentLine: boolean): Note {
     const { follower, model } = this.all
     follower.drain()
     const frame: Frame = JSON.parse(text)
@@ -367,11 +377,22 @@ class Client {
     return {
       durable: model.sequence,
       isLate,
-      expected: stands ? modelled(model, frame as Names, this.account) : undefined
+      expected: stands ? modelled(model, frame as Names, this.account) : undefined,
+      mayBeMerged: isCurrentLine && this.#mayBeMerged(isCurrent ? keyOf(frame as Names) : undefined, text.length)
     }
   }
 
-  #hear(frame: Frame, { durable, expected, isLate }: Note): void {
+  /** Counts a frame as on its way; whether it may be several updates of its stream as one. */
+  #mayBeMerged(key: string | undefined, length: number): boolean {
+    const may = key !== undefined && this.#timesBehindOf.get(key) !== this.#timesBehind
+    if (key !== undefined) this.#timesBehindOf.set(key, this.#timesBehind)
+    this.#onItsWay += length
+    // What still waits in the process makes it slow a little before.
+    if (this.#onItsWay >= this.options.behindBytes / 2) this.#timesBehind++
+    return may
+  }
+
+  #hear(frame: Frame, { durable, expected, isLate, mayBeMerged }: Note): void {
     if (frame.type === "hello") {
       this.#connectionId = frame.connectionId!
       if (this.#trading !== undefined) this.#authenticate()
@@ -433,7 +454,8 @@ class Client {
       account: this.account,
       isForeign: owners.some((owner) => owner !== this.#accountId),
       isSnapshot: frame.type === "snapshot",
-      data: key.startsWith("account.") || frame.channel === "market.trades" ? JSON.stringify(frame.data) : "",
+      mayBeMerged: mayBeMerged && frame.channel === "market.ticker",
+      data: frame.channel === "market.book" || frame.channel === "market.candles" ? "" : JSON.stringify(frame.data),
       before,
       previousSequence: frame.previousSequence ?? 0,
       sequence: frame.sequence!,

