@@ -5,12 +5,14 @@ import type { Command } from "../../src/operations/Operations.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import * as Block from "../../src/journal/Block.js"
-import { Disk } from "../../src/journal/Disk.js"
+import { Disk, type Mode } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { atEpochMs, capacityFor, commandsPerBlock, type Shape } from "./EngineCommands.js"
+
+const notDurably = (mode: Mode): Mode => mode === "write durably" ? "write" : mode === "create durably" ? "create" : mode
 
 /** The real disk without data-syncs: nothing here outlives a power failure, and nothing needs to. */
 const unsynced = (directory: string) =>
@@ -21,7 +23,7 @@ const unsynced = (directory: string) =>
         Effect.map(Disk, (disk) =>
           Disk.of({
             ...disk,
-            open: (path, mode) => Effect.map(disk.open(path, mode), (file) => ({ ...file, dataSync: Effect.void }))
+            open: (path, mode) => Effect.map(disk.open(path, notDurably(mode)), (file) => ({ ...file, dataSync: Effect.void }))
           }))
       ).pipe(Layer.provide(layer))
   )

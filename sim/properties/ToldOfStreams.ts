@@ -142,7 +142,8 @@ export class ToldOfStreams {
       rows.push(row)
     }
     for (const order of touchedOrders) if (order.by === "client") add(keyOf("account.orders", order.account), Shown.order(model, order))
-    for (const fill of fills) {
+    // Of a record with more fills than the venue keeps at all, the first are gone before anybody could be told.
+    for (const fill of model.retained(fills)) {
       add(`market.trades:${model.markets[fill.market]!.parameters.marketId}`, Shown.trade(model, fill))
       for (const { account } of [fill.maker, fill.taker]) add(keyOf("account.fills", account), Shown.ownFill(model, fill, account))
     }

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { Context, Scope } from "effect"
 import { assert } from "../../src/domain/Assert.js"
-import { type Disk, DiskError, type File, type Lock, Locked } from "../../src/journal/Disk.js"
+import { type Disk, DiskError, type File, type Lock, Locked, type Mode } from "../../src/journal/Disk.js"
 import type { DiskCalls, Operation, Steps } from "./DiskCalls.js"
 import { Bytes, type Change, type Directory, type Node, type Platter, split, type Write } from "./Platter.js"
 
@@ -128,13 +128,14 @@ export class DiskMount {
     )
   }
 
-  #open(path: string, mode: "read" | "write" | "create"): Effect.Effect<Node, DiskError> {
-    return this.#atOnce("open", path, () => mode === "create" ? this.calls.faults.other : 0,
+  #open(path: string, mode: Mode): Effect.Effect<Node, DiskError> {
+    const creates = mode === "create" || mode === "create durably"
+    return this.#atOnce("open", path, () => creates ? this.calls.faults.other : 0,
       () =>
         Effect.flatMap(this.#directoryOf("open", path), (directory) => {
           const name = split(path)[1]
           const there = directory.current.get(name)
-          if (mode !== "create") return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)
+          if (!creates) return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)
           if (there !== undefined) return error("open", path, "EEXIST")
           if (this.calls.outOfRoom) return error("open", path, "ENOSPC")
           const node: Node = { durable: new Bytes(), current: new Bytes(), unsynced: [] }
@@ -143,25 +144,26 @@ export class DiskMount {
         }))
   }
 
-  #openFile(path: string, mode: "read" | "write" | "create"): Effect.Effect<File, DiskError, Scope.Scope> {
+  #openFile(path: string, mode: Mode): Effect.Effect<File, DiskError, Scope.Scope> {
     return Effect.suspend(() => {
       let isOpen = true
       return Effect.map(
         Effect.acquireRelease(this.#open(path, mode), () => Effect.sync(() => void (isOpen = false))),
-        (node) => this.#fileOf(path, node, () => isOpen, mode !== "read")
+        (node) => this.#fileOf(path, node, () => isOpen, mode)
       )
     })
   }
 
-  #fileOf(path: string, node: Node, isOpen: () => boolean, writable: boolean): File {
+  #fileOf(path: string, node: Node, isOpen: () => boolean, mode: Mode): File {
     const whenOpen = <A>(operation: Operation, effect: Effect.Effect<A, DiskError>): Effect.Effect<A, DiskError> =>
       Effect.suspend(() => isOpen() ? effect : error(operation, path, "EBADF"))
     const reading = <A>(operation: Operation, read: () => A): Effect.Effect<A, DiskError> =>
       whenOpen(operation, this.#atOnce(operation, path, () => this.calls.faults.read, () => Effect.sync(read)))
+    const isDurable = mode === "write durably" || mode === "create durably"
     return {
       path,
       writeAt: (position, bytes) =>
-        whenOpen("writeAt", writable ? this.#writeAt(path, node, position, bytes) : error("writeAt", path, "EBADF")),
+        whenOpen("writeAt", mode === "read" ? error("writeAt", path, "EBADF") : this.#writeAt(path, node, position, bytes, isDurable)),
       dataSync: whenOpen("dataSync", this.#dataSync(path, node)),
       readAt: (position, length) => reading("readAt", () => node.current.slice(position, position + length)),
       readInto: (position, into) =>
@@ -174,15 +176,23 @@ export class DiskMount {
     }
   }
 
-  /** `opened`: the name that the file was opened under; a fault strikes it under the one that it has by now. */
-  #writeAt(opened: string, node: Node, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> {
+  /**
+   * `opened`: the name that the file was opened under; a fault strikes it under the one that it has by now. Of a durable write that
+   * fails or hangs nobody knows whether it came to its sync.
+   */
+  #writeAt(opened: string, node: Node, position: number, bytes: Uint8Array, isDurable: boolean): Effect.Effect<void, DiskError> {
     const { calls, platter } = this
     return Effect.suspend(() => {
       const path = platter.pathOf(opened, node)
       const grows = Math.max(0, position + bytes.length - node.current.length)
       const capacityBytes = calls.options.capacityBytes ?? Number.MAX_SAFE_INTEGER
       if (grows > 0 && (calls.outOfRoom || platter.usedBytes() + grows > capacityBytes)) return error("writeAt", path, "ENOSPC")
-      return this.#perform<void, Write, never>("writeAt", path, calls.faults.write, {
+      const finish = (write: Write): void => {
+        node.current.write(write.position, write.bytes)
+        write.finished = true
+      }
+      const probability = calls.faults.write + (isDurable ? calls.faults.sync : 0)
+      return this.#perform<void, Write, never>("writeAt", path, probability, {
         begin: (misdirected) => {
           const write: Write = {
             position: misdirected ? platter.elsewhere(node, position, bytes.length) : position,
@@ -197,10 +207,14 @@ export class DiskMount {
           Effect.sync(() => {
             // The system may read them at any time until then.
             assert(Buffer.compare(write.bytes, bytes) === 0, "the bytes of a write stay as they are until it is over")
-            node.current.write(write.position, write.bytes)
-            write.finished = true
+            finish(write)
+            if (isDurable) platter.syncWrite(node, write)
           }),
-        abort: (write) => platter.breakOff(node, write)
+        abort: (write) => {
+          if (!isDurable || platter.chance(0.5)) return platter.breakOff(node, write)
+          finish(write)
+          platter.failSyncOf(node, write)
+        }
       })
     })
   }

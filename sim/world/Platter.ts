@@ -222,6 +222,32 @@ export class Platter {
     node.unsynced = node.unsynced.filter((write) => !covered.includes(write))
   }
 
+  /** Makes one write durable, and with it whatever stood in its place before: of that nothing can arrive any more. */
+  syncWrite(node: Node, write: Write): void {
+    this.#supersede(node, write)
+    this.sync(node, [write])
+  }
+
+  /** The same of one that fails, as `failSync`. */
+  failSyncOf(node: Node, write: Write): void {
+    this.#supersede(node, write)
+    this.failSync(node, [write])
+  }
+
+  /** Takes what a write lies over out of those that are not durable yet. */
+  #supersede(node: Node, over: Write): void {
+    const end = over.position + over.bytes.length
+    node.unsynced = node.unsynced.flatMap((each) => {
+      if (each === over) return [each]
+      const { bytes, finished, position } = each
+      const before = bytes.subarray(0, Math.max(0, over.position - position))
+      const behind = bytes.subarray(Math.max(0, end - position))
+      if (before.length + behind.length >= bytes.length) return [each]
+      return [{ position, bytes: before, finished }, { position: position + bytes.length - behind.length, bytes: behind, finished }]
+        .filter(({ bytes: left }) => left.length > 0)
+    })
+  }
+
   /** Ends an unfinished write: reads see what of it arrived, and a sync would make that durable. */
   breakOff(node: Node, write: Write): void {
     const arrived = this.#scatter(write)

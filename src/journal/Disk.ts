@@ -47,10 +47,16 @@ export interface Lock {
   readonly isHeld: Effect.Effect<boolean, DiskError>
 }
 
+/**
+ * How a file is opened. `create` makes an empty one. Of one that is opened durably each write is durable when it ends, which is
+ * one request to the system instead of two, the second of which could only be made once the process is told of the first.
+ */
+export type Mode = "read" | "write" | "create" | "write durably" | "create durably"
+
 /** An open file. Positions and lengths in bytes. */
 export interface File {
   readonly path: string
-  /** Writes all of `bytes` at `position`. Not durable before `dataSync`. */
+  /** Writes all of `bytes` at `position`. Durable when it ends where the file was opened so, otherwise not before `dataSync`. */
   readonly writeAt: (position: number, bytes: Uint8Array) => Effect.Effect<void, DiskError>
   /** Makes durable every write that finished before this began. */
   readonly dataSync: Effect.Effect<void, DiskError>
@@ -63,8 +69,8 @@ export interface File {
 
 /** Paths are relative to the data directory, with `/`. */
 export class Disk extends Context.Tag("venue/journal/Disk")<Disk, {
-  /** Opens a file for as long as the scope lives. `create` makes an empty one and fails with `EEXIST` where there is one. */
-  readonly open: (path: string, mode: "read" | "write" | "create") => Effect.Effect<File, DiskError, Scope.Scope>
+  /** Opens a file for as long as the scope lives. To create one fails with `EEXIST` where there is one. */
+  readonly open: (path: string, mode: Mode) => Effect.Effect<File, DiskError, Scope.Scope>
   /** Makes a directory and what is above it; fine if it is there. */
   readonly makeDirectory: (path: string) => Effect.Effect<void, DiskError>
   /** The names of files in a directory, sorted. */

@@ -7,6 +7,7 @@
  * the follower, which writes the most by far and has nothing else to do meanwhile, moves its bytes itself (`layerBeside`).
  */
 import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
 import * as Effect from "effect/Effect"
@@ -14,14 +15,21 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Disk, DiskError, Locked } from "./Disk.js"
 import { holderOf } from "../NodeLockHolder.js"
-import type { File, Lock } from "./Disk.js"
+import type { File, Lock, Mode } from "./Disk.js"
 
 /** A disk over `root`, which is made if it is not there. */
-export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool)))
+export const layer = (root: string): Layer.Layer<Disk, DiskError> => os.platform() === "linux" ? layerThrough(root) : layerSyncing(root)
+
+/** The same where a file may be opened so that the system makes each write durable before it answers. */
+const layerThrough = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool, true)))
+
+/** The same where it may not, or not down to the disk itself (as on macOS): a durable write is followed by a sync of its own. */
+export const layerSyncing = (root: string): Layer.Layer<Disk, DiskError> =>
+  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool, false)))
 
 /** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. */
 export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> =>
-  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byThisThread)))
+  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byThisThread, false)))
 
 type Done<A> = (error: NodeJS.ErrnoException | null, value?: A) => void
 
@@ -121,10 +129,18 @@ const syncDirectory = (absolute: string): Effect.Effect<void, DiskError> =>
     ({ fd }) => call<void>("syncDirectory", absolute, (done) => fs.fsync(fd, done))
   ))
 
-const make = (root: string, calls: Calls): Disk["Type"] => {
+/** `writesThrough`: whether the system makes a write durable by itself, where a file was opened for that. */
+const make = (root: string, calls: Calls, writesThrough: boolean): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
   return Disk.of({
-    open: (file, mode) => Effect.map(openDescriptor("open", at(file), file, flags[mode]), (handle) => fileOf(file, handle, calls)),
+    open: (file, mode) => {
+      const isDurable = mode === "write durably" || mode === "create durably"
+      const flag = flags[mode] | (isDurable && writesThrough ? fs.constants.O_DSYNC : 0)
+      return Effect.map(
+        openDescriptor("open", at(file), file, flag),
+        (handle) => isDurable && !writesThrough ? synced(fileOf(file, handle, calls)) : fileOf(file, handle, calls)
+      )
+    },
     makeDirectory: (directory) => makeDirectory(root, directory),
     list: (directory) =>
       Effect.map(
@@ -142,7 +158,15 @@ const make = (root: string, calls: Calls): Disk["Type"] => {
   })
 }
 
-const flags = { read: "r", write: "r+", create: "wx+" } as const
+const creating = fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL
+
+const flags: Readonly<Record<Mode, number>> = {
+  read: fs.constants.O_RDONLY,
+  write: fs.constants.O_RDWR,
+  create: creating,
+  "write durably": fs.constants.O_RDWR,
+  "create durably": creating
+}
 
 /** A file's descriptor, while it is open. */
 interface Handle {
@@ -150,7 +174,7 @@ interface Handle {
   isOpen: boolean
 }
 
-const openDescriptor = (operation: string, absolute: string, file: string, flag: string) =>
+const openDescriptor = (operation: string, absolute: string, file: string, flag: string | number) =>
   Effect.acquireRelease(
     Effect.map(
       call<number>(operation, file, (done) => fs.open(absolute, flag, 0o600, done)),
@@ -192,6 +216,12 @@ const readInto = ({ read }: Calls, file: string, fd: number, position: number, i
  */
 const whileOpen = <A>(operation: string, path: string, handle: Handle, act: Effect.Effect<A, DiskError>): Effect.Effect<A, DiskError> =>
   Effect.suspend(() => handle.isOpen ? act : Effect.fail(new DiskError({ operation, path, code: "EBADF" })))
+
+/** A file of which each write is made durable by a sync behind it. */
+const synced = (file: File): File => ({
+  ...file,
+  writeAt: (position, bytes) => Effect.zipRight(file.writeAt(position, bytes), file.dataSync)
+})
 
 const fileOf = (file: string, handle: Handle, calls: Calls): File => ({
   path: file,

@@ -84,7 +84,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
   // Files are closed after the writer, which waits for what still runs on them.
   const files = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
   const path = Segment.pathOf(end.segment.firstSequence)
-  const opened = yield* openIn(files, disk.open(path, "write"))
+  const opened = yield* openIn(files, disk.open(path, "write durably"))
   const runtime = yield* Effect.runtime<Disk>()
   const writer = new Appender(runtime, files, options, end, { header: end.segment, ...opened }, lock, yield* Marks)
   yield* Effect.addFinalizer(() => writer.close)
@@ -96,7 +96,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
       yield* replaceSegment(opened.file, end)
       yield* sameSegments(segments)
       yield* Scope.close(opened.scope, Exit.void)
-      writer.settled(yield* openIn(files, disk.open(path, "write")))
+      writer.settled(yield* openIn(files, disk.open(path, "write durably")))
     } else {
       yield* settle(opened.file, end, options)
       writer.settled(opened)
@@ -215,7 +215,6 @@ const settle = Effect.fnUntraced(function*(file: File, end: Scan.End, options: O
   }
   const reach = Math.max(end.tornEndOffset, end.offset + maxOutstanding * options.maxBlockBytes)
   yield* zero(file, end.offset, Math.min(reach, end.segment.segmentBytes))
-  yield* file.dataSync
 })
 
 const zero = Effect.fnUntraced(function*(file: File, start: number, end: number) {
@@ -238,7 +237,6 @@ const replaceSegment = Effect.fnUntraced(function*(file: File, end: Scan.End) {
       yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, end.offset - at)))
     }
     yield* zero(copy, end.offset, segmentBytes)
-    yield* copy.dataSync
   }))
   yield* disk.rename(Segment.unfinishedPath, Segment.pathOf(firstSequence))
   yield* disk.syncDirectory(Segment.directory)
@@ -252,11 +250,11 @@ const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, DiskErro
       : Effect.fail(new DiskError({ operation: "settle", path: Segment.pathOf(found.at(-1)!), code: "another process has made it" })))
 
 /** An empty file under the temporary name. */
-const openUnfinished = Effect.flatMap(Disk, (disk) => disk.open(Segment.unfinishedPath, "create"))
+const openUnfinished = Effect.flatMap(Disk, (disk) => disk.open(Segment.unfinishedPath, "create durably"))
 
 /** The file of the next segment: what the last process had of it, or an empty one. */
 const openNext = Effect.flatMap(Disk,
-  (disk) => Effect.catchIf(disk.open(Segment.unfinishedPath, "write"), ({ code }) => code === "ENOENT", () => openUnfinished))
+  (disk) => Effect.catchIf(disk.open(Segment.unfinishedPath, "write durably"), ({ code }) => code === "ENOENT", () => openUnfinished))
 
 /**
  * Zeroes the next part of a segment under its temporary name, durably; returns where the zeros end. Behind the last part the
@@ -264,7 +262,7 @@ const openNext = Effect.flatMap(Disk,
  */
 const zeroMore = Effect.fnUntraced(function*(file: File, zeroedBytes: number, segmentBytes: number) {
   const end = Math.min(zeroedBytes + zeroingBytes, segmentBytes)
-  yield* Effect.zipRight(zero(file, zeroedBytes, end), file.dataSync)
+  yield* zero(file, zeroedBytes, end)
   if (end === segmentBytes) yield* Effect.flatMap(Disk, (disk) => disk.syncDirectory(Segment.directory))
   return end
 })
@@ -273,7 +271,6 @@ const zeroMore = Effect.fnUntraced(function*(file: File, zeroedBytes: number, se
 const nameSegment = Effect.fnUntraced(function*(file: File, header: Segment.Header) {
   const disk = yield* Disk
   yield* file.writeAt(0, Segment.encodeHeader(header))
-  yield* file.dataSync
   yield* disk.rename(Segment.unfinishedPath, Segment.pathOf(header.firstSequence))
   yield* disk.syncDirectory(Segment.directory)
 })
@@ -305,12 +302,12 @@ interface Outstanding {
   /** Whether it begins a new segment; then it waits until all before it is durable. */
   readonly opensSegment: boolean
   readonly offset: number
-  state: "waiting" | "writing" | "written" | "syncing" | "durable"
+  state: "waiting" | "writing" | "durable"
 }
 
 /**
- * The writer's side. Every write is issued at once at its own place; a sync begins when none is being
- * written, and covers all that finished before. What was asked for in one order ends in that order.
+ * The writer's side. Every write is issued at once at its own place, and is durable when it ends. What was asked for in one order
+ * ends in that order.
  */
 class Appender {
   durableSequence: number
@@ -327,7 +324,6 @@ class Appender {
   private prepared: { readonly file: File; readonly scope: Scope.CloseableScope; readonly zeroedBytes: number } | undefined
   private preparing = false
   private naming = false
-  private syncing = false
   private running = 0
   isSettled = false
   private whenIdle: (() => void) | undefined
@@ -471,33 +467,14 @@ class Appender {
     const { file, header } = this.segment
     next.state = "writing"
     Block.place(next.block, { segment: header.firstSequence, offset: next.offset }, this.durableSequence)
-    this.run(file.writeAt(next.offset, next.block.bytes), () => {
-      next.state = "written"
-      this.sync()
+    // Looked at once the block can be read: a process that takes the lock after that reads it, and builds on it. So nothing is
+    // acknowledged that another writer does not know.
+    this.run(Effect.zipRight(file.writeAt(next.offset, next.block.bytes), this.stillHeld), () => {
+      next.state = "durable"
+      this.complete()
+      this.issue()
     })
     this.prepare()
-  }
-
-  private sync(): void {
-    if (this.syncing || this.outstanding.some((each) => each.state === "writing")) return
-    const covered = this.outstanding.filter((each) => each.state === "written")
-    if (covered.length === 0) return
-    this.syncing = true
-    for (const each of covered) each.state = "syncing"
-    let open = 2
-    const done = (): void => {
-      if (--open > 0) return
-      for (const each of covered) each.state = "durable"
-      // Whoever is answered now may append again at once: the next sync begins after that, and covers it too.
-      this.complete()
-      this.syncing = false
-      this.issue()
-      this.sync()
-    }
-    this.run(this.segment.file.dataSync, done)
-    // Begun when these blocks can be read: a process that takes the lock after this has looked reads them, and builds on
-    // them. So nothing is acknowledged that another writer does not know.
-    this.run(this.stillHeld, done)
   }
 
   private complete(): void {
@@ -533,13 +510,14 @@ class Appender {
   }
 
   /**
-   * Preparing failed. A full disk takes nothing from this segment: whoever appends is told, and it is tried again. A failed
-   * sync is the end all the same, whatever it says, and so is a block that is placed in the segment which does not come.
+   * Preparing failed. A full disk takes nothing from this segment: whoever appends is told, and it is tried again, by writing
+   * again what did not find room. A failed sync of a name is the end all the same, whatever it says, and so is a block that is
+   * placed in the segment which does not come.
    */
   private lacksRoom(failure: Failure): void {
     this.preparing = false
-    const ofSync = failure._tag === "JournalFull" && failure.cause instanceof DiskError && failure.cause.operation === "dataSync"
-    if (failure._tag !== "JournalFull" || ofSync || this.opensNext()) return this.fail(failure)
+    const ofName = failure._tag === "JournalFull" && failure.cause instanceof DiskError && failure.cause.operation === "syncDirectory"
+    if (failure._tag !== "JournalFull" || ofName || this.opensNext()) return this.fail(failure)
     this.shortage = failure
     this.retry = Runtime.runFork(this.runtime)(Effect.zipRight(
       Effect.sleep(retryPause),

@@ -85,6 +85,24 @@ export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk,
       expect(yield* read("a")).toBe("jello")
     }))
 
+    over("creates and writes durably what is read like anything else", Effect.gen(function*() {
+      const disk = yield* Disk
+      yield* Effect.scoped(Effect.gen(function*() {
+        const file = yield* disk.open("a", "create durably")
+        yield* file.writeAt(0, text("hello"))
+        yield* file.writeAt(3, text("p me"))
+        expect(Buffer.from(yield* file.readAt(0, 100)).toString()).toBe("help me")
+      }))
+      yield* Effect.scoped(Effect.gen(function*() {
+        const file = yield* disk.open("a", "write durably")
+        yield* file.writeAt(0, text("k"))
+        yield* file.dataSync
+      }))
+      expect(yield* read("a")).toBe("kelp me")
+      expect(yield* codeOf(Effect.scoped(disk.open("a", "create durably")))).toBe("EEXIST")
+      expect(yield* codeOf(Effect.scoped(disk.open("b", "write durably")))).toBe("ENOENT")
+    }))
+
     over("says EEXIST, ENOENT and EBADF", Effect.gen(function*() {
       const disk = yield* Disk
       yield* write("a", "hello")

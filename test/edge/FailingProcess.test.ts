@@ -18,8 +18,9 @@ const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-failing-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
 /**
- * From the write of a segment on that has what FAILING names in its bytes, every write of segments fails, or every sync of one, as
- * FAILING_CALL says. FAILED_AT is a file that is made at that moment.
+ * From the write of a segment on that has what FAILING names in its bytes, every write of segments fails: before anything of it is
+ * written, or behind that, as where the system could not make it durable (FAILING_STEP). FAILED_AT is a file that is made at that
+ * moment.
  */
 const source = `#define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,14 +37,10 @@ static int is_segment(int fd) {
   ssize_t length = readlink(link, name, sizeof name);
   return length > 4 && memcmp(name + length - 4, ".seg", 4) == 0;
 }
-static int fails(int fd, const char *call) {
-  if (!failing || strcmp(getenv("FAILING_CALL"), call) != 0 || !is_segment(fd)) return 0;
+static int fails(int fd, const char *step) {
+  if (!failing || strcmp(getenv("FAILING_STEP"), step) != 0 || !is_segment(fd)) return 0;
   errno = EIO;
   return 1;
-}
-int fdatasync(int fd) {
-  if (fails(fd, "dataSync")) return -1;
-  return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(fd);
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
   const char *mark = getenv("FAILING");
@@ -51,8 +48,9 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
     failing = 1;
     close(open(getenv("FAILED_AT"), O_CREAT | O_WRONLY, 0600));
   }
-  if (fails(fd, "writeAt")) return -1;
-  return ((ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, bytes, count, at);
+  if (fails(fd, "write")) return -1;
+  ssize_t written = ((ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, bytes, count, at);
+  return fails(fd, "sync") ? -1 : written;
 }
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) { return pwrite64(fd, bytes, count, at); }
 `
@@ -102,13 +100,13 @@ const expectKept = async (
   expect(await venue.stop()).toBe(0)
 }
 
-test.skipIf(library === undefined).each(["writeAt", "dataSync"])(
-  "a %s that fails ends the process by itself, whoever is connected: nothing acknowledged is lost, and nothing under way is refused",
+test.skipIf(library === undefined).each(["write", "sync"])(
+  "a write that fails at its %s ends the process by itself, whoever is connected: nothing acknowledged is lost, and nothing under way is refused",
   { concurrent: true, timeout: 60_000 },
-  async (call) => {
-    const dataDir = path.join(directory, call)
-    const failedAt = path.join(directory, `${call}-failed`)
-    const settings = { LD_PRELOAD: library!, FAILING: fatal, FAILING_CALL: call, FAILED_AT: failedAt }
+  async (step) => {
+    const dataDir = path.join(directory, step)
+    const failedAt = path.join(directory, `${step}-failed`)
+    const settings = { LD_PRELOAD: library!, FAILING: fatal, FAILING_STEP: step, FAILED_AT: failedAt }
     const venue = await VenueProcess.start(dataDir, settings)
     const ended = new Promise((resolve) => venue.child.once("close", resolve))
     try {
@@ -124,7 +122,7 @@ test.skipIf(library === undefined).each(["writeAt", "dataSync"])(
 
       expect(await venue.exited).toBe(1)
       await Promise.all([ended, ...[...quiet, half, ...underWay].map(({ closed }) => closed)])
-      expect(venue.output).toMatch(new RegExp(`the writer stopped \\(JournalUnknown\\): .*${call} of journal/[^ ]+\\.seg failed: EIO`))
+      expect(venue.output).toMatch(new RegExp(`the writer stopped \\(JournalUnknown\\): .*writeAt of journal/[^ ]+\\.seg failed: EIO`))
       await stream.closed
       expect(Date.parse(lastWords(venue.output)[0]!.time) - fs.statSync(failedAt).mtimeMs).toBeLessThan(drainMs)
       expect(underWay[2]!.text).toBe("")

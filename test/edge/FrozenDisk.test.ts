@@ -5,11 +5,11 @@ import * as SimDisk from "../../sim/world/SimDisk.js"
 import { NotFlushed } from "../../src/sequencer/Writer.js"
 import { ready, resting } from "./VenueOver.js"
 
-test.each(["writeAt", "dataSync"] as const)("a %s that never ends leaves a venue that answers, is not ready, and stops", async (frozen) => {
+test("a write that never ends leaves a venue that answers, is not ready, and stops", async () => {
   let freezes = false
   const disk = SimDisk.make({
     random: () => 0,
-    inject: ({ operation, path }) => freezes && operation === frozen && path.endsWith(".seg") ? "hang" : undefined
+    inject: ({ operation, path }) => freezes && operation === "writeAt" && path.endsWith(".seg") ? "hang" : undefined
   })
   const { accountId, apiKey, venue } = await ready(disk.mount())
   const { durableSequence } = (await venue.ask("GET", "/readyz")).json

@@ -6,7 +6,7 @@ import * as path from "node:path"
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import { Disk } from "../../src/journal/Disk.js"
+import { Disk, type Mode } from "../../src/journal/Disk.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import { diskContract } from "../contracts/DiskContract.js"
 import { generator } from "./Harness.js"
@@ -21,9 +21,85 @@ const rooted = Effect.map(
 
 diskContract("NodeDisk", Effect.map(rooted, NodeDisk.layer))
 
+diskContract("NodeDisk where no flag makes a write durable", Effect.map(rooted, NodeDisk.layerSyncing))
+
 diskContract("NodeDisk beside the writer", Effect.map(rooted, NodeDisk.layerBeside))
 
 diskContract("SimDisk", Effect.sync(() => SimDisk.make({ random: generator(1) }).mount()))
+
+/** What a disk calls of the system to make bytes durable: the module is read anew, so that it finds what stands in between. */
+const watching = async (body: (disks: typeof NodeDisk, root: string, calls: Array<string>) => Promise<void>): Promise<void> => {
+  const { fdatasync, open, write } = fs
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), "disk-"))
+  const calls: Array<string> = []
+  fs.open = ((...given: Parameters<typeof open>) => {
+    calls.push((Number(given[1]) & fs.constants.O_DSYNC) === 0 ? "open" : "open for durable writes")
+    open(...given)
+  }) as typeof open
+  fs.write = ((...given: Parameters<typeof write>) => {
+    calls.push("write")
+    write(...given)
+  }) as typeof write
+  fs.fdatasync = ((fd: number, done: fs.NoParamCallback) => {
+    calls.push("sync")
+    fdatasync(fd, done)
+  }) as typeof fdatasync
+  syncBuiltinESMExports()
+  try {
+    // Under another name each time, so that it is a module of its own.
+    const name = `../../src/journal/NodeDisk.js?${path.basename(root)}`
+    await body(await import(name) as typeof NodeDisk, root, calls)
+  } finally {
+    Object.assign(fs, { fdatasync, open, write })
+    syncBuiltinESMExports()
+    fs.rmSync(root, { recursive: true })
+  }
+}
+
+const writeTwice = (mode: Mode) =>
+  Effect.scoped(Effect.gen(function*() {
+    const file = yield* (yield* Disk).open("a", mode)
+    yield* file.writeAt(0, Buffer.from("one"))
+    yield* file.writeAt(3, Buffer.from("two"))
+  }))
+
+test.runIf(os.platform() === "linux")("a durable write is one call on Linux, where the file was opened for it",
+  () =>
+    watching(async ({ layer }, root, calls) => {
+      const write = (mode: Mode) => Effect.runPromise(Effect.provide(writeTwice(mode), layer(root)))
+      await write("create durably")
+      await write("write durably")
+      expect(calls).toEqual(["open for durable writes", "write", "write", "open for durable writes", "write", "write"])
+      calls.length = 0
+      await write("write")
+      expect(calls).toEqual(["open", "write", "write"])
+    }))
+
+test("elsewhere each durable write has a sync of its own behind it", () =>
+  watching(async ({ layerSyncing }, root, calls) => {
+    const write = (mode: Mode) => Effect.runPromise(Effect.provide(writeTwice(mode), layerSyncing(root)))
+    await write("create durably")
+    await write("write durably")
+    expect(calls).toEqual(["open", "write", "sync", "write", "sync", "open", "write", "sync", "write", "sync"])
+  }))
+
+test("on the simulated disk a durable write outlives the power, alone, and what it lies over never comes back", async () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const disk = SimDisk.make({ random: generator(seed), faults: { whole: 0.5 } })
+    disk.create("a", Buffer.alloc(4 * 512, "."))
+    await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      const { open } = yield* Disk
+      const cached = yield* open("a", "write")
+      yield* cached.writeAt(0, Buffer.alloc(4 * 512, "c"))
+      yield* (yield* open("a", "write durably")).writeAt(512, Buffer.alloc(512, "d"))
+    })).pipe(Effect.provide(disk.mount())))
+    expect(Buffer.from(disk.bytes("a")).toString()).toBe(["c", "d", "c", "c"].map((letter) => letter.repeat(512)).join(""))
+    disk.crash("power")
+    const left = Array.from({ length: 4 }, (_, sector) => Buffer.from(disk.bytes("a")).toString("latin1", sector * 512, (sector + 1) * 512))
+    expect(left[1]).toBe("d".repeat(512))
+    for (const sector of [left[0], left[2], left[3]]) expect(["c".repeat(512), ".".repeat(512)]).toContain(sector)
+  }
+})
 
 test("the names of directories that the layer makes are synced before anything is written, and with the root those of all above it", async () => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "disk-"))

@@ -81,8 +81,11 @@ export class Lane {
   /** The bytes in which the head that is being read begins. */
   private unframed: Array<Buffer> = []
   private begun = 0
-  /** The last one that was dispatched. */
-  private newest: Exchange | undefined = undefined
+  /**
+   * How many were dispatched. No request is kept beyond its answer: of thousands of connections each collection of garbage would
+   * copy what is left of their last one.
+   */
+  private dispatched = 0
   /** Whether one more may be dispatched outside the rotation. */
   private direct = false
   /** Why nothing more is framed, which is answered last. */
@@ -215,9 +218,9 @@ export class Lane {
   private dispatch(): void {
     const exchange = this.waiting.shift()!
     this.underWay++
-    this.newest = exchange
+    const serial = ++this.dispatched
     if (exchange.refusal === undefined) {
-      this.server.dispatch(exchange, (response) => this.answer(exchange, response, exchange === this.newest && this.server.stopping()))
+      this.server.dispatch(exchange, (response) => this.answer(exchange, response, serial === this.dispatched && this.server.stopping()))
     } else {
       this.drop()
       this.answer(exchange, this.server.misframed(exchange.refusal, exchange.request.url, exchange.head), true)
@@ -252,6 +255,6 @@ export class Lane {
       this.closing = true
       const { head, reason, target } = this.misframed
       this.server.writeLast(this.server.misframed(reason, target, head))
-    } else if (this.newest !== undefined && this.server.stopping()) this.socket.destroySoon()
+    } else if (this.dispatched > 0 && this.server.stopping()) this.socket.destroySoon()
   }
 }

@@ -275,7 +275,7 @@ const makeServer = (
 ): Http.Server => {
   const server = bareServer(options)
   const more = listenersOwn(options)
-  const rotation = new Rotation(setImmediate, () => performance.now())
+  const rotation = new Rotation(setImmediate, process.nextTick, () => performance.now())
   const served = new WeakMap<Duplex, Served>()
   const laneOf = (socket: Duplex): Lane | undefined => served.get(socket)?.lane
 

@@ -5,7 +5,10 @@ export interface Worker {
   readonly step: () => boolean
 }
 
-/** How long the steps between two looks at the network take; the last may take a millisecond more, a read that nothing has cached. */
+/**
+ * How long the steps between two looks at the network take, with all that comes of them; the last may take a millisecond more, a
+ * read that nothing has cached.
+ */
 const turnMs = 0.5
 
 /** Requests that are dispatched as they arrive between two turns: as many as a calm venue is ever sent at once. */
@@ -21,8 +24,15 @@ export class Rotation {
   private direct = 0
   private urgent = 0
 
-  /** `soon` runs a turn after the input at hand has been taken in; `now` counts milliseconds. */
-  constructor(private readonly soon: (turn: () => void) => void, private readonly now: () => number) {}
+  /**
+   * `soon` runs a turn after the input at hand has been taken in; `next` goes on behind what a step has put off until it is over
+   * (the end of a body is told so, and with it the request is dispatched); `now` counts milliseconds.
+   */
+  constructor(
+    private readonly soon: (turn: () => void) => void,
+    private readonly next: (goOn: () => void) => void,
+    private readonly now: () => number
+  ) {}
 
   /** Gives a worker its place behind all others; it keeps the one that it has. */
   add(worker: Worker): void {
@@ -55,13 +65,18 @@ export class Rotation {
     this.scheduled = false
     this.direct = 0
     this.urgent = 0
-    const end = this.now() + turnMs
-    for (const worker of this.workers) {
-      this.workers.delete(worker)
-      if (worker.step()) this.add(worker)
-      if (this.now() >= end) break
-    }
-    const [next] = this.workers
-    if (next !== undefined) this.add(next)
+    this.step(this.now() + turnMs)
+  }
+
+  /** One worker's step, and then the next one's until the turn is over. */
+  private step(end: number): void {
+    const [worker] = this.workers
+    if (worker === undefined) return
+    this.workers.delete(worker)
+    if (worker.step()) this.add(worker)
+    this.next(() => {
+      if (this.now() < end) this.step(end)
+      else if (this.workers.size > 0) this.schedule()
+    })
   }
 }

@@ -155,7 +155,7 @@ test("a flood on one connection does not hold up a request on another", async ()
 describe("while others wait for a turn", () => {
   /** A lane of a venue that has work, and how much of what it receives is framed before a turn has passed. */
   const framedAtOnce = (bytes: ReadonlyArray<string>): number => {
-    const rotation = new Rotation(() => {}, () => 0)
+    const rotation = new Rotation(() => {}, () => {}, () => 0)
     rotation.add({ step: () => true })
     let framed = 0
     const server = { rotation, frame: () => framed++ } as unknown as Server

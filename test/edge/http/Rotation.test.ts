@@ -1,0 +1,80 @@
+/** Turns of the connections' work: how long one is, whoever comes of it, and that everybody has his. */
+import { expect, test } from "vitest"
+import { Rotation } from "../../../src/edge/http/Rotation.js"
+
+/** A rotation with everything that it has done for it: time that passes with what is done, and what is put off. */
+const made = () => {
+  const soon: Array<() => void> = []
+  const next: Array<() => void> = []
+  let nowMs = 0
+  const rotation = new Rotation((turn) => soon.push(turn), (goOn) => next.push(goOn), () => nowMs)
+  const behind = (): void => {
+    for (let goOn = next.shift(); goOn !== undefined; goOn = next.shift()) goOn()
+  }
+  return {
+    rotation,
+    /** Whether a turn was asked for; runs it, with what is put off meanwhile. */
+    turn: (): boolean => {
+      const turn = soon.shift()
+      turn?.()
+      behind()
+      return turn !== undefined
+    },
+    /** Puts off what takes so long. */
+    putOff: (ms: number) => next.push(() => (nowMs += ms)),
+    pass: (ms: number) => (nowMs += ms)
+  }
+}
+
+test.each([
+  ["the steps themselves", "pass"],
+  ["what they put off", "putOff"]
+] as const)("a turn is as long as %s take", (_, how) => {
+  const { rotation, turn, ...clock } = made()
+  const done: Array<number> = []
+  for (let worker = 0; worker < 40; worker++) {
+    rotation.add({
+      step: () => {
+        clock[how](0.125)
+        done.push(worker)
+        return false
+      }
+    })
+  }
+  for (let turns = 1; turns <= 10; turns++) {
+    expect(turn()).toBe(true)
+    expect(done).toHaveLength(4 * turns)
+  }
+  expect(done).toEqual(Array.from({ length: 40 }, (_, worker) => worker))
+  expect(turn()).toBe(false)
+})
+
+test("whoever has more to do goes behind all others", () => {
+  const { pass, rotation, turn } = made()
+  const done: Array<string> = []
+  const worker = (name: string, steps: number) =>
+    rotation.add({
+      step: () => {
+        pass(0.2)
+        done.push(name)
+        return --steps > 0
+      }
+    })
+  worker("flood", 5)
+  worker("a", 1)
+  worker("b", 2)
+  while (turn());
+  expect(done).toEqual(["flood", "a", "b", "flood", "b", "flood", "flood", "flood"])
+})
+
+test("between two turns so many go first, and none while somebody waits", () => {
+  const { rotation, turn } = made()
+  const first = Array.from({ length: 40 }, () => rotation.mayGoFirst())
+  expect(first.filter(Boolean)).toHaveLength(16)
+  expect(turn()).toBe(true)
+  expect(rotation.mayGoFirst()).toBe(true)
+  rotation.add({ step: () => false })
+  expect(rotation.mayGoFirst()).toBe(false)
+  const urgent = Array.from({ length: 40 }, () => rotation.mayGoBeforeAll())
+  expect(urgent.filter(Boolean)).toHaveLength(16)
+})
