@@ -41,6 +41,8 @@ const leastLeftMs = 150_000
 /** Entries of a listing that are asked for: all there are. */
 const listed = 100
 const shown = 10
+/** How long all are waited for: who has not all by then misses something. */
+const patienceMs = 300_000
 
 const channels = ["account.orders", "account.fills"] as const
 type Channel = typeof channels[number]
@@ -73,21 +75,33 @@ class Resumer {
     fills: new Set(),
     last: 0
   }
+  private opened = (): void => {}
   private hadAll = (): void => {}
+  private hasAll = false
 
   constructor(readonly account: DemoAccount) {}
 
   /** Connects, and goes on behind what it has. `opened` is called once that is done, and what is answered resolves with all it missed. */
   come(port: number, opened: () => void): Promise<void> {
+    this.opened = opened
+    this.hasAll = false
     return new Promise((resolve) => {
       this.hadAll = resolve
       this.connection = new StreamConnection(port, {
-        text: (bytes) => this.hear(JSON.parse(bytes.toString()) as Frame, opened),
+        text: (bytes) => this.hear(JSON.parse(bytes.toString()) as Frame),
         ended: () => {
           if (this.connection !== undefined) this.wrong("its connection ended")
         }
       })
     })
+  }
+
+  /** Waits for no more. */
+  giveUp(): void {
+    if (this.hasAll) return
+    this.wrong(`it does not have all after ${patienceMs} ms`)
+    this.opened()
+    this.hadAll()
   }
 
   leave(): void {
@@ -121,10 +135,10 @@ class Resumer {
     problems.push(`${this.account.accountId}: ${what}`)
   }
 
-  private hear(frame: Frame, opened: () => void): void {
+  private hear(frame: Frame): void {
     switch (frame.type) {
       case "hello":
-        opened()
+        this.opened()
         return this.connection?.send(JSON.stringify({ op: "auth", id: "a", ticket: this.ticket.ticket }))
       case "auth_ok":
         return this.connection?.together(() => {
@@ -166,7 +180,9 @@ class Resumer {
   /** Whether it has all by now. */
   private look(): void {
     if (this.live.size < channels.length || this.last.size < channels.length) return
-    if (this.last.get("account.orders")! >= this.expected.last && this.fills.size >= this.expected.fills.size) this.hadAll()
+    if (this.last.get("account.orders")! < this.expected.last || this.fills.size < this.expected.fills.size) return
+    this.hasAll = true
+    this.hadAll()
   }
 }
 
@@ -230,12 +246,15 @@ const come = async (port: number): Promise<ReadonlyArray<number>> => {
   const begun = performance.now()
   const left = resumers.values()
   const had: Array<Promise<number>> = []
+  const patience = setTimeout(() => resumers.forEach((resumer) => resumer.giveUp()), patienceMs)
   await Promise.all(Array.from({ length: openingAtOnce }, async () => {
     for (const resumer of left) {
       await new Promise<void>((opened) => had.push(resumer.come(port, opened).then(() => performance.now() - begun)))
     }
   }))
-  return (await Promise.all(had)).sort((one, other) => one - other)
+  const hadAllMs = await Promise.all(had)
+  clearTimeout(patience)
+  return hadAllMs.sort((one, other) => one - other)
 }
 
 const work = async (asked: Asked): Promise<ReadonlyArray<number>> => {
