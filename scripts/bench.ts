@@ -23,6 +23,7 @@ import { section as p11 } from "./bench/P11.js"
 import { section as p12 } from "./bench/P12.js"
 import { section as pages } from "./bench/Pages.js"
 import { section as resume } from "./bench/Resume.js"
+import { section as resumeSockets } from "./bench/ResumeSockets.js"
 import { section as worst } from "./bench/Worst.js"
 import type { Result, Section } from "./bench/Section.js"
 import { table } from "./bench/Targets.js"
@@ -45,6 +46,7 @@ const sections: ReadonlyArray<Section> = [
   p12,
   delay,
   resume,
+  resumeSockets,
   worst,
   flat,
   pages,

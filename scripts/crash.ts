@@ -1,17 +1,19 @@
 /**
- * Drives the real server at full load over HTTP, kills it with SIGKILL again and again, starts it over the same
- * data, and holds what it then says against what clients had been told. The load is placements for the most part,
- * with cancels, batches, amendments and cancel-alls of both families mixed in. After every kill:
+ * Drives the real server at full load by the reference client, an own one for each account, kills it with SIGKILL again and again, starts
+ * it over the same data, and holds what it then says against what clients had been told and what they believe. The load is placements
+ * for the most part, with cancels, batches, amendments and cancel-alls of both families mixed in; every fourth client sends over the
+ * stream. What was under way at a kill the clients find out by themselves: repeated until it is answered, looked up and fenced, or unknown
+ * and begun again, by how patient each is; every second kill is followed by another while they do. After it:
  *
  *   - what was acknowledged stands, entry by entry as told, and the same key gets the same bytes again
- *   - what was open at the kill was done wholly or not at all, and sending it again does it once, not twice
+ *   - what was open at the kill was done wholly or not at all, once, and as its client believes; what never arrived is never done
  *   - what was cancelled stays so, with nothing filled since; an amendment shows
- *   - no key acted twice: lookups, the listing of orders and the fills say the same as the answers
+ *   - no key acted twice, and none that the client was not given: lookups, the listing of orders and the fills say the same as the answers
  *   - money, fees and positions add up to what was put in, over all accounts
  *   - what was kept of earlier lives is still as it was
- *   - who follows an account and the book on the stream, by the reference client, has all of it once, over all lives
+ *   - who follows an account and the book on the stream has all of it once, over all lives
  *
- * At the end the whole journal replays to its recorded digests.
+ * At the end the whole journal replays to its recorded digests, and has each request in the record that its client was told, and no other.
  *
  * `node dist/scripts/crash.js [--kills 10] [--seconds 3] [--connections 64]`; exit 0 when nothing was found, 1 otherwise.
  */
@@ -20,9 +22,9 @@ import * as fs from "node:fs"
 import { parseArgs } from "node:util"
 import { type Operation, operations } from "./crash/Calls.js"
 import * as Checks from "./crash/Checks.js"
-import { accepted, Client, type Verified } from "./crash/Client.js"
-import { Follower } from "./crash/Follower.js"
-import * as Reader from "./crash/Reader.js"
+import { accepted, Client, type Ended, endings, type Verified } from "./crash/Client.js"
+import * as Journaled from "./crash/Journaled.js"
+import type { Address } from "./crash/Wire.js"
 import { VenueProcess } from "./load/VenueProcess.js"
 
 const { values } = parseArgs({
@@ -54,6 +56,12 @@ const settings = {
 /** A life ends at so many answers, if not before: what clients keep of it stays small, and the venue lists all its fills. */
 const mostAnswers = 50_000
 
+/** It does not end before each client had so many on average: on a slow machine its time is over before anything was cancelled. */
+const leastAnswers = 10 * connections
+
+/** How much later at most a life ends that ends with an answer, in milliseconds. */
+const soonMs = 100
+
 /** What every account is given, in USDC and in money atoms. */
 const collateral = "1000000.0"
 const collateralAtoms = 1_000_000_000_000n
@@ -64,95 +72,118 @@ const report = (findings: ReadonlyArray<string>): void => {
   for (const finding of findings) if (problems++ < shown) process.stdout.write(`PROBLEM: ${finding}\n`)
 }
 
+/** Where clients find the venue, and who wants to know that somebody found it there. */
+const address: Address = { port: 0 }
+let answered = (): void => {}
+
 /**
  * Keeps all clients busy, and kills the venue somewhere within the time: not at a round moment, so that the disk, the
- * engine and the sockets are all busy.
+ * engine and the sockets are all busy. What comes of it: how the requests ended that were under way then, once there is a venue again.
  */
-const live = async (venue: VenueProcess, clients: ReadonlyArray<Client>): Promise<void> => {
+const live = async (venue: VenueProcess, clients: ReadonlyArray<Client>): Promise<ReadonlyArray<Ended | undefined>> => {
   let answers = 0
-  let killed: Promise<void> | undefined
+  let isDue = false
+  let isOver = false
   const kill = (): void => {
-    killed ??= venue.kill()
+    if (isOver) return
+    isOver = true
+    void venue.kill()
   }
-  const timer = setTimeout(kill, seconds * 1000 * (0.5 + Math.random() / 2))
-  await Promise.all(clients.map((client) =>
-    client.drive(venue.port, () => {
-      if (++answers >= mostAnswers) kill()
+  const timer = setTimeout(() => {
+    isDue = true
+    if (answers >= leastAnswers) kill()
+  }, seconds * 1000 * (0.5 + Math.random() / 2))
+  /** Not with an answer: those that were decided with it come together. */
+  const killSoon = (): void => void setTimeout(kill, Math.random() * soonMs)
+  const driving = Promise.all(clients.map((client) =>
+    client.drive(() => isOver, () => {
+      if (++answers === mostAnswers || isDue && answers === leastAnswers) killSoon()
     })
   ))
-  clearTimeout(timer)
-  if (killed === undefined) report([`the venue ended by itself:\n${venue.output}`])
   await venue.exited
+  clearTimeout(timer)
+  if (!isOver) report([`the venue ended by itself:\n${venue.output}`])
+  isOver = true
+  return driving
 }
 
-/** Collaterals and positions of all accounts as they are, against what was put in and the fees of all fills so far. */
-const addUp = async (venue: VenueProcess, clients: ReadonlyArray<Client>, feesAtoms: bigint): Promise<void> => {
-  let held = 0n
-  const positions: Array<Checks.Position> = []
-  await Reader.each(venue.port, clients, async ({ account }, connection) => {
-    const atoms = await Reader.collateral(connection, account)
-    held += atoms
-    positions.push(...await Reader.positions(connection, account))
+/** Starts the venue again. While it is not known how all requests ended, it is killed once more as soon as somebody got an answer. */
+const restart = async (settled: Promise<unknown> | undefined): Promise<VenueProcess> => {
+  const found = new Promise<void>((resolve) => {
+    answered = resolve
   })
+  const started = await VenueProcess.start(directory, settings)
+  address.port = started.port
+  if (settled === undefined) return started
+  await Promise.race([found, settled])
+  await started.kill()
+  return await restart(undefined)
+}
+
+/** How often each end stands in a list. */
+const counted = (ends: ReadonlyArray<Ended>): string =>
+  endings.map((ending) => `${ends.filter((end) => end === ending).length} ${ending}`).join(", ")
+
+/** Collaterals and positions of all accounts as they are, against what was put in and the fees of all fills so far. */
+const addUp = async (clients: ReadonlyArray<Client>, feesAtoms: bigint): Promise<void> => {
+  const held = await Promise.all(clients.map((client) => client.holdings()))
   report(Checks.totals({
     creditedAtoms: BigInt(clients.length) * collateralAtoms,
-    collateralAtoms: held,
+    collateralAtoms: held.reduce((sum, { collateralAtoms: atoms }) => sum + atoms, 0n),
     feesAtoms,
-    positions
+    positions: held.flatMap(({ positions }) => positions)
   }))
 }
 
 fs.rmSync(directory, { recursive: true, force: true })
 let venue = await VenueProcess.start(directory, settings)
-const clients = (await venue.demoAccounts(connections, collateral)).map((account, index) => new Client(account, index * 5))
-const follower = new Follower(clients[0]!.account)
-follower.begin(venue.port)
+address.port = venue.port
+const clients = (await venue.demoAccounts(connections, collateral))
+  .map((account, index) => new Client(account, index, address, () => answered()))
 const done = new Map<Operation, number>()
+const ends: Array<Ended> = []
 let told = 0
-let unknown = 0
 let feesAtoms = 0n
 for (let kill = 1; kill <= kills; kill++) {
-  await live(venue, clients)
+  const driving = live(venue, clients)
+  await venue.exited
   const restarted = performance.now()
-  venue = await VenueProcess.start(directory, settings)
+  venue = await restart(kill % 2 === 0 ? driving : undefined)
   const readyMs = Math.round(performance.now() - restarted)
-  follower.begin(venue.port)
-  const settled: Array<string> = []
-  const acted = await Promise.all(clients.map((client) => client.settle(venue.port, settled)))
-  report(settled)
+  const open = (await driving).filter((each) => each !== undefined)
   const lives: Array<Verified> = await Promise.all(clients.map((client) => client.verify(venue.port)))
   for (const { findings } of lives) report(findings)
   const fills = lives.flatMap((life) => life.fills)
   report(Checks.trades(fills))
   for (const fill of fills) feesAtoms += BigInt(fill.feeAtoms)
-  await addUp(venue, clients, feesAtoms)
-  report(await follower.check())
+  await addUp(clients, feesAtoms)
 
-  const decisions = lives.reduce((sum, life) => sum + life.decisions.length, 0)
-  const open = acted.filter((each) => each !== undefined)
   for (const [operation, count] of accepted(lives.flatMap((life) => life.decisions))) {
     done.set(operation, (done.get(operation) ?? 0) + count)
   }
-  told += decisions - open.length
-  unknown += open.length
+  ends.push(...open)
+  const decisions = lives.reduce((sum, life) => sum + life.decisions.length, 0)
+  told += decisions
   process.stdout.write(
-    `kill ${kill}: ${decisions - open.length} acknowledged, ${open.length} unknown `
-      + `(${open.filter((each) => each).length} had been done), ready again after ${readyMs} ms; `
+    `kill ${kill}: ${decisions} answered; ${open.length} were open at it (${counted(open)}), ready again after ${readyMs} ms; `
       + `${lives.reduce((sum, life) => sum + life.orders, 0)} orders and ${fills.length} fills as told; ${problems} problems\n`
   )
 }
-await follower.close()
+const followed = clients.map((client) => client.followed)
+await Promise.all(clients.map((client) => client.close()))
 const exit = await venue.stop()
 if (exit !== 0) report([`the graceful stop ended with ${exit}:\n${venue.output}`])
 const replay = spawnSync(process.execPath, ["dist/tools/replay.js", "--data", directory, "--verify"], { encoding: "utf8" })
 if (replay.status !== 0) report([`the journal does not verify:\n${replay.stdout}${replay.stderr}`])
+report(await Journaled.check(directory, new Map(clients.map(({ account, believed }) => [account.accountId, believed]))))
 // What was never done was not checked either.
 report(operations.filter((operation) => (done.get(operation) ?? 0) === 0).map((operation) => `no ${operation} was ever accepted`))
 if (problems === 0) fs.rmSync(directory, { recursive: true, force: true })
 process.stdout.write(
   `accepted: ${operations.map((operation) => `${operation} ${done.get(operation) ?? 0}`).join(", ")}\n`
-    + `${follower.events} changes of an account's orders were followed over ${follower.connections} connections\n`
-    + `${kills} kills, ${told} requests acknowledged, ${unknown} unknown at a kill: `
+    + `${followed.reduce((sum, { events }) => sum + events, 0)} changes of accounts were followed over `
+    + `${followed.reduce((sum, { connections: each }) => sum + each, 0)} connections\n`
+    + `${kills} kills, ${told} requests answered, ${ends.length} open at a kill (${counted(ends)}): `
     + (problems === 0 ? "nothing lost, nothing doubled\n" : `${problems} problems, data kept in ${directory}\n`)
 )
 process.exit(problems === 0 ? 0 : 1)

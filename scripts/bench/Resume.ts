@@ -2,7 +2,7 @@
  * Resume: 10,000 clients come back at once, as behind a restart, and each is given what it missed of its account's orders and
  * fills from the journal, with the payloads made as they are sent; against running the same records again once, digests checked.
  * No ratio is asked for: it is how much of a replay the clients' coming back costs, and that it is one replay and not
- * 20,000.
+ * 20,000. Resume-sockets has the venue and the sockets.
  */
 import * as fs from "node:fs"
 import { Effect, Layer, Stream } from "effect"

@@ -1,5 +1,5 @@
 /**
- * What the clients of the crash run send: one lane is one account on one connection, with one request under way
+ * What the clients of the crash run send: one lane is one account, with one request under way
  * at a time, so that what is decided for an account has one order. Placements dominate; the rest of the trading
  * surface is mixed in. Most orders meet at one price; some rest away from it, to be cancelled and amended.
  */
@@ -29,6 +29,8 @@ export const operations = lookupNames.filter((name): name is Operation => !setti
 
 /** A request with the identity under which it may be sent again. */
 export interface Call {
+  /** The lane's own number of it. */
+  readonly serial: number
   readonly operation: Operation
   readonly account: DemoAccount
   readonly path: string
@@ -38,8 +40,17 @@ export interface Call {
   readonly orderId: string
 }
 
-/** The request as sent: the same bytes every time. */
+/** The request as it is sent past the reference client: the same bytes every time. */
 export const text = (call: Call): string => post(call.path, call.account.apiKey, call.key, call.body)
+
+/** The key of one of a lane's requests, and of no other's. */
+const keyOf = (accountId: string, serial: number): string => `${accountId}-${serial}`
+
+/** Whose key it is, and of which request; undefined for one that no lane gave. */
+export const ownerOf = (key: string): { readonly accountId: string; readonly serial: number } | undefined => {
+  const [, accountId, serial] = /^(acc_[0-9a-z]+)-(\d+)$/.exec(key) ?? []
+  return accountId === undefined ? undefined : { accountId, serial: Number(serial) }
+}
 
 /** An order in a native answer that rests: its id and the whole part of its price. */
 const restingPattern = /"orderId":"(ord_[0-9a-z]+)"[^{}]*"status":"open"[^{}]*"price":"(\d+)\.\d+"/g
@@ -100,7 +111,7 @@ export class Lane {
   }
 
   private call(operation: Operation, serial: number, path: string, sent: string, orderId = ""): Call {
-    return { operation, account: this.account, path, key: `${this.account.accountId}-${serial}`, body: sent, orderId }
+    return { serial, operation, account: this.account, path, key: keyOf(this.account.accountId, serial), body: sent, orderId }
   }
 
   private meet(serial: number): Call {

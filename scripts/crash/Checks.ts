@@ -3,7 +3,7 @@
  * or the order. They know nothing of processes and sockets: they compare answers, lookups, listings and fills.
  *
  *   - a request sent again gets the answer it had, byte for byte but for the request's own id
- *   - a key was decided once, entry by entry as told
+ *   - a key was decided once, entry by entry as told; one that never arrived was not, and is not any more
  *   - the orders listed are those that were accepted, no more and no less, and stand as last told
  *   - what is cancelled was cancelled by a call that said so, and nothing was filled after it
  *   - the fills of an order add up to what it says is filled; every trade has two sides
@@ -46,6 +46,7 @@ export interface Fill {
 /** `external-outcome/v1`, as far as it is looked at. */
 export interface Lookup {
   readonly outcome: string
+  readonly fenced: boolean
   readonly decisions: ReadonlyArray<{
     readonly operation: string
     readonly sequence: number
@@ -100,6 +101,16 @@ export const lookedUp = (decision: Decision, lookup: Lookup): ReadonlyArray<stri
       && kept.canceledOrders === canceledOrders
     if (!same) found.push(`entry ${index} of ${who} was told ${JSON.stringify(told)}, remembered ${JSON.stringify(kept)}`)
   }
+  return found
+}
+
+/** What is so of a request that never arrived: nothing was decided under its key, nothing is any more, and the same again is refused. */
+export const barred = (call: Call, { decisions, fenced, outcome }: Lookup, again: Answer): ReadonlyArray<string> => {
+  const who = `${call.key} (${call.operation}) never arrived, says its client, and`
+  const found: Array<string> = []
+  if (outcome !== "never_seen" || decisions.length > 0) found.push(`${who} is remembered as ${outcome}, decided ${decisions.length} times`)
+  if (!fenced) found.push(`${who} is not fenced`)
+  if (again.status !== 409) found.push(`${who} is now answered ${again.status} ${again.body}`)
   return found
 }
 

@@ -132,3 +132,12 @@ export const foundNothing = ({ call, canceledOrders, entries }: Decision): boole
 /** Whether an answer tells a decision: done, or refused for a reason of the business. Anything else the run does not provoke. */
 export const isDecided = (call: Call, { status }: Answer): boolean =>
   status === 200 || status === 422 || (status === 404 && call.orderId !== "")
+
+/** What a client believes of a request: the record that decided it, or what else became of it. */
+export type Believed = number | "refused" | "found nothing" | "never"
+
+/** What an answer makes a client believe; a refusal of the whole names no record. */
+export const believed = (call: Call, answer: Answer): Believed => {
+  const decision = read(call, answer)
+  return foundNothing(decision) ? "found nothing" : decision.sequence ?? "refused"
+}

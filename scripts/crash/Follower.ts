@@ -1,100 +1,104 @@
 /**
- * One account and the market's book as the stream tells them, followed by the reference client through all lives of the venue. What it
- * holds is held against what the venue then answers: nothing that was told is gone, nothing is told twice, and nothing is missing.
+ * One account as the stream tells it, and for one of them the market's book, followed by the reference client through all lives of the
+ * venue. What it holds is held against what the venue then answers: nothing that was told is gone, nothing is told twice, and nothing is
+ * missing.
  */
-import { Client } from "../../src/client/venue/Client.js"
+import type { Client } from "../../src/client/venue/Client.js"
+import type { AccountChannel, SnapshotEvent, UpdateEvent } from "../../src/client/venue/Channels.js"
 import type * as Contract from "../../src/client/venue/Contract.js"
-import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
+import type { Notice } from "../../src/client/venue/Stream.js"
 import { atLast, faultIn, FollowedBook } from "../load/FollowedBook.js"
 import { marketId } from "../load/Orders.js"
-import type { DemoAccount } from "../load/VenueProcess.js"
+import type { Fill } from "./Checks.js"
 
 /** An order as far as it is compared. */
 const textOf = ({ lastSequence, orderId, remainingQuantityAtoms, status }: Contract.Order): string =>
   `${orderId} ${status} ${remainingQuantityAtoms} as of ${lastSequence}`
 
+/** A fill as far as it is compared. */
+const fillText = ({ feeAtoms, liquidity, orderId, priceAtoms, side, sizeAtoms, tradeId }: Fill): string =>
+  `${tradeId} of ${orderId}: ${liquidity} ${side} ${sizeAtoms} at ${priceAtoms} for ${feeAtoms}`
+
+/** What stands in one list and not in the other, each as often as it stands there. */
+export const differences = (told: ReadonlyArray<string>, listed: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const left = new Map<string, number>()
+  for (const text of told) left.set(text, (left.get(text) ?? 0) + 1)
+  for (const text of listed) left.set(text, (left.get(text) ?? 0) - 1)
+  return [...left].filter(([, times]) => times !== 0).map(([text, times]) =>
+    times > 0 ? `the stream has ${text}, and the venue does not, or not so often` : `the venue has ${text}, and the stream does not`
+  )
+}
+
 export class Follower {
-  private readonly client: Client
-  private book: FollowedBook | undefined
+  private readonly book: FollowedBook | undefined
   private readonly open = new Map<string, string>()
-  private readonly found: Array<string> = []
-  private port = 0
-  private sequence = 0
-  /** Events of the account that it was told of, and connections that this took. */
+  /** Fills that it was told of since they were last compared. */
+  private fills: Array<string> = []
+  /** Changes that it was told of, and connections that this took. */
   events = 0
   connections = 0
 
-  constructor(account: DemoAccount) {
-    // Each life of the venue is at another port.
-    const at = (url: string): string => url.replace("venue:1", `127.0.0.1:${this.port}`)
-    const platform = {
-      ...nodePlatform,
-      send: (request: Parameters<typeof nodePlatform.send>[0], signal: AbortSignal) =>
-        nodePlatform.send({ ...request, url: at(request.url) }, signal),
-      connect: (url: string, events: Parameters<typeof nodePlatform.connect>[1]) => nodePlatform.connect(at(url), events)
-    }
-    this.client = new Client(platform, {
-      url: "http://venue:1",
-      apiKey: account.apiKey,
-      accountId: account.accountId,
-      onNotice: (notice) => {
-        if (notice.kind === "connected") this.connections++
-        this.found.push(...faultIn(notice))
+  /** `fault` hears of what is wrong on the way. */
+  constructor(private readonly client: Client, followsBook: boolean, private readonly fault: (text: string) => void) {
+    this.book = followsBook ? new FollowedBook(client, marketId) : undefined
+    this.follow("account.orders", ({ data, type }) => {
+      if (type === "snapshot") this.open.clear()
+      for (const order of data) {
+        if (order.status === "open") this.open.set(order.orderId, textOf(order))
+        else this.open.delete(order.orderId)
       }
     })
+    this.follow("account.fills", ({ data }) => void this.fills.push(...data.map(fillText)))
   }
 
-  /** The venue is at this port from now on. */
-  begin(port: number): void {
-    const isFirst = this.port === 0
-    this.port = port
-    if (!isFirst) return
-    this.book = new FollowedBook(this.client, marketId)
-    this.client.follow({ channel: "account.orders" }, {
-      snapshot: ({ data, reason, sequence }) => {
-        if (reason !== "first") this.found.push(`the stream of orders began anew for ${reason}`)
-        this.sequence = sequence
-        this.open.clear()
-        for (const order of data) this.open.set(order.orderId, textOf(order))
+  /** Hears what the client tells of its stream. */
+  notice(notice: Notice): void {
+    if (notice.kind === "connected") this.connections++
+    for (const text of faultIn(notice)) this.fault(text)
+  }
+
+  /** What differs from what the venue answers now that nothing changes; `fills` are those since this was last asked. */
+  async check(fills: ReadonlyArray<Fill>): Promise<ReadonlyArray<string>> {
+    const listed = fills.map(fillText)
+    const found = await atLast(async () => [
+      ...await this.book?.differences() ?? [],
+      ...differences([...this.open.values()], await this.listed()),
+      ...differences(this.fills, listed)
+    ])
+    this.fills = []
+    return found
+  }
+
+  /** Follows a channel of the account, whose first snapshot is the only one. */
+  private follow<C extends AccountChannel>(channel: C, take: (event: SnapshotEvent<C> | UpdateEvent<C>) => void): void {
+    let last = 0
+    this.client.follow<C>({ channel }, {
+      snapshot: (event) => {
+        if (event.reason !== "first") this.fault(`${channel} began anew for ${event.reason}`)
+        last = event.sequence
+        take(event)
       },
-      update: ({ data, sequence }) => {
+      update: (event) => {
         this.events++
-        if (sequence <= this.sequence) this.found.push(`the stream of orders told ${sequence} behind ${this.sequence}`)
-        this.sequence = sequence
-        for (const order of data) {
-          if (order.status === "open") this.open.set(order.orderId, textOf(order))
-          else this.open.delete(order.orderId)
-        }
+        if (event.sequence <= last) this.fault(`${channel} told ${event.sequence} behind ${last}`)
+        last = event.sequence
+        take(event)
       },
       ended: (refusal) => {
-        if (refusal !== undefined) this.found.push(`the stream of orders was refused: ${refusal.message}`)
+        if (refusal !== undefined) this.fault(`${channel} was refused: ${refusal.message}`)
       }
     })
   }
 
-  /** What differs from what the venue answers now that nothing changes, and what was found since this was last asked. */
-  async check(): Promise<ReadonlyArray<string>> {
-    const differences = await atLast(async () => [...await this.book?.differences() ?? [], ...await this.ofOrders()])
-    return [...this.found.splice(0), ...differences]
-  }
-
-  async close(): Promise<void> {
-    await this.client.close()
-  }
-
-  private async ofOrders(): Promise<ReadonlyArray<string>> {
-    const listed = new Map<string, string>()
+  /** The open orders as the venue lists them. */
+  private async listed(): Promise<ReadonlyArray<string>> {
+    const texts: Array<string> = []
     let cursor: string | undefined
     do {
       const page: Contract.OrderList = await this.client.orders({ status: "open", limit: 100, ...(cursor === undefined ? {} : { cursor }) })
-      for (const order of page.orders) listed.set(order.orderId, textOf(order))
+      for (const order of page.orders) texts.push(textOf(order))
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
-    return [
-      ...[...listed].filter(([orderId, text]) => this.open.get(orderId) !== text).map(([orderId, text]) =>
-        `the stream has ${this.open.get(orderId) ?? "nothing"} where the venue has ${text}`
-      ),
-      ...[...this.open].filter(([orderId]) => !listed.has(orderId)).map(([, text]) => `the stream has ${text}, and the venue does not`)
-    ]
+    return texts
   }
 }

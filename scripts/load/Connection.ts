@@ -1,4 +1,7 @@
-/** One keep-alive HTTP/1.1 connection with one request under way at a time: as little client as a measurement needs. */
+/**
+ * One keep-alive HTTP/1.1 connection with one request under way at a time: as little client as a measurement needs. A generator of load
+ * sends one kind of request as cheaply as can be, since the reference client would be measured with the venue beside which it runs.
+ */
 import * as net from "node:net"
 
 export interface Answer {
@@ -7,7 +10,7 @@ export interface Answer {
 }
 
 /** The connection ended before the answer was whole: whether the request was done is unknown. */
-export class Lost extends Error {
+class Lost extends Error {
   override readonly name = "Lost"
 }
 

@@ -2,17 +2,6 @@
 import { Authenticator } from "../../test/identity/Authenticator.js"
 import type { DemoAccount, VenueProcess } from "./VenueProcess.js"
 
-const must = async <A>(venue: VenueProcess, target: string, body: object, more: Readonly<Record<string, string>> = {}): Promise<A> => {
-  const response = await fetch(`http://127.0.0.1:${venue.port}${target}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...more },
-    body: JSON.stringify(body)
-  })
-  const text = await response.text()
-  if (response.status !== 200) throw new Error(`${target}: ${response.status} ${text}`)
-  return JSON.parse(text) as A
-}
-
 interface Asked {
   readonly challengeIdentifier: string
   readonly options: unknown
@@ -25,14 +14,24 @@ interface SignedIn {
 
 /** Opens funded accounts with owners who are signed in; what such an account acts by is the token of its owner's session. */
 export const openOwned = async (venue: VenueProcess, count: number, amount = "1000000.0"): Promise<ReadonlyArray<DemoAccount>> => {
-  const operator = `Bearer ${venue.operatorToken()}`
+  const anybody = venue.client()
+  const operator = venue.client(venue.operatorToken())
   const registration = "/v1/auth/passkeys/registration"
   const owned: Array<DemoAccount> = []
   while (owned.length < count) {
-    const { challengeIdentifier, options } = await must<Asked>(venue, `${registration}/options`, {})
+    const { challengeIdentifier, options } = await anybody.rest.ask<Asked>({ method: "POST", path: `${registration}/options`, body: {} })
     const credential = new Authenticator().register(options, `http://localhost:${venue.port}`)
-    const { accessToken, accountId } = await must<SignedIn>(venue, `${registration}/verify`, { challengeIdentifier, credential })
-    await must(venue, "/v1/operator/demo/credits", { accountId, amount }, { authorization: operator, "idempotency-key": accountId })
+    const { accessToken, accountId } = await anybody.rest.ask<SignedIn>({
+      method: "POST",
+      path: `${registration}/verify`,
+      body: { challengeIdentifier, credential }
+    })
+    await operator.rest.ask({
+      method: "POST",
+      path: "/v1/operator/demo/credits",
+      idempotencyKey: accountId,
+      body: { accountId, amount }
+    })
     owned.push({ accountId, apiKey: accessToken })
   }
   return owned

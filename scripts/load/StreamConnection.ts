@@ -1,7 +1,8 @@
 /** One connection of the stream: as little client as a measurement needs. Frames come in one piece, as the venue sends them. */
 import * as net from "node:net"
 import { randomBytes } from "node:crypto"
-import type { DemoAccount } from "./VenueProcess.js"
+import type * as Contract from "../../src/client/venue/Contract.js"
+import { clientAt, type DemoAccount } from "./VenueProcess.js"
 
 /** Text frames of a client, which are masked: by zeros, so that what is measured is not this. */
 const masked = (text: string): Buffer => {
@@ -94,11 +95,6 @@ export class StreamConnection {
 
 /** A ticket of an account that may read and trade. */
 export const ticketOf = async (port: number, { apiKey }: DemoAccount): Promise<string> => {
-  const response = await fetch(`http://127.0.0.1:${port}/v1/realtime/ticket`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ scopes: ["read", "trade"] })
-  })
-  if (response.status !== 200) throw new Error(`a ticket was refused: ${response.status} ${await response.text()}`)
-  return (await response.json() as { readonly ticket: string }).ticket
+  const body = { scopes: ["read", "trade"] }
+  return (await clientAt(port, apiKey).rest.ask<Contract.Ticket>({ method: "POST", path: "/v1/realtime/ticket", body })).ticket
 }

@@ -2,11 +2,17 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { Client } from "../../src/client/venue/Client.js"
+import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
 
 export interface DemoAccount {
   readonly accountId: string
   readonly apiKey: string
 }
+
+/** A client of a venue on this machine. */
+export const clientAt = (port: number, credential?: string): Client =>
+  new Client(nodePlatform, { url: `http://127.0.0.1:${port}`, ...(credential === undefined ? undefined : { apiKey: credential }) })
 
 /** Load is more than one client may make. */
 const withoutLimits = {
@@ -84,22 +90,22 @@ export class VenueProcess {
     return fs.readFileSync(path.join(this.dataDir, "operator-token"), "utf8").trim()
   }
 
+  /** A client of it, for what is no load: setting up and looking. */
+  client(credential?: string): Client {
+    return clientAt(this.port, credential)
+  }
+
   /** Opens funded accounts with a key each. */
   async demoAccounts(count: number, collateral = "1000000.0"): Promise<ReadonlyArray<DemoAccount>> {
-    const token = this.operatorToken()
+    const operator = this.client(this.operatorToken())
     const accounts: Array<DemoAccount> = []
     while (accounts.length < count) {
-      const response = await fetch(`http://127.0.0.1:${this.port}/v1/operator/demo/accounts`, {
+      const opened = await operator.rest.ask<{ readonly accounts: ReadonlyArray<DemoAccount> }>({
         method: "POST",
-        headers: {
-          authorization: `Bearer ${token}`,
-          "idempotency-key": `load-${process.pid}-${this.opened++}`,
-          "content-type": "application/json"
-        },
-        body: JSON.stringify({ accounts: Math.min(32, count - accounts.length), collateral })
+        path: "/v1/operator/demo/accounts",
+        idempotencyKey: `load-${process.pid}-${this.opened++}`,
+        body: { accounts: Math.min(32, count - accounts.length), collateral }
       })
-      if (response.status !== 200) throw new Error(`demo accounts were refused: ${response.status} ${await response.text()}`)
-      const opened = await response.json() as { readonly accounts: ReadonlyArray<DemoAccount> }
       accounts.push(...opened.accounts)
     }
     return accounts

@@ -1,5 +1,5 @@
 /** The insurance fund as the public sees it, as far as a tape needs it. */
-import { decoded, type Venue } from "./Venue.js"
+import type { Venue } from "./Venue.js"
 
 interface Position {
   readonly marketId: string
@@ -16,10 +16,7 @@ export interface Fund {
 }
 
 /** Reads the fund; its movements are told by the steps that caused them. */
-export const read = async (venue: Pick<Venue, "ask">): Promise<Fund> => {
-  const call = { operation: "read fund", method: "GET", path: "/v1/insurance-fund?limit=1" } as const
-  return decoded<Fund>(call, await venue.ask(call))
-}
+export const read = (venue: Pick<Venue, "read">): Promise<Fund> => venue.read<Fund>("/v1/insurance-fund?limit=1")
 
 /** What a list of positions came to: size atoms held, longs less shorts, and their entry notional, shorts' less longs', money atoms. */
 export const heldOf = (

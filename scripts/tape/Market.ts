@@ -1,7 +1,8 @@
 /** The tape's own market and accounts on a venue: made where they are not there yet. */
 import { bpsOne } from "../../src/domain/Units.js"
 import { priceScale, quantityScale } from "./Capture.js"
-import { type Account, decoded, Unexpected, type Venue } from "./Venue.js"
+import { Refusal } from "../../src/client/venue/Refusal.js"
+import { type Account, Unexpected, type Venue } from "./Venue.js"
 
 /** The market where nobody names one: those with another leverage have other parameters. */
 export const defaultMarketId = (leverage: number | undefined): string =>
@@ -61,18 +62,18 @@ interface Snapshot {
 }
 
 const look = async (venue: Venue, marketId: string): Promise<Snapshot | undefined> => {
-  const call = { operation: "read market", method: "GET", path: `/v1/markets/${marketId}` } as const
-  const answer = await venue.ask(call)
-  return answer.status === 404 ? undefined : decoded<Snapshot>(call, answer)
+  try {
+    return await venue.read<Snapshot>(`/v1/markets/${marketId}`)
+  } catch (cause) {
+    if (cause instanceof Refusal && cause.status === 404) return undefined
+    throw cause
+  }
 }
 
 const create = async (venue: Venue, marketId: string, leverage: number | undefined): Promise<void> => {
   const path = `/v1/operator/markets/${marketId}`
-  decoded({ method: "PUT", path }, await venue.operate("put market", "PUT", path, parametersFor(leverage)))
-  for (const status of ["backfilling", "open"]) {
-    const answer = await venue.operate("set market status", "PUT", `${path}/status`, { status })
-    decoded({ method: "PUT", path: `${path}/status` }, answer)
-  }
+  await venue.setUp("PUT", path, parametersFor(leverage))
+  for (const status of ["backfilling", "open"]) await venue.setUp("PUT", `${path}/status`, { status })
 }
 
 /** The market, made and opened where the venue has none of that name; throws where one is there that no tape fits. */
@@ -106,8 +107,7 @@ export const openAccounts = async (venue: Venue, count: number, collateral: stri
   const accounts: Array<Account> = []
   while (accounts.length < count) {
     const body = { accounts: Math.min(perCall, count - accounts.length), collateral }
-    const answer = await venue.operate("open accounts", "POST", path, body)
-    accounts.push(...decoded<{ readonly accounts: ReadonlyArray<Account> }>({ method: "POST", path }, answer).accounts)
+    accounts.push(...(await venue.setUp<{ readonly accounts: ReadonlyArray<Account> }>("POST", path, body)).accounts)
   }
   return accounts
 }

@@ -1,6 +1,6 @@
 /** What leverage came to in a run: who was liquidated and how, what the insurance fund did, and what funding was paid. */
 import type { Fund } from "./Fund.js"
-import { type Account, decoded, type Venue } from "./Venue.js"
+import type { Account, Venue } from "./Venue.js"
 
 /** Steps that one answer tells at most. */
 const told = 500
@@ -58,18 +58,13 @@ export interface Parts {
   readonly after: Fund
 }
 
-const read = async <A>(venue: Pick<Venue, "ask">, operation: string, path: string, account?: Account): Promise<A> => {
-  const call = { operation, method: "GET", path, ...(account === undefined ? undefined : { bearer: account.apiKey }) } as const
-  return decoded<A>(call, await venue.ask(call))
-}
-
 const sum = (atoms: ReadonlyArray<bigint>): bigint => atoms.reduce((total, each) => total + each, 0n)
 
 /** Each account's own steps: which accounts were liquidated is told to nobody else. */
-const ownSteps = (venue: Pick<Venue, "ask">, { accounts, sinceEpochMs }: Parts): Promise<ReadonlyArray<ReadonlyArray<OwnStep>>> =>
+const ownSteps = (venue: Pick<Venue, "read">, { accounts, sinceEpochMs }: Parts): Promise<ReadonlyArray<ReadonlyArray<OwnStep>>> =>
   Promise.all(accounts.map(async (account) => {
     const path = `/v1/accounts/${account.accountId}/liquidations?since=${sinceEpochMs}&limit=${told}`
-    return (await read<{ readonly steps: ReadonlyArray<OwnStep> }>(venue, "list own liquidations", path, account)).steps
+    return (await venue.read<{ readonly steps: ReadonlyArray<OwnStep> }>(path, account.apiKey)).steps
   }))
 
 /** What the accounts were told of liquidations that the public was not, or the other way about. */
@@ -85,23 +80,20 @@ const differences = (own: ReadonlyMap<string, Step>, published: ReadonlyArray<St
 
 /** Reads what leverage came to, and says where what the public is told differs from what the accounts are. */
 export const gather = async (
-  venue: Pick<Venue, "ask">,
+  venue: Pick<Venue, "read">,
   parts: Parts
 ): Promise<{ readonly risk: Risk; readonly problems: ReadonlyArray<string> }> => {
   const { accounts, after, before, collateralsAtoms, leverage, marketId, sinceEpochMs } = parts
   const own = await ownSteps(venue, parts)
   const market = `/v1/markets/${marketId}`
   const query = `since=${sinceEpochMs}&limit=${told}`
-  const { steps: published } = await read<{ readonly steps: ReadonlyArray<Step> }>(venue, "list liquidations",
-    `${market}/liquidations?${query}`)
-  const { intervals } = await read<{ readonly intervals: ReadonlyArray<{ readonly fundingRateE9: string }> }>(
-    venue,
-    "list funding",
+  const { steps: published } = await venue.read<{ readonly steps: ReadonlyArray<Step> }>(`${market}/liquidations?${query}`)
+  const { intervals } = await venue.read<{ readonly intervals: ReadonlyArray<{ readonly fundingRateE9: string }> }>(
     `${market}/funding?${query}`
   )
   const payments = await Promise.all(accounts.map(async (account) => {
     const path = `/v1/accounts/${account.accountId}/funding-payments?${query}`
-    return (await read<{ readonly payments: ReadonlyArray<Payment> }>(venue, "list funding payments", path, account)).payments
+    return (await venue.read<{ readonly payments: ReadonlyArray<Payment> }>(path, account.apiKey)).payments
   }))
   const funding = payments.flat().filter((payment) => payment.marketId === marketId).map(({ paidAtoms }) => BigInt(paidAtoms))
   const steps = new Map(own.flat().map((step) => [step.stepId, step]))

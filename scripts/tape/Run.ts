@@ -1,6 +1,7 @@
 /** A whole run on a venue that answers: market and accounts, the tape, the cancelling of everything, the settlement. */
 import { Client } from "../../src/client/venue/Client.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
+import { Unanswered } from "../../src/client/venue/Refusal.js"
 import * as Units from "../../src/domain/Units.js"
 import { atLast, faultIn, FollowedBook } from "../load/FollowedBook.js"
 import * as Capture from "./Capture.js"
@@ -11,7 +12,7 @@ import { Player } from "./Player.js"
 import * as Report from "./Report.js"
 import * as Risk from "./Risk.js"
 import * as Settlement from "./Settlement.js"
-import { type Account, decoded, Unexpected, Venue } from "./Venue.js"
+import { type Account, Unexpected, Venue } from "./Venue.js"
 
 export interface Options {
   readonly url: URL
@@ -70,17 +71,15 @@ const counted = (values: ReadonlyArray<number>): ReadonlyArray<readonly [number,
 }
 
 /** The venue's time. */
-const timeOf = async (venue: Venue): Promise<number> => {
-  const call = { operation: "read time", method: "GET", path: "/v2/time" } as const
-  return decoded<{ readonly timestamp: number }>(call, await venue.ask(call)).timestamp
-}
+const timeOf = async (venue: Venue): Promise<number> => (await venue.read<{ readonly timestamp: number }>("/v2/time")).timestamp
 
 /** A venue that was never there is no connection to wait for. */
 const answering = async (url: URL): Promise<void> => {
   try {
-    await fetch(new URL("/healthz", url))
-  } catch {
-    throw new Unexpected(`no venue answers at ${url.origin}`)
+    await new Client(nodePlatform, { url: url.origin, maxAttempts: 1 }).rest.get("/healthz")
+  } catch (cause) {
+    // Whoever refuses is there.
+    if (cause instanceof Unanswered) throw new Unexpected(`no venue answers at ${url.origin}`)
   }
 }
 

@@ -9,7 +9,7 @@ import { priceScale, quantityScale } from "./Capture.js"
 import * as Fund from "./Fund.js"
 import type { Terms } from "./Market.js"
 import type { Fill } from "./Mirror.js"
-import { type Account, type Call, decoded, pause, Unexpected, type Venue } from "./Venue.js"
+import { type Account, pause, Unexpected, type Venue } from "./Venue.js"
 
 const factor = Market.notionalFactor({ priceScale, quantityScale })
 
@@ -62,15 +62,10 @@ interface Fills {
 }
 
 /** Where accounts are read. */
-type Reading = Pick<Venue, "ask">
-
-const ask = async <A>(venue: Reading, account: Account, operation: string, path: string): Promise<A> => {
-  const call: Call = { operation, method: "GET", path, bearer: account.apiKey }
-  return decoded<A>(call, await venue.ask(call))
-}
+type Reading = Pick<Venue, "read">
 
 const fillsPage = (venue: Reading, account: Account, limit: number, cursor = ""): Promise<Fills> =>
-  ask(venue, account, "list fills", `/v1/accounts/${account.accountId}/fills?limit=${limit}${cursor}`)
+  venue.read(`/v1/accounts/${account.accountId}/fills?limit=${limit}${cursor}`, account.apiKey)
 
 /** An account's fees, and the newest fill that is in them. */
 interface Fees {
@@ -108,8 +103,8 @@ const standing = async (
     const path = `/v1/accounts/${account.accountId}`
     const [{ fills }, { positions }, { collateralAtoms }] = await Promise.all([
       fillsPage(venue, account, 1),
-      ask<Positions>(venue, account, "list positions", `${path}/positions`),
-      ask<Balance>(venue, account, "read balance", `${path}/balance`)
+      venue.read<Positions>(`${path}/positions`, account.apiKey),
+      venue.read<Balance>(`${path}/balance`, account.apiKey)
     ])
     return { newest: fills[0]?.tradeId, positions, collateralAtoms }
   }))

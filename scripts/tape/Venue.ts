@@ -1,8 +1,11 @@
 /**
  * A running venue as the tape uses it, over HTTP alone. Every command carries an Idempotency-Key of this run: what
  * the venue did not take (it is overloaded, starting) and what a lost connection left open is asked again under the
- * same key. Keeps latencies, refusals and the order of decisions.
+ * same key. Keeps latencies, refusals and the order of decisions. What only sets up, or looks when all is over, goes by the reference
+ * client; the tape itself has lanes of its own, since its requests have to be decided in their order, many under way at once.
  */
+import { Client } from "../../src/client/venue/Client.js"
+import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
 import { type Answer, Lane } from "./Lane.js"
 import { Latencies } from "./Latencies.js"
 
@@ -51,6 +54,8 @@ export class Venue {
   /** Requests sent again because the venue said it took nothing. */
   askedAgain = 0
   private serial = 0
+  /** Clients by what they act by; an empty text for what is public. */
+  private readonly clients = new Map<string, Client>()
 
   /** `run` is in every key and client order id, so that no two runs share one. `bound`: requests under way at once. */
   constructor(readonly url: URL, private readonly operatorToken: string, readonly run: string, bound: number) {
@@ -65,12 +70,22 @@ export class Venue {
     return this.trading.lost + this.operating.lost
   }
 
+  /** Reads what is there, by whom it is told to. */
+  async read<A>(path: string, bearer = ""): Promise<A> {
+    return await this.client(bearer).rest.get<A>(path)
+  }
+
+  /** Has the operator set something up. */
+  async setUp<A>(method: "PUT" | "POST", path: string, body: unknown): Promise<A> {
+    return await this.client(this.operatorToken).rest.ask<A>({ method, path, body, idempotencyKey: this.name() })
+  }
+
   /** Sends a request on the trading lane; a command's answer is what was decided under its one key. */
   ask(call: Call): Promise<Answer> {
     return this.send(this.trading, call)
   }
 
-  /** Sends an operator's request. */
+  /** Sends an operator's request that moves the tape on. */
   operate(operation: string, method: "PUT" | "POST", path: string, body: unknown): Promise<Answer> {
     return this.send(this.operating, { operation, method, path, body, bearer: this.operatorToken })
   }
@@ -83,6 +98,14 @@ export class Venue {
   close(): void {
     this.trading.close()
     this.operating.close()
+  }
+
+  private client(credential: string): Client {
+    const held = this.clients.get(credential)
+    if (held !== undefined) return held
+    const made = new Client(nodePlatform, { url: this.url.origin, ...(credential === "" ? undefined : { apiKey: credential }) })
+    this.clients.set(credential, made)
+    return made
   }
 
   private async send(lane: Lane, call: Call): Promise<Answer> {

@@ -3,8 +3,16 @@ import { describe, expect, test } from "vitest"
 import type { Call, Operation } from "../../scripts/crash/Calls.js"
 import * as Checks from "../../scripts/crash/Checks.js"
 import * as Decision from "../../scripts/crash/Decision.js"
+import { differences } from "../../scripts/crash/Follower.js"
+import { Journaled } from "../../scripts/crash/Journaled.js"
+import { type Known, misbelieved } from "../../scripts/crash/Send.js"
+import type { Noted } from "../../scripts/crash/Wire.js"
+import { Refusal } from "../../src/client/venue/Refusal.js"
+import type * as Contract from "../../src/client/venue/Contract.js"
+import { Principal } from "../../src/operations/Header.js"
 
 const key = (operation: Operation, serial: number, orderId = ""): Call => ({
+  serial,
   operation,
   account: { accountId: "acc_1", apiKey: "pk" },
   path: "/v1/orders",
@@ -297,7 +305,9 @@ describe("a key looked up", () => {
     { accepted: false, orderId: "ord_x", code: "client_order_id_in_use" }
   ]
   const remembered = { operation: "place_order_batch", sequence: 12, entries }
-  const lookup = (...kept: ReadonlyArray<object>): Checks.Lookup => ({ outcome: "accepted", decisions: kept } as Checks.Lookup)
+  const lookup = (
+    ...kept: ReadonlyArray<object>
+  ): Checks.Lookup => ({ outcome: "accepted", fenced: false, decisions: kept } as Checks.Lookup)
 
   /** The lookup with one entry another. */
   const changed = (at: number, more: object): Checks.Lookup =>
@@ -308,7 +318,7 @@ describe("a key looked up", () => {
   })
 
   test.each<readonly [what: string, shown: Checks.Lookup]>([
-    ["it is forgotten", { outcome: "never_seen", decisions: [] }],
+    ["it is forgotten", { outcome: "never_seen", fenced: false, decisions: [] }],
     ["it was decided twice", lookup(remembered, remembered)],
     ["it was decided in another record", lookup({ ...remembered, sequence: 13 })],
     ["it is of another operation", lookup({ ...remembered, operation: "place_order" })],
@@ -320,6 +330,94 @@ describe("a key looked up", () => {
     ["an entry was refused for another reason", changed(2, { code: "x" })]
   ])("%s", (_what, shown) => {
     expect(Checks.lookedUp(decision, shown)).toHaveLength(1)
+  })
+})
+
+describe("a request that never arrived", () => {
+  const call = key("place_order", 1)
+  const lookup: Checks.Lookup = { outcome: "never_seen", fenced: true, decisions: [] }
+  const refused = { status: 409, body: "{}" }
+
+  test.each<readonly [what: string, lookup: Checks.Lookup, again: { readonly status: number; readonly body: string }, findings: number]>([
+    ["it is fenced, and refused", lookup, refused, 0],
+    ["it was decided", { ...lookup, outcome: "accepted", decisions: [{ operation: "place_order", sequence: 3, entries: [] }] }, refused, 1],
+    ["it is not fenced", { ...lookup, fenced: false }, refused, 1],
+    ["it is done when it is sent again", lookup, ok({}), 1]
+  ])("%s", (_what, shown, again, findings) => {
+    expect(Checks.barred(call, shown, again)).toHaveLength(findings)
+  })
+})
+
+describe("what a client believes against what went by", () => {
+  const call = key("place_order", 1)
+  const value = { orderId: "ord_a", lastSequence: 11 }
+  const accepted: Known = { kind: "accepted", idempotencyKey: call.key, value }
+  const never: Known = { kind: "never_arrived", idempotencyKey: call.key, fencedUntilEpochMs: 5 }
+  const envelope = { version: "external-rest-error/v1", code: "order_rejected" } as Contract.Envelope
+  const refused: Known = { kind: "refused", idempotencyKey: call.key, refusal: new Refusal(422, envelope, undefined) }
+  const noted: Noted = { times: 2, bodies: new Set(["{}"]), answer: ok(value), isRepeated: true }
+  const lost: Noted = { ...noted, answer: undefined }
+  const rejected: Noted = { ...noted, answer: { status: 422, body: JSON.stringify(envelope) } }
+
+  test.each<readonly [what: string, outcome: Known, noted: Noted, findings: number]>([
+    ["it was accepted as answered", accepted, noted, 0],
+    ["it was refused as answered", refused, rejected, 0],
+    ["it never arrived, and was not answered", never, lost, 0],
+    ["it is of another key", { ...accepted, idempotencyKey: "another" }, noted, 1],
+    ["it was sent with another body behind the first", accepted, { ...noted, bodies: new Set(["{}", "{\"a\":1}"]) }, 1],
+    ["it was sent with a body that nobody gave", accepted, { ...noted, bodies: new Set(["{\"a\":1}"]) }, 1],
+    ["it was accepted as something else", { ...accepted, value: { ...value, orderId: "ord_b" } }, noted, 1],
+    ["it was accepted, and no answer came", accepted, lost, 1],
+    ["it was accepted, and answered by a refusal", accepted, rejected, 1],
+    ["it was refused, and answered by an order", refused, noted, 1],
+    ["it never arrived, and was answered", never, noted, 1]
+  ])("%s", (_what, outcome, shown, findings) => {
+    expect(misbelieved(call, outcome, shown)).toHaveLength(findings)
+  })
+})
+
+describe("the journal against what clients believe", () => {
+  const believed = new Map<string, ReadonlyMap<number, Decision.Believed>>([
+    ["acc_1", new Map<number, Decision.Believed>([[1, 11], [2, "refused"], [3, "found nothing"], [4, "never"]])]
+  ])
+  type Seen = readonly [sequence: number, key: string, kind?: "PlaceOrders" | "FenceOutcome", principal?: Principal]
+  const right: ReadonlyArray<Seen> = [
+    [3, "load-1", "PlaceOrders", Principal.operator],
+    [11, "acc_1-1"],
+    [12, "acc_1-2"],
+    [13, "acc_1-3"],
+    [14, "acc_1-3"],
+    [15, "acc_1-made-1", "FenceOutcome"]
+  ]
+
+  test.each<readonly [what: string, seen: ReadonlyArray<Seen>, findings: ReadonlyArray<string>]>([
+    ["each is where it was told to be", right, []],
+    ["one is lost", right.filter(([, idempotencyKey]) => idempotencyKey !== "acc_1-1"), [
+      "acc_1-1 was told to be record 11, and no record is of it"
+    ]],
+    ["one was done twice", [...right, [16, "acc_1-1"]], [
+      "acc_1-1 was told to be record 11, and is record 16",
+      "acc_1-1 was decided again in record 16"
+    ]],
+    ["one was refused twice", [...right, [16, "acc_1-2"]], ["acc_1-2 was decided again in record 16"]],
+    ["one never arrived, and was done", [...right, [16, "acc_1-4"]], ["acc_1-4 never arrived, says its client, and is record 16"]],
+    ["one was sent by nobody", [...right, [16, "acc_1-5"]], ["record 16 is of acc_1-5, which was never sent"]],
+    ["one came under a key that the client made", [...right, [16, "acc_1-made-2"]], [
+      "record 16 is a PlaceOrders under acc_1-made-2, which nobody gave to anything"
+    ]]
+  ])("%s", (_what, seen, findings) => {
+    const journaled = new Journaled(believed)
+    for (const [sequence, idempotencyKey, kind = "PlaceOrders", principal = Principal.key] of seen)
+      journaled.take(sequence, { idempotencyKey, kind, principal })
+    expect(journaled.end()).toEqual(findings)
+  })
+})
+
+describe("what a stream told", () => {
+  test("is what there is, each as often", () => {
+    expect(differences(["a", "b"], ["b", "a"])).toEqual([])
+    expect(differences(["a"], ["a", "b"])).toEqual(["the venue has b, and the stream does not"])
+    expect(differences(["a", "a"], ["a"])).toEqual(["the stream has a, and the venue does not, or not so often"])
   })
 })
 

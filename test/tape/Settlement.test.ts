@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Fund } from "../../scripts/tape/Fund.js"
-import type { Answer } from "../../scripts/tape/Lane.js"
 import * as Settlement from "../../scripts/tape/Settlement.js"
-import type { Call } from "../../scripts/tape/Venue.js"
 
 const accounts = ["acc_a", "acc_b"].map((accountId) => ({ accountId, apiKey: `key of ${accountId}` }))
 
@@ -39,19 +37,20 @@ const fillsFrom = (path: string, fees: ReadonlyArray<string>) => {
 const venue = (held: readonly [Held, Held], fund: Fund, moves = false) => {
   let sequence = fund.journalSequence
   return {
-    ask: (call: Call): Promise<Answer> => {
-      if (call.path.startsWith("/v1/insurance-fund")) {
+    read: <A>(path: string, bearer?: string): Promise<A> => {
+      if (path.startsWith("/v1/insurance-fund")) {
         if (moves) sequence++
-        return Promise.resolve({ status: 200, body: JSON.stringify({ ...fund, journalSequence: sequence }) })
+        return Promise.resolve({ ...fund, journalSequence: sequence } as A)
       }
-      const index = accounts.findIndex(({ accountId }) => call.path.includes(accountId))
+      const index = accounts.findIndex(({ accountId }) => path.includes(accountId))
+      if (bearer !== accounts[index]!.apiKey) return Promise.reject(new Error(`${path} is read by another`))
       const { collateralAtoms, feesAtoms = [], position } = held[index]!
-      const body = call.path.endsWith("/balance")
+      const body = path.endsWith("/balance")
         ? { collateralAtoms }
-        : call.path.includes("/fills?")
-        ? fillsFrom(call.path, feesAtoms)
+        : path.includes("/fills?")
+        ? fillsFrom(path, feesAtoms)
         : { positions: positionsOf(position) }
-      return Promise.resolve({ status: call.bearer === accounts[index]!.apiKey ? 200 : 401, body: JSON.stringify(body) })
+      return Promise.resolve(body as A)
     }
   }
 }

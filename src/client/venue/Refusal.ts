@@ -59,6 +59,8 @@ export class Unanswered extends Error {
 
 /** The envelope in an answer, or undefined where there is none: then something between here and the venue answered. */
 export const envelopeOf = (body: unknown): Contract.Envelope | undefined => {
-  if (typeof body !== "object" || body === null || !("version" in body) || !("code" in body)) return undefined
-  return body.version === "external-rest-error/v1" ? body as Contract.Envelope : undefined
+  if (typeof body !== "object" || body === null) return undefined
+  // `/v2` has its own around it.
+  const native = "info" in body && typeof body.info === "object" && body.info !== null ? body.info : body
+  return "code" in native && "version" in native && native.version === "external-rest-error/v1" ? native as Contract.Envelope : undefined
 }

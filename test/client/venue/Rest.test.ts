@@ -40,6 +40,17 @@ const order = { marketId: "M", side: "buy", orderType: "limit", price: "1.0", qu
 const keysOf = (requests: ReadonlyArray<HttpRequest>) => requests.map(({ headers }) => headers["idempotency-key"])
 const pathOf = ({ method, url }: HttpRequest): string => `${method} ${url.slice("http://venue".length)}`
 
+test("a refusal in the envelope of /v2 is one, and is not asked again", async () => {
+  const compat = { name: "OrderNotFound", message: "No.", code: "not_found", info: refusal("not_found") }
+  const { client, platform } = scripted([{ status: 404, body: compat }, { status: 404, body: { info: null, code: "not_found" } }, placed])
+  const refused = await platform.finish(client.rest.get("/v2/orders/ord_1").catch((cause: unknown) => cause))
+  expect(refused).toBeInstanceOf(Refusal)
+  expect(refused).toMatchObject({ status: 404, code: "not_found", isDecision: true })
+  expect(platform.requests).toHaveLength(1)
+  // What has no envelope in it is of something else than the venue.
+  expect(await platform.finish(client.rest.get("/v2/orders/ord_1"))).toMatchObject({ orderId: "ord_1" })
+})
+
 test("a command is sent once where it is answered, under an identity of its own", async () => {
   const { client, platform } = scripted([placed, placed])
   expect(await client.place(order)).toEqual({ kind: "accepted", idempotencyKey: "made-2", value: { orderId: "ord_1", status: "open" } })
