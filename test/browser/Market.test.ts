@@ -27,6 +27,9 @@ type Told = Readonly<Record<string, string>>
 
 const marketId = "BTC-USDC-PERP"
 const tapeMarketId = "TAPEBTC-USDC-PERP"
+/** For what waits for some fifty paintings, of which a slow machine has few a second. */
+const slow = { timeout: 120_000 }
+
 /** Until what is waited for is no more expected to come: it ends what hangs. */
 const patience = { timeout: 15_000 }
 
@@ -399,7 +402,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     const pressed: Array<string> = []
     const type = async (what: "price" | "quantity", keys: ReadonlyArray<string>, values: ReadonlyArray<string>, isPreviewed: boolean) => {
       const entry = field(what === "price" ? "Price" : "Size")
-      await entry.click()
+      await entry.focus()
       for (const key of keys) {
         await tab.page.keyboard.press(key)
         if (pressed.push(key) % 3 !== 0) await recorder.shownAnew(pressed.length % 3)
@@ -467,7 +470,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     }
   }
 
-  test("on a busy book, each frame shows the venue's book once, and every key that is typed arrives and stays", async () => {
+  test("on a busy book, each frame shows the venue's book once, and every key that is typed arrives and stays", slow, async () => {
     const recorder = await recorded(marketId)
     const [account] = await venue.demoAccounts(1)
     const client = connect({ url: origin, apiKey: account!.apiKey, accountId: account!.accountId, orders: "socket" })
@@ -487,7 +490,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     }
   })
 
-  test.skipIf(!isRecorded)("on the recorded tape, which lies beside the working copy, it is the same", async () => {
+  test.skipIf(!isRecorded)("on the recorded tape, which lies beside the working copy, it is the same", slow, async () => {
     const enough = new Error("what was to be typed was typed")
     let isOver = false
     const playing = Run.run({
@@ -497,7 +500,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
       marketId: tapeMarketId,
       leverage: undefined,
       takers: 3,
-      speed: 10,
+      speed: 5,
       limitSeconds: Infinity,
       inFlight: 16,
       alone: false,
