@@ -11,6 +11,7 @@ import { section as p1 } from "./bench/P1.js"
 import { section as p2 } from "./bench/P2.js"
 import { section as p3 } from "./bench/P3.js"
 import { section as p3Cancel } from "./bench/P3Cancel.js"
+import { section as p3Histories } from "./bench/P3Histories.js"
 import { section as p3Limited } from "./bench/P3Limited.js"
 import { section as p4 } from "./bench/P4.js"
 import { section as p5 } from "./bench/P5.js"
@@ -33,6 +34,7 @@ const sections: ReadonlyArray<Section> = [
   p1,
   p2,
   p3,
+  p3Histories,
   p3Limited,
   p3Cancel,
   p4,

@@ -19,6 +19,8 @@ const targets: ReadonlyMap<string, Target> = new Map([
   ["P2", atLeast(1, "nodejs-order-book alone")],
   ["P3", atLeast(0.5, "bare node:http")],
   ["P3-p99", atMost(4, "bare node:http")],
+  // A bar of the project's own, as those of P3-limited and P12 are.
+  ["P3-histories", atLeast(0.8, "the same venue, without histories")],
   ["P3-limited", atLeast(0.95, "the same venue, uncounted")],
   ["P3-limited-cpu", atMost(1.05, "the same venue, uncounted")],
   ["P3-cancel", atMost(5, "its p99 at rest")],

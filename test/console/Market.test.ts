@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { LocalBook } from "../../src/client/venue/LocalBook.js"
+import { sha256 } from "../../src/client/venue/Sha256.js"
 import { joined } from "../../src/console/state/market/Candles.js"
 import { resultOf } from "../../src/console/state/market/Commands.js"
 import { atomsOf, format, percent, typed } from "../../src/console/state/market/Decimals.js"
@@ -128,14 +129,14 @@ describe("an order as it is entered", () => {
   })
 })
 
-describe("what is shown", () => {
-  const level = (price: number, size: number) => ({
-    price: format(BigInt(price), 1),
-    priceAtoms: String(price),
-    size: format(BigInt(size), 3),
-    sizeAtoms: String(size)
-  })
+const level = (price: number, size: number) => ({
+  price: format(BigInt(price), 1),
+  priceAtoms: String(price),
+  size: format(BigInt(size), 3),
+  sizeAtoms: String(size)
+})
 
+describe("what is shown", () => {
   test("is a book of so many rows, each with what is to be had up to it", () => {
     const book = new LocalBook()
     const bids = Array.from({ length: depth + 5 }, (_, at) => level(1_000 - at, 10))
@@ -265,6 +266,54 @@ describe("an open market", () => {
     line.say({ type: "update", channel: "market.trades", marketId, previousSequence: 101, sequence: 102, data: [trade(1, "60000.0")] })
     await outside.platform.pass(1_000)
     expect(looks()).toBe(before + 1)
+  })
+
+  test("shows the book as it is when it is painted, never between, and as it was last until it is told on", async () => {
+    const { line, market: { feed }, outside } = await opened()
+    const book = { channel: "market.book", marketId }
+    const sizes = (): ReadonlyArray<string> | undefined => feed.book.value?.bids.map(({ size }) => size)
+    const change = (sequence: number, more = {}) => {
+      const data = [{ side: "bid", ...level(10, sequence) }]
+      line.say({ type: "update", ...book, previousSequence: sequence - 1, sequence, data, ...more })
+    }
+    subscribed(line, "market.book")
+    const checksum = `sha256:${sha256("b|10|1")}`
+    line.say({ type: "snapshot", ...book, sequence: 1, data: { bids: [level(10, 1)], asks: [], checksum } })
+    await outside.platform.settle()
+    expect(sizes()).toBeUndefined()
+    await outside.paint()
+    expect([sizes(), feed.isBookCurrent.value]).toEqual([["0.001"], true])
+    for (let sequence = 2; sequence <= 50; sequence++) {
+      change(sequence)
+      await outside.platform.settle()
+    }
+    expect(sizes()).toEqual(["0.001"])
+    expect(await outside.paint()).toBe(1)
+    expect(sizes()).toEqual(["0.050"])
+    expect(await outside.paint()).toBe(0)
+
+    // One that has turned out to be wrong before it is painted is not.
+    change(51, { checksum: "another's" })
+    await outside.paint()
+    expect([sizes(), feed.isBookCurrent.value]).toEqual([["0.050"], false])
+    subscribed(line, "market.book")
+    line.say({ type: "snapshot", ...book, sequence: 51, data: { bids: [level(10, 1)], asks: [], checksum } })
+    await outside.platform.settle()
+    await outside.paint()
+    expect([sizes(), feed.isBookCurrent.value]).toEqual([["0.001"], true])
+
+    // Where nothing was missed while the line was lost, nothing comes behind that.
+    line.end()
+    await outside.paint()
+    expect(feed.isBookCurrent.value).toBe(false)
+    await outside.platform.pass(250)
+    const { line: next } = outside.platform
+    next.say({ type: "hello", version: "stream/v1", connectionId: "con_2", heartbeatMs: 5_000, limits: { framesPerSecond: 100 } })
+    const { id } = next.sent.findLast((frame) => frame.op === "subscribe" && frame.channel === "market.book")
+    next.say({ type: "subscribed", id, channel: "market.book", marketId, resumed: true })
+    await outside.platform.settle()
+    await outside.paint()
+    expect([sizes(), feed.isBookCurrent.value]).toEqual([["0.001"], true])
   })
 
   test("looks at the account as soon as something has changed of it, and goes on behind that", async () => {

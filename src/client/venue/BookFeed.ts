@@ -12,7 +12,7 @@ import { Wakers } from "./Wakers.js"
 export class BookFeed {
   readonly book = new LocalBook()
   private readonly following: Following<"market.book">
-  /** Counts changes. */
+  /** Counts changes of the book, and of whether it is current. */
   private version = 0
   private isRight = false
   /** Snapshots that were not right, one after another. */
@@ -26,7 +26,12 @@ export class BookFeed {
     this.following = stream.follow({ channel: "market.book", marketId }, {
       snapshot: (event) => this.take(event),
       update: (event) => this.take(event),
-      interrupted: () => this.wakers.wake(),
+      interrupted: () => {
+        this.version++
+        this.wakers.wake()
+      },
+      // Where nothing was missed nothing follows that would tell.
+      resumed: () => this.wakers.wake(),
       ended: (refusal) => {
         this.isClosed = true
         this.refusal = refusal
@@ -50,8 +55,8 @@ export class BookFeed {
   }
 
   /**
-   * The book, each time that it has changed since it was last taken: who is slow gets fewer of them, each as it is then. Ends with the
-   * feed; rejects with `Refusal` where the venue refuses it.
+   * The book, each time that it has changed since it was last taken, or is current again: who is slow gets fewer of them, each as it is
+   * then. Ends with the feed; rejects with `Refusal` where the venue refuses it.
    */
   async *changes(): AsyncGenerator<LocalBook, undefined> {
     for (let seen = 0;;) {

@@ -8,6 +8,8 @@ export interface Listener<C extends Channel = Channel> {
   readonly update: (event: UpdateEvent<C>) => void
   /** Until the next event nothing is known of what changes. */
   readonly interrupted?: () => void
+  /** It is told on behind the last event: what was missed follows, where there is any. */
+  readonly resumed?: () => void
   /** Nothing follows: the venue refused the stream, or it was closed here. */
   readonly ended: (refusal: Refusal | undefined) => void
 }

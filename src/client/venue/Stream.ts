@@ -240,11 +240,12 @@ export class Stream {
     return following?.state === "live" ? following : undefined
   }
 
-  private subscribed({ id }: Frame): void {
+  private subscribed({ id, resumed }: Frame): void {
     for (const following of this.followed.values()) {
       if (following.state !== "asked" || following.askedId !== id) continue
       following.state = "live"
       following.askedId = undefined
+      if (resumed === true) following.listener.resumed?.()
     }
   }
 

@@ -293,6 +293,27 @@ test("a book follows its levels, and is thrown away where its checksum is anothe
   expect(client.book("M")).not.toBe(feed)
 })
 
+test("a book that missed nothing is current again once it is told on, and whoever waits for it hears", async () => {
+  const { client, platform } = made()
+  const feed = client.book("M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(5, book, { bids: [level(10, 1)], asks: [], checksum: checksum(["b|10|1"]) }))
+  const changes = feed.changes()
+  await changes.next()
+  platform.line.end(1006)
+  const ready = feed.ready()
+  const next = changes.next()
+  await platform.pass(250)
+  platform.line.say(hello)
+  expect(platform.line.last("subscribe")).toMatchObject({ fromSequence: 5 })
+  expect(feed.isCurrent).toBe(false)
+  confirm(platform, true)
+  expect(await ready).toBe(feed.book)
+  expect((await next).value).toBe(feed.book)
+  expect(feed.isCurrent).toBe(true)
+})
+
 const ticket = (name: string, minutes = 5): Given => ({
   body: { ticket: name, accountId: "acc_1", expiresAt: 1_700_000_000_000 + minutes * 60_000 }
 })

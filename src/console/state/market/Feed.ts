@@ -95,18 +95,22 @@ export class Feed {
     }
   }
 
-  /** Shows each state of the book that there is time for: the latest, once a frame. */
+  /** Shows the book as it is when the page is painted next, whenever it has changed. */
   private async followBook(feed: BookFeed): Promise<void> {
+    const show = (): void => this.showBook(feed)
     try {
-      for await (const book of feed.changes()) {
-        this.book.value = ladder(book)
-        this.isBookCurrent.value = true
-        await this.frames.next()
-      }
+      for await (const _ of feed.changes()) this.frames.ask(show)
     } catch (cause) {
       if (!(cause instanceof Refusal)) throw cause
       this.ended(cause)
     }
+  }
+
+  /** One that is not current any more is shown once it is again. */
+  private showBook({ book, isCurrent }: BookFeed): void {
+    if (!isCurrent) return
+    this.book.value = ladder(book)
+    this.isBookCurrent.value = true
   }
 
   private took(trades: ReadonlyArray<Contract.Trade>): void {

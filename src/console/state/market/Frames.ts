@@ -12,11 +12,6 @@ export class Frames {
     this.due.add(run)
   }
 
-  /** Resolves before the next painting. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.ask(resolve))
-  }
-
   private readonly run = (): void => {
     const { due } = this
     this.due = new Set()

@@ -1,0 +1,88 @@
+/**
+ * P3-histories: P3's load on a venue as it is served, whose histories are made meanwhile by a thread of its own, against the same venue
+ * with nobody to make them. What that thread, and what is given to it, takes of the machine from everybody else is the difference.
+ * P3-histories-cpu compares the processor time that the writer's thread takes for an order (less is better): it depends least on what
+ * else the machine does. The next measurement begins when the histories have taken in all that was decided in the one before.
+ */
+import * as fs from "node:fs"
+import { load, type Report } from "../load/Task.js"
+import { VenueProcess } from "../load/VenueProcess.js"
+import { median, type Options, result, type Section } from "./Section.js"
+
+const connections = 64
+const directory = `data/bench-P3-histories-${process.pid}`
+
+/** Between two looks at how far they are, and until it is given up, milliseconds. */
+const lookMs = 200
+const patienceMs = 120_000
+
+interface Measured extends Report {
+  readonly cpuUs: number
+}
+
+/** The last record that the histories have taken in, 0 where nobody makes any, and for how long there has been one that they have not. */
+const standing = async ({ port }: VenueProcess): Promise<{ readonly sequence: number; readonly lagMs: number }> => {
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const told = (name: string): number => Number(new RegExp(`^${name} ([0-9.e+]+)$`, "m").exec(metrics)?.[1] ?? 0)
+  return { sequence: told("venue_histories_sequence"), lagMs: told("venue_histories_lag_ms") }
+}
+
+/** Waits until they have taken in all that there is; for how long they were behind at first. */
+const caughtUp = async (venue: VenueProcess): Promise<number> => {
+  const begunMs = performance.now()
+  const { lagMs: firstMs } = await standing(venue)
+  for (let { lagMs, sequence } = await standing(venue); sequence === 0 || lagMs > lookMs; { lagMs, sequence } = await standing(venue)) {
+    if (performance.now() - begunMs > patienceMs) throw new Error(`the histories are at ${sequence} and ${lagMs} ms behind`)
+    await new Promise((resolve) => setTimeout(resolve, lookMs))
+  }
+  return firstMs
+}
+
+const run = async (options: Options) => {
+  fs.rmSync(directory, { recursive: true, force: true })
+  const kept = await VenueProcess.start(`${directory}/kept`)
+  const without = await VenueProcess.start(`${directory}/without`, {}, { file: "dist/scripts/load/venueWithoutHistories.js" })
+  try {
+    const accounts = new Map([[kept, await kept.demoAccounts(connections)], [without, await without.demoAccounts(connections)]])
+    let firstSerial = 0
+    const measure = async (venue: VenueProcess): Promise<Measured> => {
+      firstSerial += 100_000_000
+      const { port } = venue
+      const task = { port, path: "/v1/orders", connections, warmUpSeconds: 2, seconds: 5, firstSerial, entries: 1 }
+      const before = venue.writerCpuMs()
+      const report = await load({ ...task, accounts: accounts.get(venue)! })
+      const cpuUs = (venue.writerCpuMs() - before) * 1_000 / report.sent
+      if (report.lost > 0 || Object.keys(report.statuses).some((status) => status !== "200")) {
+        throw new Error(`not every request was answered 200: ${JSON.stringify(report.statuses)}, ${report.lost} lost`)
+      }
+      return { ...report, cpuUs }
+    }
+    // Both are warm before anything counts: the one that begins would be of the compiler.
+    await measure(without)
+    await measure(kept)
+    await caughtUp(kept)
+    if ((await standing(without)).sequence > 0) throw new Error("somebody makes the histories of the venue that is to have none")
+    const references: Array<Measured> = []
+    const ours: Array<Measured> = []
+    const told = ({ answered, cpuUs, p99Us, seconds }: Measured): string =>
+      `${Math.round(answered / seconds)} orders/s, p99 ${p99Us} us, ${cpuUs.toFixed(1)} us of the processor each`
+    for (let at = 0; at < options.runs; at++) {
+      references.push(await measure(without))
+      ours.push(await measure(kept))
+      const behindMs = await caughtUp(kept)
+      options.log(`P3-histories run ${at + 1}: ${told(ours[at]!)}, ${behindMs} ms behind; without ${told(references[at]!)}`)
+    }
+    const rate = (reports: ReadonlyArray<Report>) => median(reports.map((report) => report.answered / report.seconds))
+    const cpu = (measured: ReadonlyArray<Measured>) => median(measured.map(({ cpuUs }) => cpuUs))
+    return [
+      result("P3-histories", "requests/s", rate(ours), rate(references)),
+      result("P3-histories-cpu", "us", cpu(ours), cpu(references))
+    ]
+  } finally {
+    await kept.stop()
+    await without.stop()
+    fs.rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+export const section: Section = { name: "P3-histories", run }
