@@ -21,6 +21,8 @@ interface Told {
   readonly sequence: number
   /** Fills and trades in the order in which they happened, all others in that of their ids. */
   readonly rows: ReadonlyArray<Members>
+  /** Whether it may be told with what comes next instead. */
+  readonly mayWait: boolean
 }
 
 /** Records that are remembered of one stream: a client that comes back from further behind gets a snapshot, or is not judged. */
@@ -153,7 +155,9 @@ export class ToldOfStreams {
       if (model.accounts[account]!.lastSequence === model.sequence) add(keyOf("account.balance", account), Shown.balance(model, account))
     }
     for (const told of depositsTold(model)) add(keyOf("account.deposits", told.account), ShownHistories.deposit(model, told))
-    for (const [key, rows] of bySubject) this.remember(key, model.sequence, inOrder(nameOf(key), rows))
+    // A new name moves nothing of a balance but the record that changed its account last.
+    const named = command.kind === "SetDisplayHandle" ? keyOf("account.balance", command.account) : undefined
+    for (const [key, rows] of bySubject) this.remember(key, model.sequence, inOrder(nameOf(key), rows), key === named)
     this.takeMarkets(model, command, decision)
   }
 
@@ -176,17 +180,18 @@ export class ToldOfStreams {
     }
   }
 
-  private remember(key: string, sequence: number, rows: ReadonlyArray<Members>): void {
+  private remember(key: string, sequence: number, rows: ReadonlyArray<Members>, mayWait = false): void {
     const all = this.told.get(key) ?? []
     this.told.set(key, all)
-    all.push({ sequence, rows })
+    all.push({ sequence, rows, mayWait })
     if (all.length > mostRemembered) all.shift()
   }
 
   /** A record behind one and before another that told something of a stream, or up to that other where `through`; undefined where none did. */
   between(stream: string, account: number, behind: number, before: number): number | undefined {
     if (isOfFigures(stream)) return this.figures.between(marketIdOf(stream), behind, before)
-    return this.told.get(keyOf(stream, account))?.find(({ sequence }) => sequence > behind && sequence < before)?.sequence
+    return this.told.get(keyOf(stream, account))?.find(({ mayWait, sequence }) => !mayWait && sequence > behind && sequence < before)
+      ?.sequence
   }
 
   /** Whether an update of a stream tells what its record did, in full and nothing else. */
