@@ -191,7 +191,8 @@ export class ToldOfStreams {
   /** A record behind one and before another that told something of a stream, or up to that other where `through`; undefined where none did. */
   between(stream: string, account: number, behind: number, before: number): number | undefined {
     if (isOfFigures(stream)) return this.figures.between(marketIdOf(stream), behind, before)
-    return this.told.get(keyOf(stream, account))?.find(({ mayWait, sequence }) => !mayWait && sequence > behind && sequence < before)?.sequence
+    return this.told.get(keyOf(stream, account))?.find(({ mayWait, sequence }) => !mayWait && sequence > behind && sequence < before)
+      ?.sequence
   }
 
   /** Whether an update of a stream tells what its record did, in full and nothing else. */

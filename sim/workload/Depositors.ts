@@ -267,7 +267,10 @@ class Depositor {
   #behind({ kind }: Open, answer: Answer | undefined): void {
     if (!isOver(member(answer, "status")) || this.random.chance(0.5)) return this.#after(answer)
     const list = kind === "change" || this.random.chance(0.3) ? "security-events" : kind === "deposit" ? "deposits" : "withdrawals"
-    this.#page(list, this.random.pick([3, 100]))
+    const limit = this.random.pick([3, 100])
+    // Or at all that the account was told of it from the first record on.
+    if (list === "deposits" && limit === 100 && this.session !== undefined) this.#say(Calls.changes(this.#who), this.#next)
+    else this.#page(list, limit)
   }
 
   #goOn(): void {

@@ -94,6 +94,9 @@ export const list = (who: Bearer, what: keyof typeof listings, limit: number, be
   const cursor = behind === undefined ? "" : `&cursor=${of(behind, "nextCursor")}`
   return call(who, listings[what], "GET", `/v1/accounts/${who.accountId}/${what}?limit=${limit}${cursor}`)
 }
+/** All that an account was told of itself from its first record on, as far as one answer goes. */
+export const changes = (who: Bearer): Draft =>
+  call(who, "listChanges", "GET", `/v1/accounts/${who.accountId}/changes?fromSequence=0&limit=500&waitMs=0`)
 /** The passkeys that the signer has pinned are to follow the account's. */
 export const beginPins = (who: Bearer): Draft =>
   call(who, "pinPasskeys", "POST", `${pathOf(who, { kind: "change" })}/passkeys`, { action: "initiate" })
