@@ -53,6 +53,15 @@ export const groupOver = (scheduler: SimScheduler) => {
   }
 }
 
+/** What is said comes some time later, and in the order in which it was said, as between threads. */
+export const inOrder = (scheduler: SimScheduler): (comes: () => void) => void => {
+  const said: Array<() => void> = []
+  return (comes) => {
+    said.push(comes)
+    scheduler.ready(() => said.shift()!())
+  }
+}
+
 /** The host of followers for one process of the venue. */
 export const layer = (
   { behaviour, clock, disk, ended: endedItself, log, random, said: saidAny, scheduler }: Parts
@@ -64,9 +73,10 @@ export const layer = (
         const rest = Effect.suspend(() =>
           random.chance(behaviour.restShare) ? Effect.sleep(random.next() * behaviour.maxRestMs) : Effect.void
         )
+        const later = inOrder(scheduler)
         const say = (said: Said): void => {
           saidAny(said)
-          scheduler.ready(() => hear(said))
+          later(() => hear(said))
         }
         const fiber = Effect.runFork(
           follow(setting, told, say, rest).pipe(
@@ -83,7 +93,7 @@ export const layer = (
           abandon()
           const ended = Exit.isSuccess(exit) ? { reason: "it came to an end" } : reasonOf(exit.cause)
           endedItself(ended)
-          scheduler.ready(() => resume(Effect.fail(ended)))
+          later(() => resume(Effect.fail(ended)))
         })
         if (behaviour.meanCrashMs > 0) {
           Effect.runFork(

@@ -23,7 +23,7 @@ import type { Bounds } from "../../src/streams/Replay.js"
 import type { ReplayHost } from "../../src/streams/ReplayHost.js"
 import type { SimClock } from "./SimClock.js"
 import type { SimDisk } from "./SimDisk.js"
-import { groupOver } from "./SimFollower.js"
+import { groupOver, inOrder } from "./SimFollower.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimScheduler } from "./SimScheduler.js"
 
@@ -64,11 +64,12 @@ const begun = ({ clock, disk, log, reached, scheduler }: Parts) => {
 /** Hears what it is told once it is there, as a thread does. */
 const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
   const untold: Array<Asked> = []
+  const later = inOrder(scheduler)
   let hear = (asked: Asked): void => void untold.push(asked)
   return {
     tell: (asked: Asked): void => {
       const copy = structuredClone(asked)
-      scheduler.ready(() => isAlive() ? hear(copy) : undefined)
+      later(() => isAlive() ? hear(copy) : undefined)
     },
     isThere: (listens: (asked: Asked) => void): void => {
       hear = listens
@@ -103,14 +104,15 @@ const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined):
     seen("reader of the journal began")
     const { abandon, environment, isAlive, run } = begun(parts)
     const { isThere, tell } = hearing<Asked>(scheduler, isAlive)
+    const later = inOrder(scheduler)
     const say = (said: Said): void => {
       const copy = structuredClone(said)
-      scheduler.ready(() => heard(copy))
+      later(() => heard(copy))
     }
     run(Effect.map(serve(capacity, say, bounds), isThere).pipe(Effect.provide(environment)))
     mayDie({ run }, () => false, () => {
       abandon()
-      scheduler.ready(() => gone("it was killed"))
+      later(() => gone("it was killed"))
     })
     return { tell, end: Effect.sync(abandon) }
   })
@@ -125,14 +127,15 @@ const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost>
     let isOver = false
     const { isThere, tell } = hearing<HistoriesAsked>(scheduler, isAlive)
     const ended = Deferred.unsafeMake<void>(FiberId.none)
+    const later = inOrder(scheduler)
     const say = (said: HistoriesSaid): void => {
       const copy = structuredClone(said)
-      scheduler.ready(() => heard(copy))
+      later(() => heard(copy))
     }
     const over = (reason: string): void => {
       isOver = true
       Deferred.unsafeDone(ended, Effect.void)
-      scheduler.ready(() => gone(reason))
+      later(() => gone(reason))
     }
     run(
       Effect.map(serveHistories(asked, capacity, say, () => over("it was ended")), isThere).pipe(

@@ -15,24 +15,25 @@ import { libraryOf } from "./Preloaded.js"
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-frozen-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** Waits in `fdatasync` and in every write at a place of a file, for as long as there is the file that FROZEN names. */
+/**
+ * Waits before every write at a place of a file, or behind it as where the system makes it durable, for as long as there is the file
+ * that FROZEN names.
+ */
 const source = `#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
-static void wait_while_frozen(const char *call) {
-  const char *name = getenv("FROZEN"), *only = getenv("FROZEN_CALL");
-  if (name == 0 || only == 0 || only[0] != call[0]) return;
+static void wait_while_frozen(const char *step) {
+  const char *name = getenv("FROZEN"), *only = getenv("FROZEN_STEP");
+  if (name == 0 || only == 0 || only[0] != step[0]) return;
   while (access(name, F_OK) == 0) usleep(10000);
-}
-int fdatasync(int fd) {
-  wait_while_frozen("sync");
-  return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(fd);
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
   wait_while_frozen("write");
-  return ((ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, bytes, count, at);
+  ssize_t written = ((ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, bytes, count, at);
+  wait_while_frozen("sync");
+  return written;
 }
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) { return pwrite64(fd, bytes, count, at); }
 `
@@ -61,48 +62,52 @@ const stopMs = 10_000
 const latenessMs = 5_000
 
 // Each waits for ten seconds until a process may be killed: they wait together.
-test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves a process that answers, is not ready, and ends itself", {
-  concurrent: true,
-  timeout: 120_000
-}, async (call) => {
-  const frozen = path.join(directory, `frozen-${call}`)
-  const settings = { LD_PRELOAD: library!, FROZEN: frozen, FROZEN_CALL: call }
-  const venue = await VenueProcess.start(path.join(directory, call), settings)
-  const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
-  const ask = async (route: string) => {
-    const response = await fetch(at(route), { signal: AbortSignal.timeout(10_000) })
-    return { status: response.status, text: await response.text() }
+test.skipIf(!hasLibrary).each(["sync", "write"])(
+  "a write that never returns from its %s leaves a process that answers, is not ready, and ends itself",
+  {
+    concurrent: true,
+    timeout: 120_000
+  },
+  async (step) => {
+    const frozen = path.join(directory, `frozen-${step}`)
+    const settings = { LD_PRELOAD: library!, FROZEN: frozen, FROZEN_STEP: step }
+    const venue = await VenueProcess.start(path.join(directory, step), settings)
+    const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
+    const ask = async (route: string) => {
+      const response = await fetch(at(route), { signal: AbortSignal.timeout(10_000) })
+      return { status: response.status, text: await response.text() }
+    }
+    const [account] = await venue.demoAccounts(1)
+    expect((await ask("/readyz")).status).toBe(200)
+    fs.writeFileSync(frozen, "")
+    const body = JSON.stringify({ accountId: account!.accountId, marketId: "BTC-USDC-PERP" })
+    const headers = { authorization: `Bearer ${account!.apiKey}`, "idempotency-key": "frozen", "content-type": "application/json" }
+    let answered = false
+    const lost = fetch(at("/v1/orders/cancel-all"), { method: "POST", headers, body }).then(() => (answered = true), () => false)
+
+    await until(async () => (await ask("/readyz")).status === 503, 30_000)
+    expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
+    expect((await ask("/healthz")).status).toBe(200)
+    // The file's time tells when the stop was asked for, by the same clock as the times in the venue's log.
+    const askedAt = path.join(directory, `asked-${step}`)
+    fs.writeFileSync(askedAt, "")
+    // No exit of its own: it would wait for the call that never returns, as it does to the end of this. The venue kills itself
+    // before ten seconds are over; a busy machine may be late to tell of it, and one that never did would be waited for in vain.
+    const closed = new Promise((resolve) => venue.child.once("close", resolve))
+    expect(await within(60_000, venue.stop())).toBe("SIGKILL")
+    await closed
+    const last = lastWords(venue.output)
+    expect(last.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/),
+      "venue: an operation of the disk does not return; killed, where the exit code would have been 1"
+    ])
+    expect(Date.parse(last[1]!.time) - fs.statSync(askedAt).mtimeMs).toBeLessThan(stopMs + latenessMs)
+    await lost
+    expect(answered).toBe(false)
+
+    // What was on its way is there or not; the next start says which, and goes on.
+    fs.rmSync(frozen)
+    const again = await VenueProcess.start(path.join(directory, step))
+    expect(await again.stop()).toBe(0)
   }
-  const [account] = await venue.demoAccounts(1)
-  expect((await ask("/readyz")).status).toBe(200)
-  fs.writeFileSync(frozen, "")
-  const body = JSON.stringify({ accountId: account!.accountId, marketId: "BTC-USDC-PERP" })
-  const headers = { authorization: `Bearer ${account!.apiKey}`, "idempotency-key": "frozen", "content-type": "application/json" }
-  let answered = false
-  const lost = fetch(at("/v1/orders/cancel-all"), { method: "POST", headers, body }).then(() => (answered = true), () => false)
-
-  await until(async () => (await ask("/readyz")).status === 503, 30_000)
-  expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
-  expect((await ask("/healthz")).status).toBe(200)
-  // The file's time tells when the stop was asked for, by the same clock as the times in the venue's log.
-  const askedAt = path.join(directory, `asked-${call}`)
-  fs.writeFileSync(askedAt, "")
-  // No exit of its own: it would wait for the call that never returns, as it does to the end of this. The venue kills itself
-  // before ten seconds are over; a busy machine may be late to tell of it, and one that never did would be waited for in vain.
-  const closed = new Promise((resolve) => venue.child.once("close", resolve))
-  expect(await within(60_000, venue.stop())).toBe("SIGKILL")
-  await closed
-  const last = lastWords(venue.output)
-  expect(last.map(({ message }) => message)).toEqual([
-    expect.stringMatching(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/),
-    "venue: an operation of the disk does not return; killed, where the exit code would have been 1"
-  ])
-  expect(Date.parse(last[1]!.time) - fs.statSync(askedAt).mtimeMs).toBeLessThan(stopMs + latenessMs)
-  await lost
-  expect(answered).toBe(false)
-
-  // What was on its way is there or not; the next start says which, and goes on.
-  fs.rmSync(frozen)
-  const again = await VenueProcess.start(path.join(directory, call))
-  expect(await again.stop()).toBe(0)
-})
+)
