@@ -30,12 +30,12 @@ const standing = async ({ port }: VenueProcess): Promise<{ readonly sequence: nu
 /** Waits until they have taken in all that there is; for how long they were behind at first. */
 const caughtUp = async (venue: VenueProcess): Promise<number> => {
   const begunMs = performance.now()
-  const { lagMs: firstMs } = await standing(venue)
-  for (let { lagMs, sequence } = await standing(venue); sequence === 0 || lagMs > lookMs; { lagMs, sequence } = await standing(venue)) {
+  const first = await standing(venue)
+  for (let { lagMs, sequence } = first; sequence === 0 || lagMs > lookMs; { lagMs, sequence } = await standing(venue)) {
     if (performance.now() - begunMs > patienceMs) throw new Error(`the histories are at ${sequence} and ${lagMs} ms behind`)
     await new Promise((resolve) => setTimeout(resolve, lookMs))
   }
-  return firstMs
+  return first.lagMs
 }
 
 const run = async (options: Options) => {

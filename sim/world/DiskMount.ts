@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { Context, Scope } from "effect"
 import { assert } from "../../src/domain/Assert.js"
-import { type Disk, DiskError, type File, type Lock, Locked, type Mode } from "../../src/journal/Disk.js"
+import { type Disk, DiskError, type File, isDurable, type Lock, Locked, type Mode } from "../../src/journal/Disk.js"
 import type { DiskCalls, Operation, Steps } from "./DiskCalls.js"
 import { Bytes, type Change, type Directory, type Node, type Platter, split, type Write } from "./Platter.js"
 
@@ -159,11 +159,11 @@ export class DiskMount {
       Effect.suspend(() => isOpen() ? effect : error(operation, path, "EBADF"))
     const reading = <A>(operation: Operation, read: () => A): Effect.Effect<A, DiskError> =>
       whenOpen(operation, this.#atOnce(operation, path, () => this.calls.faults.read, () => Effect.sync(read)))
-    const isDurable = mode === "write durably" || mode === "create durably"
     return {
       path,
       writeAt: (position, bytes) =>
-        whenOpen("writeAt", mode === "read" ? error("writeAt", path, "EBADF") : this.#writeAt(path, node, position, bytes, isDurable)),
+        whenOpen("writeAt",
+          mode === "read" ? error("writeAt", path, "EBADF") : this.#writeAt(path, node, position, bytes, isDurable(mode))),
       dataSync: whenOpen("dataSync", this.#dataSync(path, node)),
       readAt: (position, length) => reading("readAt", () => node.current.slice(position, position + length)),
       readInto: (position, into) =>
@@ -180,7 +180,7 @@ export class DiskMount {
    * `opened`: the name that the file was opened under; a fault strikes it under the one that it has by now. Of a durable write that
    * fails or hangs nobody knows whether it came to its sync.
    */
-  #writeAt(opened: string, node: Node, position: number, bytes: Uint8Array, isDurable: boolean): Effect.Effect<void, DiskError> {
+  #writeAt(opened: string, node: Node, position: number, bytes: Uint8Array, durably: boolean): Effect.Effect<void, DiskError> {
     const { calls, platter } = this
     return Effect.suspend(() => {
       const path = platter.pathOf(opened, node)
@@ -191,7 +191,7 @@ export class DiskMount {
         node.current.write(write.position, write.bytes)
         write.finished = true
       }
-      const probability = calls.faults.write + (isDurable ? calls.faults.sync : 0)
+      const probability = calls.faults.write + (durably ? calls.faults.sync : 0)
       return this.#perform<void, Write, never>("writeAt", path, probability, {
         begin: (misdirected) => {
           const write: Write = {
@@ -208,10 +208,10 @@ export class DiskMount {
             // The system may read them at any time until then.
             assert(Buffer.compare(write.bytes, bytes) === 0, "the bytes of a write stay as they are until it is over")
             finish(write)
-            if (isDurable) platter.syncWrite(node, write)
+            if (durably) platter.syncWrite(node, write)
           }),
         abort: (write) => {
-          if (!isDurable || platter.chance(0.5)) return platter.breakOff(node, write)
+          if (!durably || platter.chance(0.5)) return platter.breakOff(node, write)
           finish(write)
           platter.failSyncOf(node, write)
         }

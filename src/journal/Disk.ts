@@ -53,6 +53,8 @@ export interface Lock {
  */
 export type Mode = "read" | "write" | "create" | "write durably" | "create durably"
 
+export const isDurable = (mode: Mode): boolean => mode === "write durably" || mode === "create durably"
+
 /** An open file. Positions and lengths in bytes. */
 export interface File {
   readonly path: string

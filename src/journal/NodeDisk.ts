@@ -13,23 +13,25 @@ import SqliteDatabase from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { Disk, DiskError, Locked } from "./Disk.js"
+import { Disk, DiskError, isDurable, Locked } from "./Disk.js"
 import { holderOf } from "../NodeLockHolder.js"
 import type { File, Lock, Mode } from "./Disk.js"
 
 /** A disk over `root`, which is made if it is not there. */
-export const layer = (root: string): Layer.Layer<Disk, DiskError> => os.platform() === "linux" ? layerThrough(root) : layerSyncing(root)
+export const layer = (root: string): Layer.Layer<Disk, DiskError> => over(root, byPool, os.platform() === "linux")
 
-/** The same where a file may be opened so that the system makes each write durable before it answers. */
-const layerThrough = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool, true)))
-
-/** The same where it may not, or not down to the disk itself (as on macOS): a durable write is followed by a sync of its own. */
-export const layerSyncing = (root: string): Layer.Layer<Disk, DiskError> =>
-  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byPool, false)))
+/**
+ * The same where no file can be opened so that the system makes each write durable before it answers, or not down to the disk itself
+ * (as on macOS): a durable write is followed by a sync of its own.
+ */
+export const layerSyncing = (root: string): Layer.Layer<Disk, DiskError> => over(root, byPool, false)
 
 /** The same for a thread that nobody waits for: it waits itself while bytes are moved, and at its own priority. */
-export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> =>
-  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, byThisThread, false)))
+export const layerBeside = (root: string): Layer.Layer<Disk, DiskError> => over(root, byThisThread, false)
+
+/** `writesThrough`: whether the system makes a write durable by itself, where a file was opened for that. */
+const over = (root: string, calls: Calls, writesThrough: boolean): Layer.Layer<Disk, DiskError> =>
+  Layer.effect(Disk, Effect.as(makeRoot(root), make(root, calls, writesThrough)))
 
 type Done<A> = (error: NodeJS.ErrnoException | null, value?: A) => void
 
@@ -129,16 +131,15 @@ const syncDirectory = (absolute: string): Effect.Effect<void, DiskError> =>
     ({ fd }) => call<void>("syncDirectory", absolute, (done) => fs.fsync(fd, done))
   ))
 
-/** `writesThrough`: whether the system makes a write durable by itself, where a file was opened for that. */
 const make = (root: string, calls: Calls, writesThrough: boolean): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
   return Disk.of({
     open: (file, mode) => {
-      const isDurable = mode === "write durably" || mode === "create durably"
-      const flag = flags[mode] | (isDurable && writesThrough ? fs.constants.O_DSYNC : 0)
+      const durably = isDurable(mode)
+      const flag = flags[mode] | (durably && writesThrough ? fs.constants.O_DSYNC : 0)
       return Effect.map(
         openDescriptor("open", at(file), file, flag),
-        (handle) => isDurable && !writesThrough ? synced(fileOf(file, handle, calls)) : fileOf(file, handle, calls)
+        (handle) => durably && !writesThrough ? synced(fileOf(file, handle, calls)) : fileOf(file, handle, calls)
       )
     },
     makeDirectory: (directory) => makeDirectory(root, directory),
