@@ -340,8 +340,11 @@ const watched: Pick<
   watchBalance: async ({ maker, taker }) => {
     const balance = await taker.watchBalance()
     Structures.balance(maker, balance)
-    // The mark moves it by itself.
-    expect(balance.total).toMatchObject({ USDC: expect.closeTo((await taker.fetchBalance())["USDC"]!.total!, -2) })
+    const { collateral, equity, lastSequence } = balance.info.info
+    expect(balance.total).toEqual({ USDC: Number(equity) })
+    // The mark moves the equity by itself, between the two as well: what was paid and received is the same in both.
+    const fetched = (await taker.fetchBalance()).info.info
+    expect(fetched).toMatchObject({ collateral, lastSequence })
   },
   watchMyTrades: async (setting) => {
     const { maker, symbol, taker } = setting
