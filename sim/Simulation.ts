@@ -286,17 +286,17 @@ class Run {
   }
 
   private beginFunds(options: NonNullable<World.World["options"]["funds"]>): () => boolean {
-    const { clients, world: { ownersPlans, root } } = this
-    return Depositors.start({ time: ownersPlans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open },
-      root.split("depositors"), options)
+    const { clients, world: { plans, root } } = this
+    return Depositors.start({ time: plans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open }, root.split("depositors"),
+      options)
   }
 
   /** Days pass, so that what is new comes to be old enough. */
   private planDays(): void {
-    const { clients, host, world: { options: { funds }, ownersPlans, root } } = this
+    const { clients, host, world: { options: { funds }, plans, root } } = this
     const random = root.split("days")
     for (let day = 0; day < (funds?.days ?? 0); day++) {
-      ownersPlans.after(random.between(2_000, 20_000), () => {
+      plans.after(random.between(2_000, 20_000), () => {
         if (clients.open) host.age(25 * hourMs)
       })
     }
@@ -312,17 +312,17 @@ class Run {
   }
 
   private beginOwners(options: NonNullable<World.World["options"]["owners"]>): ReadonlyArray<KeyHolder> {
-    const { clients, faults, model, world: { ownersPlans, root } } = this
-    const desk = { time: ownersPlans, model, issue: clients.issueApart, isOpen: () => clients.open, demo: clients.identities }
+    const { clients, faults, model, world: { plans, root } } = this
+    const desk = { time: plans, model, issue: clients.issueApart, isOpen: () => clients.open, demo: clients.identities }
     const owners = Owners.start(desk, root.split("owners"), options)
     faults.beginOwners(() => clients.wallet.moments)
     return owners
   }
 
   private beginTickets(options: NonNullable<World.World["options"]["tickets"]>, owners: ReadonlyArray<KeyHolder>): void {
-    const { clients, faults, model, world: { ownersPlans, root } } = this
+    const { clients, faults, model, world: { plans, root } } = this
     const desk = {
-      time: ownersPlans,
+      time: plans,
       model,
       issue: clients.issueFrom(firstOfTickets),
       isOpen: () => clients.open,
@@ -333,15 +333,15 @@ class Run {
   }
 
   private beginFavorites(options: NonNullable<World.World["options"]["favorites"]>, owners: ReadonlyArray<KeyHolder>): void {
-    const { clients, model, world: { ownersPlans, root } } = this
+    const { clients, model, world: { plans, root } } = this
     const issue = clients.issueFrom(firstOfFavorites)
-    const desk = { time: ownersPlans, model, issue, isOpen: () => clients.open, demo: clients.identities }
+    const desk = { time: plans, model, issue, isOpen: () => clients.open, demo: clients.identities }
     Favorites.start(desk, root.split("favorites"), options, owners)
   }
 
   private beginStandings(options: NonNullable<World.World["options"]["standings"]>, owners: ReadonlyArray<KeyHolder>): void {
-    const { clients, model, world: { options: { workload }, ownersPlans, root } } = this
-    const desk = { time: ownersPlans, model, isOpen: () => clients.open, demo: clients.identities }
+    const { clients, model, world: { options: { workload }, plans, root } } = this
+    const desk = { time: plans, model, isOpen: () => clients.open, demo: clients.identities }
     const told = (call: number, path: string): string | undefined => clients.wallet.told(call, path)
     const bots = Standings.start({ ...desk, issue: clients.issueFrom(firstOfStandings) }, root.split("standings"), {
       ...options,

@@ -306,11 +306,11 @@ export class Faults {
   }
 
   #planSteps(random: SimRandom.SimRandom, meanStepMs: number, moments: () => ReadonlyArray<number>): void {
-    const { elapsedMs, ownersPlans } = this.world
+    const { elapsedMs, plans } = this.world
     let left = ownersSteps
     const plan = (): void => {
       if (meanStepMs === 0 || left-- === 0) return
-      ownersPlans.after(-Math.log(1 - random.next()) * meanStepMs, () => {
+      plans.after(-Math.log(1 - random.next()) * meanStepMs, () => {
         if (!this.active) return
         plan()
         const ahead = this.#msAhead(moments()).filter((ms) => ms <= farthestMs)

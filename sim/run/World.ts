@@ -30,10 +30,8 @@ export interface World {
   readonly schedule: SimRandom.SimRandom
   readonly secure: SimRandom.SimRandom
   readonly time: SimTime.SimTime
-  /** The time through which clients and faults plan: their ties are their own. */
+  /** The time through which clients, owners and faults plan their steps. */
   readonly plans: SimTime.SimTime
-  /** The same for owners, whose plans shift nobody else's. */
-  readonly ownersPlans: SimTime.SimTime
   readonly disk: SimDisk.SimDisk
   readonly network: SimNetwork.SimNetwork
   /** What the markets file lists; undefined where the run has none and its operator makes the markets. */
@@ -94,8 +92,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
     schedule,
     secure: root.split("secure"),
     time,
-    plans: time.withTies(root.split("plans")),
-    ownersPlans: time.withTies(root.split("owners' plans")),
+    plans: time.ahead,
     disk: SimDisk.make({
       random: root.split("disk").next,
       faults: { whole: 1 - options.disk.tornRate },

@@ -1,6 +1,7 @@
 /**
  * The one true time of a simulation and everything that is to happen in it: a heap of moments. Idle time
- * costs nothing: time jumps from moment to moment. Equal moments come in an order drawn from the seed.
+ * costs nothing: time jumps from moment to moment. Equal moments come in an order drawn from the seed, behind what the run itself
+ * does then.
  *
  * Faults: none. What a process reads off its clock may be wrong (see `SimClock`); this never is.
  */
@@ -16,11 +17,13 @@ export interface SimTime {
   readonly after: (delayMs: number, action: () => void) => Cancel
   /** Plans something at a moment of the true time; at once if that has passed. */
   readonly at: (epochMs: number, action: () => void) => Cancel
-  /**
-   * The same time, with ties broken by another generator. Who plans through it shifts nobody else's ties, so
-   * that a run from a script of its steps meets the same moments as the run that made the script.
-   */
+  /** The same time, with ties broken by another generator. Who plans through it shifts nobody else's ties. */
   readonly withTies: (ties: SimRandom) => SimTime
+  /**
+   * The same time, where what is planned through it comes before all else of its moment, in the order in which it was planned. Steps of
+   * a run are planned so: a run from the script of these steps plans them otherwise, and meets the same moments in the same order.
+   */
+  readonly ahead: SimTime
   /** Goes to the next moment and lives it. False if there is none. */
   readonly advance: () => boolean
   /** When the next moment is, or Infinity. */
@@ -36,6 +39,9 @@ interface Moment {
 
 const before = (a: Moment, b: Moment): boolean =>
   a.atEpochMs !== b.atEpochMs ? a.atEpochMs < b.atEpochMs : a.tie !== b.tie ? a.tie < b.tie : a.order < b.order
+
+/** Comes before all that a generator draws. */
+const firstTie = (): number => -1
 
 /** Time starting at `startEpochMs`; `schedule` breaks ties. */
 export const make = (startEpochMs: number, schedule: SimRandom): SimTime => {
@@ -92,9 +98,9 @@ export const make = (startEpochMs: number, schedule: SimRandom): SimTime => {
     return heap[0]?.atEpochMs ?? Number.POSITIVE_INFINITY
   }
 
-  const through = (ties: SimRandom): SimTime => {
+  const through = (tie: () => number): SimTime => {
     const at = (epochMs: number, action: () => void): Cancel => {
-      const moment: Moment = { atEpochMs: Math.max(now, epochMs), tie: ties.next(), order: order++, action }
+      const moment: Moment = { atEpochMs: Math.max(now, epochMs), tie: tie(), order: order++, action }
       push(moment)
       return () => {
         const pending = moment.action !== undefined
@@ -106,11 +112,15 @@ export const make = (startEpochMs: number, schedule: SimRandom): SimTime => {
       nowEpochMs: () => now,
       after: (delayMs, action) => at(now + delayMs, action),
       at,
-      withTies: through,
+      withTies: (ties) => through(ties.next),
+      get ahead() {
+        return ahead
+      },
       advance,
       nextEpochMs
     }
   }
 
-  return through(schedule)
+  const ahead = through(firstTie)
+  return through(schedule.next)
 }

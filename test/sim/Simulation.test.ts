@@ -28,7 +28,7 @@ describe("a run", () => {
     const options = Simulation.optionsOf({ seed: "9", profile: "crash" })
     const listing = { crashShare: 0.9, blockRecords: 1, growsAtMs: 200 }
     const cutAt = new Set<number>()
-    for (const seed of [2, 3, 5, 66]) {
+    for (const seed of [2, 22]) {
       let sequence = 0
       let ready = false
       const puts: Array<string> = []
@@ -50,7 +50,7 @@ describe("a run", () => {
       expect(puts.slice(0, 3)).toEqual(["BTC-USDC-PERP", "ETH-USDC-PERP", "TINY-USDC-PERP"])
       expect([3, 4]).toContain(puts.length)
       const { script } = report
-      if (seed < 5) continue
+      if (seed !== 22) continue
       expect(Simulation.run({ ...request, ...(script === undefined ? {} : { script }) }).digest).toBe(report.digest)
     }
     // Before the first record, between markets and within one.

@@ -49,6 +49,19 @@ describe("SimTime", () => {
     expect(new Set(["1", "2", "3", "4", "5", "6"].map(order)).size).toBeGreaterThan(1)
   })
 
+  test("lives what a run plans before all else of its moment, in the order in which it was planned, whenever that was", () => {
+    for (const seed of ["1", "2", "3"]) {
+      const time = SimTime.make(0, SimRandom.make(seed))
+      const lived: Array<string> = []
+      time.after(5, () => lived.push("other"))
+      time.withTies(SimRandom.make(seed, "ties")).after(5, () => lived.push("other"))
+      time.ahead.after(5, () => lived.push("step"))
+      time.after(2, () => time.ahead.ahead.after(3, () => lived.push("next step")))
+      while (time.advance());
+      expect(lived).toEqual(["step", "next step", "other", "other"])
+    }
+  })
+
   test("does not live what was cancelled", () => {
     const time = SimTime.make(0, SimRandom.make("1"))
     let lived = false

@@ -34,7 +34,7 @@ export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   readonly gauge: (name: string, help: string, read: () => number) => void
   /** Likewise a counter: `read` gives what it has come to since the start. */
   readonly counter: (name: string, help: string, read: () => number) => void
-  /** A gauge with a value for each set of labels, read when asked for. */
+  /** A gauge with a value for each set of labels, read when asked for; absent where there is none, without labels too. */
   readonly gauges: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
   /** Likewise counters. */
   readonly counters: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
@@ -72,6 +72,22 @@ const durations = (routes: Iterable<RouteCounts>, stages: Stages.Stages): string
     "stage",
     Stages.stageNames.map((stage): Series => [stage, stages[stage]])
   )
+
+/** Registers gauges that have a value for each set of labels. */
+const gaugesIn = (registry: Registry): Context.Tag.Service<Metrics>["gauges"] => (name, help, labels, read) => {
+  const gauge: Gauge = new Gauge({
+    name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+    collect: () => {
+      gauge.reset()
+      // Where it has no labels a reset leaves a 0, which would tell a value of what has none.
+      if (labels.length === 0) gauge.remove()
+      for (const { labels, value } of read()) gauge.set(labels, value)
+    }
+  })
+}
 
 /** A registry of its own, without the process-wide defaults: those read clocks. */
 export const make = (): Context.Tag.Service<Metrics> => {
@@ -127,18 +143,7 @@ export const make = (): Context.Tag.Service<Metrics> => {
         }
       })
     },
-    gauges: (name, help, labels, read) => {
-      const gauge: Gauge = new Gauge({
-        name,
-        help,
-        labelNames: [...labels],
-        registers: [registry],
-        collect: () => {
-          gauge.reset()
-          for (const { labels, value } of read()) gauge.set(labels, value)
-        }
-      })
-    },
+    gauges: gaugesIn(registry),
     counters: (name, help, labels, read) => {
       const counter: Counter = new Counter({
         name,

@@ -1,0 +1,35 @@
+/** What is told of the venue as Prometheus text: a value of what there is, and nothing of what there is not. */
+import { Effect } from "effect"
+import { expect, test } from "vitest"
+import { type Labelled, make } from "../../../src/edge/http/Metrics.js"
+
+const linesOf = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
+
+test.each([
+  ["without labels", [], [{ labels: {}, value: 7 }], "venue_thing 7"],
+  ["with one", ["market"], [{ labels: { market: "BTC-USDC-PERP" }, value: 7 }], "venue_thing{market=\"BTC-USDC-PERP\"} 7"]
+])("a gauge %s is absent while there is nothing to tell, so that an alert on its absence is raised", async (_, labels, values, line) => {
+  const metrics = make()
+  let told: ReadonlyArray<Labelled> = []
+  metrics.gauges("venue_thing", "A thing.", labels, () => told)
+  const render = async () => linesOf(await Effect.runPromise(metrics.render))
+  expect(await render()).toEqual([])
+  told = values
+  expect(await render()).toEqual([line])
+  told = []
+  expect(await render()).toEqual([])
+})
+
+test("a counter that has counted nothing tells 0, and is read anew each time", async () => {
+  const metrics = make()
+  let count = 0
+  metrics.counter("venue_things_total", "Things.", () => count)
+  metrics.refused("rate_limited")
+  metrics.route("getTime").byStatus.set(200, 3)
+  const render = async () => linesOf(await Effect.runPromise(metrics.render))
+  const others = ["venue_http_requests_total{route=\"getTime\",status=\"200\"} 3", "venue_refusals_total{name=\"rate_limited\"} 1"]
+  expect(await render()).toEqual([...others, "venue_things_total 0"])
+  count = 5
+  metrics.refused("rate_limited")
+  expect(await render()).toEqual([others[0], "venue_refusals_total{name=\"rate_limited\"} 2", "venue_things_total 5"])
+})
