@@ -65,6 +65,8 @@ const takeIn = async (): Promise<void> => {
   try {
     const behind = async (): Promise<boolean> => {
       const metrics = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
+      // Nothing is told of histories that cannot be read yet.
+      if (!metrics.includes("\nvenue_histories_sequence ")) return true
       return valueOf(metrics, "venue_histories_sequence") < valueOf(metrics, "venue_durable_sequence") - 1_000
     }
     while (await behind()) await after(1_000)

@@ -117,6 +117,8 @@ class Asked {
   wake: () => void = () => {}
   /** All up to here was given. */
   throughSequence: number
+  /** Whether a turn was its own before. */
+  hadTurn = false
   /** Where the block begins in which it had enough. */
   private fullIn: number | undefined = undefined
   /** What that block told behind this. */
@@ -336,7 +338,11 @@ export class Replays implements Replaying {
     })
   }
 
-  /** Whose turn it is: of near and far in turns, who has waited longest; and whoever wants to go on about where that one does. */
+  /**
+   * Whose turn it is: of near and far in turns, who has waited longest; and whoever wants to go on about where that one does. Who has
+   * come since it had its first turn is not read for from further back than an engine stands for it: as long as others came, it would
+   * get no further.
+   */
   private next(unserved: ReadonlyArray<Asked>): { readonly from: number; readonly all: ReadonlyArray<Asked> } {
     const { nearRecords, turnRecords } = this.bounds
     const last = this.lastSequence()
@@ -344,8 +350,16 @@ export class Replays implements Replaying {
     const first = unserved.find((asked) => isNear(asked) !== this.wasNear) ?? unserved[0]!
     this.wasNear = isNear(first)
     const at = first.throughSequence
-    const all = unserved.filter(({ throughSequence }) => Math.abs(throughSequence - at) <= turnRecords)
-    return { from: all.reduce((least, { throughSequence }) => Math.min(least, throughSequence), at), all }
+    const least = first.hadTurn ? this.standingBefore(at) : at - turnRecords
+    first.hadTurn = true
+    const all = unserved.filter(({ throughSequence }) => throughSequence >= least && throughSequence <= at + turnRecords)
+    return { from: all.reduce((from, { throughSequence }) => Math.min(from, throughSequence), at), all }
+  }
+
+  /** Where the engine stands that goes on from a sequence; there itself if none does. */
+  private standingBefore(sequence: number): number {
+    const before = this.standing.map((one) => one.sequence()).filter((stands) => stands <= sequence)
+    return before.length === 0 ? sequence : Math.max(...before)
   }
 
   /** Reads for some of them, for as long as a turn is. */

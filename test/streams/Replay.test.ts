@@ -1,5 +1,5 @@
 /** Reading the journal for clients: whose turn it is, and which engines stand. */
-import { Effect, Fiber, TestClock, TestContext } from "effect"
+import { Effect, Fiber, Option, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
 import { CapacityTooSmall } from "../../src/sequencer/Recovery.js"
 import type { ReadError, Rerun } from "../../src/sequencer/Feed.js"
@@ -63,6 +63,23 @@ test("who missed a moment does not wait behind who missed a week", () =>
     expect(yield* Fiber.poll(far)).toMatchObject({ _tag: "None" })
     expect(yield* Fiber.join(far)).toBe(6_000)
     expect(engines.begun).toEqual([-500, last - 2_500])
+  })))
+
+test("who came first is served while others go on coming for the same", () =>
+  onTestClock(Effect.gen(function*() {
+    const { engines, page } = made()
+    const first = yield* Effect.fork(page(10_000))
+    const others: Array<Fiber.RuntimeFiber<number, ReadError>> = []
+    for (let turns = 0; Option.isNone(yield* Fiber.poll(first)); yield* Effect.yieldNow()) {
+      if (engines.turns.length === turns) continue
+      turns = engines.turns.length
+      expect(turns).toBeLessThan(20)
+      for (const after of [10_000, 9_200]) others.push(yield* Effect.fork(Effect.map(page(after), (through) => through! - after)))
+    }
+    expect(yield* Fiber.join(first)).toBe(15_000)
+    // All who came meanwhile are served by one reading more.
+    for (const other of others) expect(yield* Fiber.join(other)).toBeGreaterThanOrEqual(5_000)
+    expect(engines.begun.length).toBeLessThanOrEqual(3)
   })))
 
 test("a page begins where the one before ended, until nobody has come for a while", () =>
