@@ -20,8 +20,8 @@ import type { Asked, Found, Said, Wanted } from "./Protocol.js"
 /** How often it is looked for what has become durable, where somebody reads on to where it ends. */
 const lookEvery = "20 millis"
 
-/** Until it is over. `Effect.never` keeps a timer. */
-const taken = Effect.async<never>(() => {})
+/** Until it is over. `Effect.never` keeps a timer, and what takes no `resume` makes a signal each time, which is told of its end. */
+const taken = Effect.async<never>((resume) => void resume)
 
 interface Parts extends Pick<Feed.Source, "snapshots" | "capacity" | "pause"> {
   readonly bounds: Bounds
