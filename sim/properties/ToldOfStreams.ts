@@ -214,7 +214,13 @@ export class ToldOfStreams {
     const kind = kinds[nameOf(stream)]
     if (kind === undefined) return holds
     const all = this.told.get(keyOf(stream, account)) ?? []
-    return kind.snapshot === "latest" ? this.latestFault(kind, all, sequence, data) : this.standingFault(kind, all, sequence, data)
+    if (kind.snapshot === "latest") return this.latestFault(kind, all, sequence, data)
+    // It may have what waits for the next update: whether it was made before that is not known.
+    const behind = all.filter((one) => one.sequence > sequence && one.sequence <= upTo)
+    const next = behind.findIndex(({ mayWait }) => !mayWait)
+    const ends = [sequence, ...(next < 0 ? behind : behind.slice(0, next)).map((one) => one.sequence)]
+    const verdicts = ends.map((end) => this.standingFault(kind, all, end, data))
+    return verdicts.includes(holds) ? holds : verdicts[0]
   }
 
   /** The latest trades, fills or intervals, and none left out. */
