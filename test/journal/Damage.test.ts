@@ -12,6 +12,9 @@ import { append, appendMany, Chain, CrashingDisk, digestsOf, generator, journalO
 
 const options: SegmentJournal.Options = { segmentBytes: 4096, maxBlockBytes: 2048 }
 
+/** At the beginning of a block. */
+const headerBytes = 128
+
 const emptyDisk = (): SimDisk.SimDisk => SimDisk.make({ random: generator(7), latencyMs: { min: 0, max: 0 } })
 
 /** A journal of three segments: blocks of one to four sectors, zeros at every segment's end. */
@@ -40,15 +43,18 @@ const cut = (disk: SimDisk.SimDisk, sequence: number) => Effect.runPromise(Effec
 const lastBlock = (disk: SimDisk.SimDisk) => Effect.runPromise(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), disk.mount()))
 
 describe("A damaged journal", () => {
-  test("every flip at every byte of every segment is detected: blocks, headers and zeros", { timeout: 120_000 }, async () => {
+  test("a flip at every byte of every segment is detected: blocks, headers and zeros", { timeout: 120_000 }, async () => {
     const { disk, segments } = await smallJournal()
-    // Mounted once: what is built anew for each of 37 000 scans costs as much as they do. Where an error comes from nobody asks here.
+    const masks = [0x01, 0x80, 0xff]
+    // A header, where a block may begin, has fields of single bits; behind that one digest is over everything.
+    const masksAt = (at: number) => at % Block.sectorBytes < headerBytes ? masks : [masks[at % masks.length]!]
+    // Mounted once: what is built anew for each of 18 000 scans costs as much as they do. Where an error comes from nobody asks here.
     const mounted = await Effect.runPromise(Effect.scoped(Layer.build(disk.mount())))
     const scan = Effect.either(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), mounted))
     for (const path of segments) {
       const bytes = disk.bytes(path)
       for (let at = 0; at < bytes.length; at++) {
-        for (const mask of [0x01, 0x80, 0xff]) {
+        for (const mask of masksAt(at)) {
           disk.overwrite(path, at, Uint8Array.of(bytes[at]! ^ mask))
           const result = Effect.runSync(scan)
           if (Either.isRight(result)) throw new Error(`${path} was read with byte ${at} changed by ${mask}`)
