@@ -159,8 +159,17 @@ export type Observation =
   }
   /** A request came to the process, which takes it up: what it does at once lies between this and `Handled`. */
   | { readonly _tag: "Handling"; readonly call: Call }
-  /** The process has taken it up, when its clock read that; `answer`: undefined where it is answered later. */
-  | { readonly _tag: "Handled"; readonly call: Call; readonly atEpochMs: number; readonly answer: Reply | undefined }
+  /**
+   * The process has taken it up, when its clock read that; `answer`: undefined where it is answered later. `highestEpochMs`: the latest
+   * that the clock has told anybody since the request before.
+   */
+  | {
+    readonly _tag: "Handled"
+    readonly call: Call
+    readonly atEpochMs: number
+    readonly highestEpochMs: number
+    readonly answer: Reply | undefined
+  }
   /** A command came to the writer, and was taken into its inbox or refused for want of room. */
   | { readonly _tag: "Offered"; readonly command: Command; readonly taken: boolean }
   /** A turn of the writer took a command, when the engine stood at `sequence`: it was answered without a record, or decided by the next. */

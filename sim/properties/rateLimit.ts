@@ -65,7 +65,7 @@ const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undef
   return keys.has(token) ? token : addressOf(call)
 }
 
-/** The clock was read: what is over by then may be forgotten by the time that the subject comes again. */
+/** The clock was read, for whatever: what is over by then may be forgotten by the time that the subject comes again. */
 const clockRead = ({ known }: State, atEpochMs: number): void => {
   for (const one of known.values()) one.highestEpochMs = Math.max(one.highestEpochMs, atEpochMs)
 }
@@ -138,10 +138,10 @@ const faultOf = ({ answer, atEpochMs }: Handled, window: Window, limit: number, 
 }
 
 const judge = (state: State, seen: Handled): Verdict => {
-  const { answer, atEpochMs, call } = seen
+  const { answer, atEpochMs, call, highestEpochMs } = seen
   // Nothing is counted before the venue is ready.
   if (answer?.status === 503 && answer.text.includes("\"starting\"")) return holds
-  clockRead(state, atEpochMs)
+  clockRead(state, highestEpochMs)
   const isRefused = answer !== undefined && isLimited(answer)
   const subject = subjectOf(state, call)
   const what = `${call.endpoint} of ${call.client}, which came at ${atEpochMs} and was answered ${answer?.status ?? "later"}`

@@ -67,11 +67,12 @@ export class Clients {
   /** A process takes a request up, and has done so. */
   #handling(request: Request): (response: Response | undefined) => void {
     const call = this.#callOf.get(request)!
-    const atEpochMs = this.clock()!.unsafeCurrentTimeMillis()
+    const clock = this.clock()!
+    const atEpochMs = clock.unsafeCurrentTimeMillis()
     this.witness.see({ _tag: "Handling", call })
     return (response) => {
       const answer = response === undefined ? undefined : { status: response.status, headers: response.headers, text: response.body }
-      this.witness.see({ _tag: "Handled", call, atEpochMs, answer })
+      this.witness.see({ _tag: "Handled", call, atEpochMs, highestEpochMs: clock.takeHighest(), answer })
     }
   }
 

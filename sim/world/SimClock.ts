@@ -15,6 +15,8 @@ export interface SimClock extends Clock.Clock {
   readonly freeze: () => void
   /** Lets the reading go on from where it stopped. */
   readonly thaw: () => void
+  /** The latest that it has told since this was asked for last. */
+  readonly takeHighest: () => number
   /** Reads the true time again. */
   readonly heal: () => void
   /** Abandons every sleeper: the process has died. */
@@ -29,9 +31,15 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
   let offsetMs = 0
   let frozenAtEpochMs: number | undefined
   let abandoned = false
+  let highest = 0
 
   // Clocks read whole milliseconds; the true time is finer.
   const read = (): number => Math.floor(frozenAtEpochMs ?? Math.max(0, time.nowEpochMs() + offsetMs))
+  const tell = (): number => {
+    const told = read()
+    highest = Math.max(highest, told)
+    return told
+  }
   const plan = (task: () => void, millis: number): Cancel =>
     millis > maxTimerMs ? () => false : time.after(millis, () => {
       if (!abandoned) wake(task)
@@ -39,10 +47,15 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
 
   return {
     [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: read,
-    unsafeCurrentTimeNanos: () => BigInt(Math.floor(read())) * 1_000_000n,
-    currentTimeMillis: Effect.sync(read),
-    currentTimeNanos: Effect.sync(() => BigInt(Math.floor(read())) * 1_000_000n),
+    unsafeCurrentTimeMillis: tell,
+    unsafeCurrentTimeNanos: () => BigInt(tell()) * 1_000_000n,
+    currentTimeMillis: Effect.sync(tell),
+    currentTimeNanos: Effect.sync(() => BigInt(tell()) * 1_000_000n),
+    takeHighest: () => {
+      const taken = highest
+      highest = 0
+      return taken
+    },
     sleep: (duration) =>
       Effect.async<void>((resume) => {
         const cancel = plan(() => resume(Effect.void), Duration.toMillis(duration))
