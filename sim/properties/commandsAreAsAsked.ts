@@ -2,7 +2,8 @@
  * Safety (I5 from the request on). Every command of a client or an operator is the one that a request under its key asked
  * for, field by field, and every answer is about the request that it answers. What is a request by the contract is never
  * called malformed, and what is none is never journaled. Another request under a used key is
- * refused as a conflict, and the same one never is, however it is written.
+ * refused as a conflict, and the same one never is, however it is written. What tells requests apart is the fingerprint that their
+ * commands carry: of two that ask for different things no two have the same, under whichever keys, and of the same all have one.
  *
  * Requests are read by `sim/reading`, from their text alone, which shares nothing with the venue's edge.
  */
@@ -45,6 +46,9 @@ interface State {
   /** By scope of their key. */
   readonly requests: Map<string, Array<Request>>
   readonly records: Map<string, Array<Decided>>
+  /** What requests with a fingerprint say, and the fingerprint of what they say, both by the scope without the key. */
+  readonly said: Map<string, string>
+  readonly fingerprints: Map<string, string>
   /** By order number. */
   readonly orders: Map<number, Answers.Placed>
 }
@@ -78,6 +82,26 @@ const asked = (state: State, call: Call): void => {
   state.calls.set(call.id, { request, scope })
 }
 
+/**
+ * Whether a command's fingerprint is that of what its request says. A key is seldom used for a request that differs in just what a
+ * fingerprint forgets, so those under all keys are compared.
+ */
+const toldApart = ({ fingerprints, said }: State, { command }: Committed["record"], { says }: Decided): string | undefined => {
+  // What may be of several requests is of one that is not known.
+  const [canonical, ...others] = says
+  if (canonical === undefined || others.length > 0) return undefined
+  const { a, b, c, d } = command.fingerprint
+  const fingerprint = [a, b, c, d].join("/")
+  const scope = scopeOf(command.account, command.operation, "")
+  const saidBefore = said.get(scope + fingerprint)
+  if (saidBefore !== undefined && saidBefore !== canonical) return `has the fingerprint of ${saidBefore} and says ${canonical}`
+  const before = fingerprints.get(scope + canonical)
+  if (before !== undefined && before !== fingerprint) return `says ${canonical} like one before and has another fingerprint`
+  said.set(scope + fingerprint, canonical)
+  fingerprints.set(scope + canonical, fingerprint)
+  return undefined
+}
+
 /** What names of markets may have meant since a request was first made. */
 const meaning = ({ markets }: State, { asked, since }: Request): Commands.Find => (name) => markets.meanings(name, familyOf(asked), since)
 
@@ -106,6 +130,8 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Comm
     })
     if (of.length === 0) return broken(`${what} ${said}`)
     const decided = { sequence, says: new Set(of.map((request) => request.asked.canonical)) }
+    const alike = toldApart(state, record, decided)
+    if (alike !== undefined) return broken(`${what} ${alike}`)
     const before = state.records.get(scope)
     if (before === undefined) state.records.set(scope, [decided])
     else before.push(decided)
@@ -283,7 +309,15 @@ export const commandsAreAsAsked: Property<State> = {
   name: "commands-and-answers-are-as-asked",
   invariant: "I5",
   kind: "safety",
-  initial: () => ({ markets: new Markets(), calls: new Map(), requests: new Map(), records: new Map(), orders: new Map() }),
+  initial: () => ({
+    markets: new Markets(),
+    calls: new Map(),
+    requests: new Map(),
+    records: new Map(),
+    said: new Map(),
+    fingerprints: new Map(),
+    orders: new Map()
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked":
