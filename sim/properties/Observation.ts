@@ -88,9 +88,11 @@ export interface Settings {
   readonly workloads: boolean
 }
 
+/** What the clock read when a refusal was made, as it tells; 0 where it does not. */
+export const occurredAtEpochMs = ({ text }: Answer): number => Number(/"occurredAtEpochMs":([0-9]+)/.exec(text)?.[1] ?? 0)
+
 /** When a refusal without a record was decided: by the clock's time, which no record need have come to yet, or by the last record's. */
-export const refusedAtEpochMs = ({ text }: Answer, { atEpochMs }: NaiveVenue): number =>
-  Math.max(Number(/"occurredAtEpochMs":([0-9]+)/.exec(text)?.[1] ?? 0), atEpochMs)
+export const refusedAtEpochMs = (answer: Answer, { atEpochMs }: NaiveVenue): number => Math.max(occurredAtEpochMs(answer), atEpochMs)
 
 /** The record that an answer's own id names as what decided it; undefined where it names none. */
 export const recordNamed = ({ headers }: Reply): number | undefined => Ids.parseRequestId(headers["x-request-id"] ?? "")?.sequence

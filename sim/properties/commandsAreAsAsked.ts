@@ -15,7 +15,7 @@ import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
 import { Markets, type Moment } from "../reading/Markets.js"
-import { type Call, isLimited, type Observation, refusedAtEpochMs } from "./Observation.js"
+import { type Call, isLimited, type Observation, occurredAtEpochMs, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** A request under a key, read once for all calls that say the same. */
@@ -36,6 +36,7 @@ interface Made {
 /** A record that a request made, with all that the requests which it may be of say. */
 interface Decided {
   readonly sequence: number
+  readonly atEpochMs: number
   readonly says: ReadonlySet<string>
 }
 
@@ -129,7 +130,7 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Comm
       return difference === undefined
     })
     if (of.length === 0) return broken(`${what} ${said}`)
-    const decided = { sequence, says: new Set(of.map((request) => request.asked.canonical)) }
+    const decided = { sequence, atEpochMs: record.atEpochMs, says: new Set(of.map((request) => request.asked.canonical)) }
     const alike = toldApart(state, record, decided)
     if (alike !== undefined) return broken(`${what} ${alike}`)
     const before = state.records.get(scope)
@@ -238,7 +239,8 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   // What was fenced before it was seen has no record, and none is told of a record that it has.
   if (conflict === "fence" && own.length === 0) return holds
   if (conflict === "body") {
-    const last = records.at(-1)
+    // The network brings an answer late, and a request twice: what was decided behind the refusal is not what it is about.
+    const last = records.findLast(({ atEpochMs }) => atEpochMs <= occurredAtEpochMs(answer))
     const isOnlyOwn = last !== undefined && last.says.size === 1 && last.says.has(asked.canonical)
     const isKept = memory !== undefined && model.isRemembered(memory, refusedAtEpochMs(answer, model))
     return isOnlyOwn && isKept ? broken(`${what} is what the key was used for, and ${said}`) : holds
