@@ -10,7 +10,7 @@
  */
 import * as fs from "node:fs"
 import { load } from "../load/Task.js"
-import { VenueProcess } from "../load/VenueProcess.js"
+import { type Metrics, VenueProcess } from "../load/VenueProcess.js"
 import * as EngineCommands from "./EngineCommands.js"
 import * as JournalBuilder from "./JournalBuilder.js"
 import { format, median, type Options, result, type Section } from "./Section.js"
@@ -36,10 +36,10 @@ const reads = 4
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-const valueOf = (metrics: string, name: string): number => {
-  const line = metrics.split("\n").find((one) => one.startsWith(`${name} `))
-  if (line === undefined) throw new Error(`the venue tells no ${name}`)
-  return Number(line.slice(name.length + 1))
+const valueOf = (metrics: Metrics, name: string): number => {
+  const value = metrics(name)
+  if (value === undefined) throw new Error(`the venue tells no ${name}`)
+  return value
 }
 
 /** Ten seconds of the load: the longest pause in them, and how much time the host took for others in the twenty that they lie in. */
@@ -64,10 +64,9 @@ const takeIn = async (): Promise<void> => {
   const venue = await VenueProcess.start(prepared, never)
   try {
     const behind = async (): Promise<boolean> => {
-      const metrics = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
+      const metrics = await venue.metrics()
       // Nothing is told of histories that cannot be read yet.
-      if (!metrics.includes("\nvenue_histories_sequence ")) return true
-      return valueOf(metrics, "venue_histories_sequence") < valueOf(metrics, "venue_durable_sequence") - 1_000
+      return (metrics("venue_histories_sequence") ?? 0) < valueOf(metrics, "venue_durable_sequence") - 1_000
     }
     while (await behind()) await after(1_000)
     await venue.stop()
@@ -94,14 +93,14 @@ const measure = async (settings: Readonly<Record<string, string>>): Promise<Seen
       entries: 1
     })
     const windows: Array<Window> = []
-    let metrics = ""
+    let metrics: Metrics = () => undefined
     await after(firstReadMs - 2 * nextReadMs)
     let stolenBefore = stolenMs()
     await after(nextReadMs)
     for (let read = 0; read < reads; read++) {
       const before = stolenMs()
       await after(nextReadMs)
-      metrics = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
+      metrics = await venue.metrics()
       const longestMs = 1_000 * valueOf(metrics, "venue_event_loop_delay_seconds{quantile=\"1\"}")
       const now = stolenMs()
       windows.push({ longestMs, stolenMs: now - stolenBefore })

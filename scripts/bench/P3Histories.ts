@@ -21,10 +21,9 @@ interface Measured extends Report {
 }
 
 /** The last record that the histories have taken in, 0 where nobody makes any, and for how long there has been one that they have not. */
-const standing = async ({ port }: VenueProcess): Promise<{ readonly sequence: number; readonly lagMs: number }> => {
-  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  const told = (name: string): number => Number(new RegExp(`^${name} ([0-9.e+]+)$`, "m").exec(metrics)?.[1] ?? 0)
-  return { sequence: told("venue_histories_sequence"), lagMs: told("venue_histories_lag_ms") }
+const standing = async (venue: VenueProcess): Promise<{ readonly sequence: number; readonly lagMs: number }> => {
+  const metrics = await venue.metrics()
+  return { sequence: metrics("venue_histories_sequence") ?? 0, lagMs: metrics("venue_histories_lag_ms") ?? 0 }
 }
 
 /** Waits until they have taken in all that there is; for how long they were behind at first. */

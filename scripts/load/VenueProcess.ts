@@ -21,6 +21,9 @@ const withoutLimits = {
   STREAM_MESSAGES_PER_SECOND: "1000000"
 }
 
+/** What a venue tells of itself: a value by a metric's name, with its labels; undefined where it tells none. */
+export type Metrics = (name: string) => number | undefined
+
 /** By environment variable. */
 type Settings = Readonly<Record<string, string>>
 
@@ -109,6 +112,15 @@ export class VenueProcess {
       accounts.push(...opened.accounts)
     }
     return accounts
+  }
+
+  /** What it tells of itself now. */
+  async metrics(): Promise<Metrics> {
+    const lines = (await (await fetch(`http://127.0.0.1:${this.port}/metrics`)).text()).split("\n")
+    return (name) => {
+      const line = lines.find((one) => one.startsWith(`${name} `))
+      return line === undefined ? undefined : Number(line.slice(name.length + 1))
+    }
   }
 
   /** Processor time that the writer's thread has used so far, milliseconds, in steps of 10. */

@@ -240,7 +240,8 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   if (conflict === "fence" && own.length === 0) return holds
   if (conflict === "body") {
     // The network brings an answer late, and a request twice: what was decided behind the refusal is not what it is about.
-    const last = records.findLast(({ atEpochMs }) => atEpochMs <= occurredAtEpochMs(answer))
+    const refusedAt = occurredAtEpochMs(answer)
+    const last = records.findLast(({ atEpochMs }) => atEpochMs <= refusedAt)
     const isOnlyOwn = last !== undefined && last.says.size === 1 && last.says.has(asked.canonical)
     const isKept = memory !== undefined && model.isRemembered(memory, refusedAtEpochMs(answer, model))
     return isOnlyOwn && isKept ? broken(`${what} is what the key was used for, and ${said}`) : holds

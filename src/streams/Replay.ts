@@ -339,9 +339,8 @@ export class Replays implements Replaying {
   }
 
   /**
-   * Whose turn it is: of near and far in turns, who has waited longest; and whoever wants to go on about where that one does. Who has
-   * come since it had its first turn is not read for from further back than an engine stands for it: as long as others came, it would
-   * get no further.
+   * Whose turn it is: of near and far in turns, who has waited longest; and whoever wants to go on about where that one does. From its
+   * second turn on the reading goes back for nobody: as long as others came who want to begin further back, it would get no further.
    */
   private next(unserved: ReadonlyArray<Asked>): { readonly from: number; readonly all: ReadonlyArray<Asked> } {
     const { nearRecords, turnRecords } = this.bounds
