@@ -4,7 +4,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { BoardHead, Decile, Entry } from "./Boards.js"
 import type { ScoreRow, Sums } from "./Scores.js"
-import { inOne, put, run } from "./Sql.js"
+import { inOne, put, run, table } from "./Sql.js"
 import { type WindowKind, windowKinds } from "./Windows.js"
 
 /** Boards of a window that are kept: with one a minute, whoever pages through one has so many minutes. */
@@ -28,6 +28,27 @@ export const statements: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID`
 ]
 
+const scoreTable = table("score", 8, (row: ScoreRow) => [row.window, row.account, row.periodStartEpochMs, ...sumColumns(row)])
+const flagTable = table("flag", 2, (row: readonly [account: number, flags: number]) => row)
+const boardTable = table("board", 7, (row: ReadonlyArray<string | number>) => row)
+
+/** An entry of a board. */
+interface OwnEntry {
+  readonly window: number
+  readonly version: number
+  readonly entry: Entry
+}
+
+const entryTable = table("board_entry", 11, ({ entry, version, window }: OwnEntry) => [
+  window,
+  version,
+  entry.rank,
+  entry.account,
+  entry.isBot ? 1 : 0,
+  String(entry.scoreAtoms),
+  ...sumColumns(entry)
+])
+
 /** Writes sums and flags; within the transaction of their batch. */
 export const write = (
   sql: SqlClient.SqlClient,
@@ -35,8 +56,8 @@ export const write = (
   flags: ReadonlyArray<readonly [account: number, flags: number]>
 ): Effect.Effect<void, SqlError> =>
   Effect.gen(function*() {
-    yield* put(sql, "score", 8, scores, (row) => [row.window, row.account, row.periodStartEpochMs, ...sumColumns(row)])
-    yield* put(sql, "flag", 2, flags, (row) => row)
+    yield* put(sql, scoreTable, scores)
+    yield* put(sql, flagTable, flags)
   })
 
 /** Sums as they are stored. */
@@ -126,16 +147,8 @@ export const keepBoard = (sql: SqlClient.SqlClient, head: BoardHead, entries: Re
     sql,
     Effect.gen(function*() {
       const row = [window, version, markEpochMs, throughSequence, periodStartEpochMs, periodEndEpochMs, JSON.stringify(deciles)]
-      yield* put(sql, "board", 7, [row], (cells) => cells)
-      yield* put(sql, "board_entry", 11, entries, (entry) => [
-        window,
-        version,
-        entry.rank,
-        entry.account,
-        entry.isBot ? 1 : 0,
-        String(entry.scoreAtoms),
-        ...sumColumns(entry)
-      ])
+      yield* put(sql, boardTable, [row])
+      yield* put(sql, entryTable, entries.map((entry) => ({ window, version, entry })))
       const kept = "SELECT version FROM board WHERE window = ? ORDER BY version DESC LIMIT ?"
       yield* run(sql, `DELETE FROM board_entry WHERE window = ? AND version NOT IN (${kept})`, [window, window, boardsKept])
       yield* run(sql, `DELETE FROM board WHERE window = ? AND version NOT IN (${kept})`, [window, window, boardsKept])

@@ -4,7 +4,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type * as Order from "../domain/Order.js"
 import type { FillRow } from "./Fills.js"
-import { put, run } from "./Sql.js"
+import { firstKeySince, put, run, table } from "./Sql.js"
 
 export const statements: ReadonlyArray<string> = [
   `CREATE TABLE fill (
@@ -14,7 +14,6 @@ export const statements: ReadonlyArray<string> = [
     maker_fee INTEGER NOT NULL, taker_fee INTEGER NOT NULL
   ) STRICT`,
   "CREATE INDEX fill_of_market ON fill (market, ordinal)",
-  "CREATE INDEX fill_by_time ON fill (at_epoch_ms)",
   `CREATE TABLE own_fill (
     account INTEGER NOT NULL, ordinal INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (account, ordinal)
   ) STRICT, WITHOUT ROWID`,
@@ -45,11 +44,14 @@ const sides = function*(fills: Iterable<FillRow>): Iterable<ReadonlyArray<number
   }
 }
 
+const fillTable = table("fill", 13, columns)
+const ownFillTable = table("own_fill", 3, (row: ReadonlyArray<number>) => row)
+
 /** Writes fills; within the transaction of their batch. */
 export const write = (sql: SqlClient.SqlClient, fills: ReadonlyArray<FillRow>): Effect.Effect<void, SqlError> =>
   Effect.gen(function*() {
-    yield* put(sql, "fill", 13, fills, columns)
-    yield* put(sql, "own_fill", 3, sides(fills), (row) => row)
+    yield* put(sql, fillTable, fills)
+    yield* put(sql, ownFillTable, sides(fills))
   })
 
 interface Stored {
@@ -129,10 +131,6 @@ export const fillsSince = (
   asked: FillsAsked & { readonly sinceEpochMs: number }
 ): Effect.Effect<ReadonlyArray<FillRow>, SqlError> =>
   Effect.flatMap(
-    run<{ readonly ordinal: number }>(
-      sql,
-      "SELECT ordinal FROM fill WHERE at_epoch_ms >= ? ORDER BY at_epoch_ms, ordinal LIMIT 1",
-      [asked.sinceEpochMs]
-    ),
-    ([first]) => first === undefined ? Effect.succeed([]) : select(sql, asked, ">=", first.ordinal, "ASC")
+    firstKeySince(sql, { table: "fill", key: "ordinal", time: "at_epoch_ms" }, asked.sinceEpochMs),
+    (first) => first === undefined ? Effect.succeed([]) : select(sql, asked, ">=", first, "ASC")
   )

@@ -6,7 +6,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { ChangeRow, MoneyPlace, PaymentRow } from "./Money.js"
-import { put, run } from "./Sql.js"
+import { put, run, table } from "./Sql.js"
 
 export const statements: ReadonlyArray<string> = [
   `CREATE TABLE balance_change (
@@ -46,6 +46,9 @@ const paymentColumns = (row: PaymentRow): ReadonlyArray<number> => [
   row.paidAtoms
 ]
 
+const changeTable = table("balance_change", 8, changeColumns)
+const paymentTable = table("funding_payment", 11, paymentColumns)
+
 /** What is written of a batch. */
 export interface MoneyRows {
   readonly changes: Iterable<ChangeRow>
@@ -54,10 +57,7 @@ export interface MoneyRows {
 
 /** Writes changes and payments; within the transaction of their batch. */
 export const write = (sql: SqlClient.SqlClient, { changes, payments }: MoneyRows): Effect.Effect<void, SqlError> =>
-  Effect.zipRight(
-    put(sql, "balance_change", 8, changes, changeColumns),
-    put(sql, "funding_payment", 11, payments, paymentColumns)
-  )
+  Effect.zipRight(put(sql, changeTable, changes), put(sql, paymentTable, payments))
 
 interface StoredChange {
   readonly account: number

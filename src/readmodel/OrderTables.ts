@@ -8,7 +8,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Order from "../domain/Order.js"
 import type { Ended, OrderChange, OrderRow } from "./Orders.js"
-import { put, putEach, run } from "./Sql.js"
+import { firstKeySince, put, putEach, run, table } from "./Sql.js"
 
 export const statements: ReadonlyArray<string> = [
   `CREATE TABLE orders (
@@ -21,8 +21,7 @@ export const statements: ReadonlyArray<string> = [
   ) STRICT`,
   "CREATE INDEX orders_of_account ON orders (account, number)",
   "CREATE INDEX orders_of_market ON orders (account, market, number)",
-  "CREATE INDEX orders_by_client ON orders (account, client_order_id, number) WHERE client_order_id <> ''",
-  "CREATE INDEX orders_by_time ON orders (created_at)"
+  "CREATE INDEX orders_by_client ON orders (account, client_order_id, number) WHERE client_order_id <> ''"
 ]
 
 const flag = (is: boolean): number => is ? 1 : 0
@@ -51,6 +50,8 @@ const columns = (row: OrderRow): ReadonlyArray<string | number> => [
   row.lastSequence
 ]
 
+const orderTable = table("orders", 21, columns)
+
 const endColumns = ({ cancelReason, canceledAtoms, filledAtoms, lastSequence, status, updatedAtEpochMs }: Ended): ReadonlyArray<number> => [
   status,
   cancelReason,
@@ -75,7 +76,7 @@ export const write = (
   { changed, placed }: { readonly placed: Iterable<OrderRow>; readonly changed: Iterable<OrderChange> }
 ): Effect.Effect<void, SqlError> =>
   Effect.gen(function*() {
-    yield* put(sql, "orders", 21, placed, columns)
+    yield* put(sql, orderTable, placed)
     yield* putEach(sql, update, changed, ({ ended, filledNotionalAtoms, orderNumber, priceAtoms, quantityAtoms }) => [
       orderNumber,
       priceAtoms ?? null,
@@ -222,9 +223,4 @@ export const ordersBehind = (sql: SqlClient.SqlClient, asked: OrdersAsked): Effe
 
 /** A number that no order placed at or after a time is below, and every one placed before it; undefined where all were before it. */
 export const firstSince = (sql: SqlClient.SqlClient, sinceEpochMs: number): Effect.Effect<number | undefined, SqlError> =>
-  Effect.map(
-    run<{ readonly number: number }>(sql, "SELECT number FROM orders WHERE created_at >= ? ORDER BY created_at, number LIMIT 1", [
-      sinceEpochMs
-    ]),
-    ([row]) => row?.number
-  )
+  firstKeySince(sql, { table: "orders", key: "number", time: "created_at" }, sinceEpochMs)

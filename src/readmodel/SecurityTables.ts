@@ -6,7 +6,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { ToldNote } from "../engine/EventLog.js"
-import { put, run } from "./Sql.js"
+import { put, run, table } from "./Sql.js"
 
 export type NoteRow = ToldNote
 
@@ -28,9 +28,10 @@ const columns = (row: NoteRow): ReadonlyArray<string | number> => [
   row.detail
 ]
 
+const eventTable = table("security_event", 8, columns)
+
 /** Writes events; within the transaction of their batch. */
-export const write = (sql: SqlClient.SqlClient, rows: Iterable<NoteRow>): Effect.Effect<void, SqlError> =>
-  put(sql, "security_event", 8, rows, columns)
+export const write = (sql: SqlClient.SqlClient, rows: Iterable<NoteRow>): Effect.Effect<void, SqlError> => put(sql, eventTable, rows)
 
 interface Stored {
   readonly account: number

@@ -18,7 +18,7 @@ import type { OrderChange, OrderRow } from "./Orders.js"
 import * as OrderTables from "./OrderTables.js"
 import type { ScoreRow } from "./Scores.js"
 import * as SecurityTables from "./SecurityTables.js"
-import { inOne, put, run } from "./Sql.js"
+import { inOne, put, run, table } from "./Sql.js"
 import * as TransferTables from "./TransferTables.js"
 
 type Block = Committed["block"]
@@ -99,6 +99,9 @@ const statements: ReadonlyArray<string> = [
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
+/** Indexes that versions before had, and nothing reads any more. */
+const formerIndexes = ["orders_by_time", "fill_by_time"]
+
 /** Why a database is not the one that is wanted; undefined if it is. */
 export type Foreign = "another version's" | "another environment's"
 
@@ -109,6 +112,8 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
     yield* run(sql, "PRAGMA synchronous = NORMAL")
     // Pages, 16 MiB: a page that many batches change is brought to its place once, and the disk is the journal's meanwhile.
     yield* run(sql, "PRAGMA wal_autocheckpoint = 4096")
+    // What a statement would put back if it failed half way: as a file, it took more of the processor than the rows themselves.
+    yield* run(sql, "PRAGMA temp_store = MEMORY")
     const [version] = yield* run<{ readonly user_version: number }>(sql, "PRAGMA user_version")
     const [objects] = yield* run<{ readonly count: number }>(sql, "SELECT count(*) AS count FROM sqlite_schema")
     if (version?.user_version === 0 && objects?.count === 0) {
@@ -132,6 +137,7 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
     }>(sql, "SELECT * FROM place")
     if (place === undefined) return "another version's"
     if (place.environment !== environment) return "another environment's"
+    for (const index of formerIndexes) yield* run(sql, `DROP INDEX IF EXISTS ${index}`)
     const { at_epoch_ms: atEpochMs, born, digest, fills, sequence } = place
     return { sequence, atEpochMs, digest, born, fills }
   })
@@ -201,11 +207,15 @@ const episodeColumns = (episode: Episode): ReadonlyArray<string | number | null>
   episode.lastSequence
 ]
 
+const scaleTable = table("scale", 3, ({ market, priceScale, quantityScale }: Scale) => [market, priceScale, quantityScale])
+const candleTable = table("candle", 9, candleColumns)
+const episodeTable = table("episode", 19, episodeColumns)
+
 /** Writes candles, and episodes, each in the place of what it was; within the transaction of their batch. */
 export const putCandles = (sql: SqlClient.SqlClient, candles: Iterable<CandleRow>): Effect.Effect<void, SqlError> =>
-  put(sql, "candle", 9, candles, candleColumns)
+  put(sql, candleTable, candles)
 export const putEpisodes = (sql: SqlClient.SqlClient, episodes: Iterable<Episode>): Effect.Effect<void, SqlError> =>
-  put(sql, "episode", 19, episodes, episodeColumns)
+  put(sql, episodeTable, episodes)
 
 /** Writes a batch, and how far it goes. */
 export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Effect.Effect<void, SqlError> =>
@@ -213,7 +223,7 @@ export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Eff
     sql,
     Effect.gen(function*() {
       for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
-      yield* put(sql, "scale", 3, batch.rescaled, ({ market, priceScale, quantityScale }) => [market, priceScale, quantityScale])
+      yield* put(sql, scaleTable, batch.rescaled)
       yield* putCandles(sql, batch.candles)
       yield* putEpisodes(sql, batch.episodes)
       yield* BoardTables.write(sql, batch.scores, batch.flags)

@@ -8,7 +8,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { ToldTransfer } from "../engine/EventLog.js"
 import { failureStages, stepNames, type TransferKind, transferKinds, transferStatuses } from "../operations/funds/Transfers.js"
-import { put, run } from "./Sql.js"
+import { put, run, table } from "./Sql.js"
 
 export type TransferRow = ToldTransfer
 
@@ -37,9 +37,10 @@ const columns = (row: TransferRow): ReadonlyArray<string | number | null> => [
   row.lastSequence
 ]
 
+const transferTable = table("transfer", 14, columns)
+
 /** Writes transfers, each in the place of what it was; within the transaction of their batch. */
-export const write = (sql: SqlClient.SqlClient, rows: Iterable<TransferRow>): Effect.Effect<void, SqlError> =>
-  put(sql, "transfer", 14, rows, columns)
+export const write = (sql: SqlClient.SqlClient, rows: Iterable<TransferRow>): Effect.Effect<void, SqlError> => put(sql, transferTable, rows)
 
 interface Stored {
   readonly account: number
