@@ -109,3 +109,22 @@ export const changed = (now: Parameters, random: SimRandom): Parameters => {
   ]
   return { ...now, ...(random.chance(edgeShare) ? random.pick(atEdges(now, random)) : random.pick(ways)()) }
 }
+
+/**
+ * The market with another index, mark, funding or liquidation, looser or tighter: what holds from the next tick, and between two payments.
+ */
+export const ofRisk = (now: Parameters, random: SimRandom): Parameters => {
+  const { fundingCapE9, impactNotionalAtoms, initialMarginBps, liquidationFeeBps, maintenanceMarginTiers: [first] } = now
+  const room = initialMarginBps - first!.maintenanceMarginBps
+  const most = Math.floor(first!.maintenanceMarginBps / 4)
+  const ways: ReadonlyArray<() => Partial<Parameters>> = [
+    () => ({ indexStaleMs: random.pick([999, 1_000, 5_000, 60_000, 3_600_000]) }),
+    () => ({ indexStepMaxBps: random.pick([10, 100, 500, 1_000_000]) }),
+    () => ({ markBandBps: random.pick([0, Math.floor(room / 2), room, room + 1]) }),
+    () => ({ impactNotionalAtoms: Math.max(1, Math.floor(impactNotionalAtoms * random.pick([0.01, 0.5, 2, 100]))) }),
+    () => ({ fundingIntervalMs: random.pick([10_000, 20_000, 30_000, 3_600_000, 7_000_000]) }),
+    () => ({ fundingCapE9: Math.max(0, random.pick([0, 1_000, fundingCapE9 - 1, fundingCapE9 + 1, 40_000_000])) }),
+    () => ({ liquidationFeeBps: Math.max(0, random.pick([0, liquidationFeeBps - 1, liquidationFeeBps + 1, most, most + 1])) })
+  ]
+  return { ...now, ...random.pick(ways)() }
+}

@@ -84,6 +84,8 @@ const announcedShare = 0.5
 
 /** How often it would have a market be of another type, which no market becomes that has left draft. */
 const typeShare = 0.05
+/** How often it puts a market with another index, mark, funding or liquidation, and announces it half as often as others. */
+const riskShare = 0.4
 
 /** What an operator may name to cancel. */
 interface Selection {
@@ -303,12 +305,13 @@ const aroundNotice = ({ model, time }: Desk, besideMs: ReadonlyArray<number>, ra
   return Math.max(1, nowEpochMs + model.noticeMs + random.pick(besideMs) + random.below(100))
 }
 
-/** Generators of its own for what it announces, for whom that is aimed at, for what it takes back, and for other types. */
+/** Generators of its own for what it announces, for whom that is aimed at, for what it takes back, for other types, and for risks. */
 interface Drawn {
   readonly notices: SimRandom
   readonly losing: SimRandom
   readonly announcing: SimRandom
   readonly kinds: SimRandom
+  readonly risks: SimRandom
 }
 
 /** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
@@ -328,9 +331,15 @@ const announcement = (
  * tighter margins ask for in several markets would add up to more.
  */
 const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draws: Drawn, edges: Edges): Calls.Draft => {
-  const { kinds, notices } = draws
+  const { kinds, notices, risks } = draws
   const { parameters } = random.pick(desk.model.markets)
   if (kinds.chance(typeShare)) return commands.put({ ...parameters, marketType: kinds.pick(types) })
+  if (risks.chance(edges.money === "large" ? 0 : riskShare)) {
+    const next = Changes.ofRisk(parameters, risks)
+    return risks.chance(announcedShare / 2)
+      ? commands.announce(next, aroundNotice(desk, [-1_000, 0, 100, 1_000], risks))
+      : commands.put(next)
+  }
   return notices.chance(edges.money === "large" ? 0 : announcedShare)
     ? announcement(commands, parameters, desk, draws)
     : commands.put(Changes.changed(parameters, random))
@@ -457,6 +466,7 @@ const drawsOf = (random: SimRandom): Draws => ({
   losing: random.split("losing"),
   announcing: random.split("announcing"),
   kinds: random.split("types"),
+  risks: random.split("risks"),
   funds: random.split("funds"),
   retentions: random.split("retentions"),
   overs: random.split("halts over delistings")
