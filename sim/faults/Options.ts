@@ -269,8 +269,11 @@ export interface Funds {
   readonly meanPauseMs: number
   /** How many days, at most, the venue's clock goes ahead while the run lasts, so that passkeys come to be old enough. */
   readonly days: number
-  /** Transfers that are over and kept, the latest of each account, and of all. Absent from what was kept before: a venue's own. */
-  readonly kept?: { readonly endedOfAccount: number; readonly endedInAll: number }
+  /**
+   * Transfers that are over and kept, the latest of each account, and of all; and withdrawals that an account may have under way. Absent
+   * from what was kept before: a venue's own.
+   */
+  readonly kept?: { readonly endedOfAccount: number; readonly endedInAll: number; readonly withdrawalsOfAccount?: number }
   readonly bank: SimBank.Behaviour
 }
 
@@ -834,6 +837,9 @@ const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
   { endedOfAccount: 1_000, endedInAll: 1_000_000 }
 ]
 
+/** How many withdrawals an account may have under way: no owner comes to as many as a real venue's. */
+const withdrawalsAtOnce: ReadonlyArray<number> = [8, 8, 1, 2]
+
 const funds = (random: SimRandom): Funds | undefined =>
   random.chance(fundsShare)
     ? {
@@ -841,7 +847,7 @@ const funds = (random: SimRandom): Funds | undefined =>
       calls: random.pick([90, 120, 160]),
       meanPauseMs: random.pick([10, 30, 100]),
       days: random.pick([0, 0, 1, 2]),
-      kept: random.split("kept").pick(endedKept),
+      kept: { ...random.split("kept").pick(endedKept), withdrawalsOfAccount: random.split("withdrawals").pick(withdrawalsAtOnce) },
       bank: {
         faultRate: random.pick([0, 0.05, 0.1, 0.15, 0.3]),
         weights: faultWeights(random),
