@@ -18,7 +18,7 @@ const directory = `data/bench-P3-histories-${process.pid}`
 /** Pairs of measurements for each run that is asked for. */
 const pairsOfRun = 3
 
-/** Before each measurement: a shared host gives more of its processors to a guest that has just rested, which must not be one side alone. */
+/** Before each measurement: a shared host gives more of its processors to a guest that has just rested, and so must both sides have. */
 const restMs = 1_000
 
 /** Between two looks at how far they are, and until it is given up, milliseconds. */

@@ -4,11 +4,21 @@ import type { Parameters } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import type { Intent } from "../faults/Options.js"
 import type { NaiveOrder } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import { makeOrder } from "./Placing.js"
 import type { Drafting, Seat } from "./Seat.js"
 import * as Spelling from "./Spelling.js"
+
+/** How often an order that brings a take-profit or a stop-loss gets a price beside one of these, beyond which it is refused. */
+const triggerShare = 0.5
+
+/** The prices that close by themselves what an order opens. */
+const triggersOf = (model: NaiveVenue, orderNumber: number): ReadonlyArray<number> => {
+  const autoClose = model.brackets.all.find(({ cameWithOrder, number }) => cameWithOrder && number === orderNumber)?.autoClose
+  return autoClose === undefined ? [] : [autoClose.takeProfit.priceAtoms, autoClose.stopLoss.priceAtoms].filter((price) => price > 0)
+}
 
 /** New terms of one of its open orders, so that every way it may go is frequent. */
 export const amendOrder = (seat: Seat, intent: Intent): Draft => {
@@ -19,6 +29,11 @@ export const amendOrder = (seat: Seat, intent: Intent): Draft => {
   const way = Order.sides[order.side]
   const { quantity, price } = order
   const done = order.filled + order.canceled
+  const triggers = triggersOf(model, order.number)
+  if (triggers.length > 0 && random.chance(triggerShare)) {
+    const priceAtoms = wishes.clampPrice(market, random.pick(triggers) + random.pick([-1, 0, 1]) * wishes.unit(market))
+    return Calls.amend(who, intent, nextKey(), market.parameters, orderId(order.number), { priceAtoms })
+  }
   const changes: ReadonlyArray<() => Calls.Amendment> = [
     () => ({ quantityAtoms: Math.max(1, Math.floor(quantity * (0.3 + 0.6 * random.next()))) }),
     () => ({ quantityAtoms: wishes.clampQuantity(market, quantity * (1 + random.next())) }),

@@ -458,6 +458,7 @@ interface Draws extends Drawn {
   readonly funds: SimRandom
   readonly retentions: SimRandom
   readonly overs: SimRandom
+  readonly agreeing: SimRandom
 }
 
 const drawsOf = (random: SimRandom): Draws => ({
@@ -469,7 +470,8 @@ const drawsOf = (random: SimRandom): Draws => ({
   risks: random.split("risks"),
   funds: random.split("funds"),
   retentions: random.split("retentions"),
-  overs: random.split("halts over delistings")
+  overs: random.split("halts over delistings"),
+  agreeing: random.split("agreeing samples")
 })
 
 /** What an operator sets now, if anything: the fund's money, how long decisions are remembered, a market's parameters. */
@@ -479,6 +481,19 @@ const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | un
   if (edges === undefined) return undefined
   if (edges.retention !== undefined && retentions.chance(edges.retention.share)) return commands.setLimits(retentions.pick(retentionsMs))
   return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, draws, edges) : undefined
+}
+
+/** How often he sends a sample for a step that is held back. */
+const agreeShare = 0.4
+
+/** A sample beside one that is held back, or that has agreed with it: as old, too early to agree, just late enough; near enough or not. */
+const agreement = (commands: Commands, { model }: Desk, random: SimRandom): Calls.Draft | undefined => {
+  const market = random.chance(agreeShare) ? model.markets.find(({ risk }) => risk.held !== undefined) : undefined
+  if (market?.risk.held === undefined) return undefined
+  const { agreed, price, source } = market.risk.held
+  const aside = Math.floor(price / 100)
+  const priceAtoms = price + random.pick([0, 0, 0, aside, -aside, aside + 1])
+  return commands.setIndex(market, Math.max(1, priceAtoms), (agreed ?? source) + random.pick([0, 0, 1, 999, 1_000, 1_500]))
 }
 
 /** A market's index as he moves it: where it trends to, to the brink of somebody's liquidation, or anywhere. */
@@ -589,7 +604,8 @@ export const make = (
     } else {
       const set = setting(commands, desk, draws, edges)
       if (set !== undefined) return void desk.issue(remembered(set), next)
-      desk.issue(remembered(movedIndex(commands, desk, random, options, directions, trend, edges)), () => {})
+      const agreeing = agreement(commands, desk, draws.agreeing)
+      desk.issue(remembered(agreeing ?? movedIndex(commands, desk, random, options, directions, trend, edges)), () => {})
       next()
     }
   }
