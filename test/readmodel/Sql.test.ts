@@ -60,3 +60,25 @@ test("the first key since a time is the one that a look at every row finds, what
     )
   )
 })
+
+test("to find it no table is gone through, however long it is", async () => {
+  const plan = await inTable((sql) =>
+    Effect.gen(function*() {
+      const statements: Array<string> = []
+      const told = new Proxy(sql, {
+        get: (target, member) =>
+          member === "unsafe"
+            ? (statement: string, parameters: ReadonlyArray<number>) => {
+              statements.push(statement)
+              return target.unsafe(statement, parameters)
+            }
+            : Reflect.get(target, member)
+      })
+      yield* Sql.firstKeySince(told, { table: "t", key: "a", time: "c" }, 5)
+      return yield* Sql.run<{ readonly detail: string }>(sql, `EXPLAIN QUERY PLAN ${statements.join()}`, [5, 5])
+    })
+  )
+  const looks = plan.map(({ detail }) => detail).filter((detail) => /^(SCAN|SEARCH) /.test(detail))
+  expect(looks.filter((detail) => detail.startsWith("SEARCH t"))).toHaveLength(5)
+  expect(looks.filter((detail) => detail.startsWith("SCAN") && !/^SCAN (part|CONSTANT ROW)$/.test(detail))).toEqual([])
+})
