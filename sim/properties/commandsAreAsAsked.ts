@@ -239,10 +239,11 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   // What was fenced before it was seen has no record, and none is told of a record that it has.
   if (conflict === "fence" && own.length === 0) return holds
   if (conflict === "body") {
-    // The network brings an answer late, and a request twice: what was decided behind the refusal is not what it is about.
+    // The network brings an answer late, and a request twice: what was decided behind the refusal is not what it is about. A clock that is
+    // set back tells a refusal an earlier time than records have that came before it: of those with a later time it may be about each.
     const refusedAt = occurredAtEpochMs(answer)
-    const last = records.findLast(({ atEpochMs }) => atEpochMs <= refusedAt)
-    const isOnlyOwn = last !== undefined && last.says.size === 1 && last.says.has(asked.canonical)
+    const last = records.findLastIndex(({ atEpochMs }) => atEpochMs <= refusedAt)
+    const isOnlyOwn = last >= 0 && records.slice(last).every(({ says }) => says.size === 1 && says.has(asked.canonical))
     const isKept = memory !== undefined && model.isRemembered(memory, refusedAtEpochMs(answer, model))
     return isOnlyOwn && isKept ? broken(`${what} is what the key was used for, and ${said}`) : holds
   }
