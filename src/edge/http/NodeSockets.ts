@@ -78,7 +78,11 @@ const peerOf = (socket: Ws.WebSocket, wire: Socket): Peer => ({
 
 const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation): void => {
   socket.on("message", (data, isBinary) => isBinary ? conversation.binary() : conversation.text(data as Buffer))
-  socket.on("ping", () => conversation.alive())
+  socket.on("ping", (payload) => {
+    conversation.alive()
+    // To a client that reads nothing no more is owed than a frame may hold: pings before the newest may stay unanswered (RFC 6455, 5.5.3).
+    if (socket.readyState === socket.OPEN && wire.writableLength < frameLimit) socket.pong(payload)
+  })
   socket.on("pong", () => conversation.alive())
   // What is too large or no WebSocket frame ends the connection: `ws` says why, with the code for it.
   socket.on("error", () => {})
@@ -93,6 +97,8 @@ export const make = (application: Application, raw: (response: Response) => stri
     maxPayload: frameLimit,
     // Frames are shared, and a bomb cannot be sent.
     perMessageDeflate: false,
+    // By itself `ws` cuts whoever asks 60 times in one piece, without a word. How often a client may ask is for the conversation to say.
+    autoPong: false,
     clientTracking: true
   })
   const refuse = (socket: Socket, response: Response): undefined => {

@@ -116,11 +116,11 @@ describe("a WebSocket", () => {
     ["a frame is larger than a client may send", (socket: WebSocket) => socket.send("x".repeat(16 * 1024 + 1)), 1009],
     ["a frame is binary", (socket: WebSocket) => socket.send(Buffer.from("{}")), 1008],
     [
-      "it is asked for signs of life faster than it answers, and is cut",
+      "the venue is asked for signs of life more often than a client may speak",
       (socket: WebSocket) => {
         for (let count = 0; count < 200; count++) socket.ping()
       },
-      1006
+      1008
     ],
     ["its frames are not those of a client", (socket: WebSocket) => socket.send("{}", { mask: false }), 1002]
   ])("ends where %s", async (_, misbehave, code) => {
@@ -201,6 +201,14 @@ describe("a WebSocket", () => {
     expect([close!.first, close!.payload.readUInt16BE(0)]).toEqual([0x88, 1002])
     // It was heard as no ping of the stream's.
     expect(more).toEqual([])
+  })
+
+  test("answers every ping of a hundred that come in one piece, each with what it carries", async () => {
+    const { port } = await serve(LiveVenue.make().application)
+    const payloads = Array.from({ length: 100 }, (_, at) => Buffer.from([at]))
+    const { frames } = await spoken(port, upgrade("/streams/v1/ws"), Buffer.concat([...payloads.map((each) => masked(0x89, each)), bye]))
+    expect(frames.slice(1, -1)).toEqual(payloads.map((payload) => ({ first: 0x8a, payload })))
+    expect([frames[0]!.first, frames.at(-1)!.first]).toEqual([0x81, 0x88])
   })
 
   test("answers the same text where it is not compressed", async () => {
