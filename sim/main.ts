@@ -16,6 +16,7 @@ import * as BugFile from "./report/BugFile.js"
 import * as Failures from "./shrink/Failures.js"
 import * as Filing from "./report/Filing.js"
 import * as Reached from "./report/Reached.js"
+import { seedOf } from "./run/Request.js"
 import * as Scenarios from "./scenarios/All.js"
 import type { Scenario } from "./scenarios/Scenario.js"
 import * as Simulation from "./Simulation.js"
@@ -162,10 +163,7 @@ const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<str
 }
 
 /** What is to be run of a seed as it was given. */
-const runOf = ({ steps }: Arguments, given: string): Run => {
-  const [seed = "", calls] = given.split(":")
-  return { seed, steps: calls === undefined ? steps : Number(calls) }
-}
+const runOf = ({ steps }: Arguments, given: string): Run => seedOf(given, steps)
 
 const repeat = (options: Arguments, given: string): string => {
   const { seed, steps } = runOf(options, given)

@@ -1,4 +1,5 @@
 /** The command line of `npm run mutate`. */
+import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
@@ -16,8 +17,8 @@ export const usage = `usage: npm run mutate -- [options]
   --survivors FILE    only what survived in a report that --json wrote
   --sample N | N%     at most N mutants of each file, or that share of all, drawn by --draw
   --draw TEXT         what the sample and the order are drawn from (default 1)
-  --seeds N           simulator seeds, from 1 (default 24)
-  --steps N           calls that clients begin in each (default 400)
+  --seeds N           simulator seeds: those of sim/seeds.json, then from 1 (default 36)
+  --steps N           calls that clients begin in each that has no number of its own (default 400)
   --profile NAME      ${Options.profiles.join(" | ")} (default swarm)
   --tests             survivors of the seeds are run against their folder's unit tests
   --jobs N            processes at once (default: one less than there are processors)
@@ -38,6 +39,12 @@ export interface Settings extends Wanted {
   readonly json: string | undefined
   readonly bar: number | undefined
 }
+
+const kept = JSON.parse(fs.readFileSync(new URL("../../../sim/seeds.json", import.meta.url), "utf8")) as ReadonlyArray<string>
+
+/** The seeds that were chosen for what they reach, with as many calls as that takes each; then those from 1. */
+const seedsOf = (count: number): ReadonlyArray<string> =>
+  [...kept, ...Array.from({ length: count }, (_, index) => String(index + 1))].slice(0, count)
 
 /** `--changed` alone means the newest commit. */
 const withRevision = (words: ReadonlyArray<string>): Array<string> =>
@@ -70,7 +77,7 @@ const values = (words: ReadonlyArray<string>) => {
         survivors: { type: "string" },
         sample: { type: "string" },
         draw: { type: "string", default: "1" },
-        seeds: { type: "string", default: "24" },
+        seeds: { type: "string", default: "36" },
         steps: { type: "string", default: "400" },
         profile: { type: "string", default: "swarm" },
         tests: { type: "boolean", default: false },
@@ -99,7 +106,7 @@ export const parse = (words: ReadonlyArray<string>): Settings => {
     survivorsOf: given.survivors,
     sample: given.sample === undefined ? undefined : sampleOf(given.sample),
     draw: given.draw,
-    seeds: Array.from({ length: whole("seeds", given.seeds) }, (_, index) => String(index + 1)),
+    seeds: seedsOf(whole("seeds", given.seeds)),
     steps: whole("steps", given.steps),
     profile,
     tests: given.tests,

@@ -4,6 +4,7 @@
  */
 import * as fs from "node:fs"
 import { Worker } from "node:worker_threads"
+import { seedOf } from "../../sim/run/Request.js"
 import type * as Simulation from "../../sim/Simulation.js"
 import { globalName, type Switch } from "./Planting.js"
 import type { Judging, Message, Recording, Seed, Task } from "./Task.js"
@@ -55,7 +56,7 @@ const record = (run: Run, { profile, seeds, steps }: Recording): void => {
   for (const seed of seeds) {
     allow(limitUnknownMs)
     const began = cpuMicros()
-    const report = run({ seed, profile, steps })
+    const report = run({ ...seedOf(seed, steps), profile })
     const cpuMs = Math.ceil((cpuMicros() - began) / 1000)
     say({ kind: "recorded", seed: { seed, digest: report.digest, cpuMs }, reached: takeReached(), failure: report.failure?.what })
   }
@@ -69,7 +70,7 @@ const judge = (
 ): Pick<Message & { kind: "killed" }, "by" | "what"> | boolean => {
   allow(limitFactor * cpuMs + limitExtraMs)
   try {
-    const { digest: found, failure } = run({ seed, profile, steps })
+    const { digest: found, failure } = run({ ...seedOf(seed, steps), profile })
     return failure === undefined ? found !== digest : { by: failure.properties.join(", "), what: failure.what.slice(0, 200) }
   } catch (error) {
     return { by: "threw", what: String(error).slice(0, 200) }

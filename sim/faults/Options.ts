@@ -2,6 +2,7 @@
  * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and
  * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
  */
+import { type Growth, usualGrowth } from "../../src/engine/Columns.js"
 import type { Bounds as Missed } from "../../src/streams/Replay.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
@@ -301,11 +302,13 @@ export interface Bounds {
   /** How long before tighter margins take effect they are announced at least. Absent from what was kept before: a venue's own. */
   readonly noticeMs?: number
   /** What one record does for liquidations and settlements at most. Absent from what was kept before: a venue's own. */
-  readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled"> & Partial<Pick<Liquidations.Bounds, "settled">>
+  readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled" | "places"> & Partial<Pick<Liquidations.Bounds, "settled" | "places">>
   /** The same for triggers. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
   /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
   readonly identity?: Partial<Identities.Bounds>
+  /** How the engine's tables begin and grow. Absent from what was kept before: as a venue's. */
+  readonly growth?: Growth
   /** How much of a snapshot is read at once. Absent from what was kept before: all that a run's snapshots have. */
   readonly snapshotReadBytes?: number
   /** Commands that may wait, and how many of them placements may not take. */
@@ -900,9 +903,9 @@ const inboxes: ReadonlyArray<Bounds["inbox"]> = [
 
 /** What one record does for liquidations: so little that something is left, or a venue's own. */
 const liquidated: ReadonlyArray<Liquidations.Bounds> = [
-  { looks: 1, met: 256, deleveraged: 1, unwound: 1, settled: 1 },
-  { looks: 2, met: 2, deleveraged: 256, unwound: 1, settled: 2 },
-  { looks: 16, met: 256, deleveraged: 2, unwound: 2, settled: 256 },
+  { looks: 1, met: 256, deleveraged: 1, unwound: 1, settled: 1, places: 1 },
+  { looks: 2, met: 2, deleveraged: 256, unwound: 1, settled: 2, places: 1_024 },
+  { looks: 16, met: 256, deleveraged: 2, unwound: 2, settled: 256, places: 2 },
   Liquidations.venueBounds,
   Liquidations.venueBounds
 ]
@@ -921,6 +924,14 @@ const identities: ReadonlyArray<Identities.Bounds> = [
   { passkeys: 3, sessions: 3, keys: 2, endedKeys: 0, endedKeysMs: 86_400_000, events: 20 },
   Identities.venueBounds,
   Identities.venueBounds
+]
+
+/** So small that tables grow by and by within a run, and few open orders have a list; or a venue's own. */
+const growths: ReadonlyArray<Growth> = [
+  { rows: 2, stepwiseFrom: 2, listedFrom: 2 },
+  { rows: 4, stepwiseFrom: 8, listedFrom: 4 },
+  { rows: 8, stepwiseFrom: 8, listedFrom: 6 },
+  usualGrowth
 ]
 
 const bounds = (random: SimRandom): Bounds => {
@@ -942,6 +953,7 @@ const bounds = (random: SimRandom): Bounds => {
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
     identity: random.split("identity").pick(identities),
+    growth: random.split("growth").pick(growths),
     ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
     inbox: random.pick(inboxes),
     fullBytes,

@@ -17,10 +17,12 @@ export interface Bounds {
   readonly unwound: number
   /** Positions of delisted markets that are looked at. */
   readonly settled: number
+  /** Positions that a ranking has room for. */
+  readonly places: number
 }
 
 /** A venue's own. */
-export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64 }
+export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64, places: 1_024 }
 
 /** A part is a fifth; of a position up to so much at mark, in money atoms, all; and all from so long after the first part on. */
 const fifth = 5
@@ -369,7 +371,7 @@ export class NaiveLiquidations {
 
   /** Ranks what there is in a market against longs, or against shorts. */
   #rank(market: NaiveMarket, isLong: boolean): NaiveRanking {
-    const ranked = this.ground.accounts
+    const all = this.ground.accounts
       .flatMap((account) => {
         const position = account.positions.get(market.index)
         if (position === undefined || position.quantity > 0 === isLong) return []
@@ -386,7 +388,8 @@ export class NaiveLiquidations {
       isLong: !isLong,
       mark: market.mark,
       second: this.#secondOf(market),
-      ranked
+      count: all.length,
+      ranked: all.slice(0, this.bounds.places)
     }
     this.ground.published.rankings.push(ranking)
     return ranking
@@ -404,29 +407,29 @@ export class NaiveLiquidations {
     return isDelisted(market) ? secondOf(this.ground.now()) : market.risk.second
   }
 
-  /** Closes so much of a position against the others at a price. What a ranking of before leaves goes on with one made anew. */
+  /** Closes so much of a position against the others at a price. What a ranking of before leaves, and what lies behind its places, goes on with one made anew. */
   deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
     let ranking = this.#ranking(market, isLong)
-    let closed = this.#closeAgainst(ranking, account, market, size, price)
-    if (!closed.isLeft && closed.size < size && ranking.sequence !== this.ground.sequence()) {
+    let rest = size
+    for (;;) {
+      const closed = this.#closeAgainst(ranking, account, market, rest, price)
+      rest -= closed.size
+      if (rest === 0 || closed.isLeft) return { size: size - rest, isLeft: closed.isLeft }
+      const isNew = ranking.sequence === this.ground.sequence()
+      if (isNew && (ranking.count <= this.bounds.places || closed.size === 0)) break
       ranking = this.#rank(market, isLong)
-      const anew = this.#closeAgainst(ranking, account, market, size - closed.size, price)
-      closed = { size: closed.size + anew.size, isLeft: anew.isLeft }
     }
-    const rest = size - closed.size
-    if (rest > 0 && !closed.isLeft) {
-      const { sequence: rankingSequence } = ranking
-      this.ground.published.steps.push({
-        ...this.#before(account, market),
-        step: "exhausted",
-        rankingSequence,
-        size: rest,
-        filled: 0,
-        price
-      })
-    }
-    return closed
+    const { sequence: rankingSequence } = ranking
+    this.ground.published.steps.push({
+      ...this.#before(account, market),
+      step: "exhausted",
+      rankingSequence,
+      size: rest,
+      filled: 0,
+      price
+    })
+    return { size: size - rest, isLeft: false }
   }
 
   #closeAgainst({ ranked, sequence }: NaiveRanking, account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {

@@ -46,6 +46,8 @@ export interface NaiveRanking {
   readonly isLong: boolean
   readonly mark: number
   readonly second: number
+  /** How many there were, and the first of them, as many as a ranking has room for. */
+  readonly count: number
   readonly ranked: ReadonlyArray<NaiveRanked>
 }
 

@@ -84,7 +84,7 @@ const ranking = ({ parameters: { marketId, priceScale, quantityScale } }: NaiveM
   marketId,
   side: sideOf(of.isLong),
   ...both("markPrice", of.mark, priceScale),
-  ranked: of.ranked.length,
+  ranked: of.count,
   ranking: of.ranked.slice(0, placesTold).map(({ closed, entry, equity, notional, profit }, at) => ({
     rank: at + 1,
     ...both("unrealizedPnl", profit, moneyScale),

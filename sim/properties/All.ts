@@ -1,4 +1,5 @@
 /** Every property of the simulator. All of them watch every run. */
+import { addsUp } from "./addsUp.js"
 import { answersEqualModel } from "./answersEqualModel.js"
 import { answersInFull } from "./answersInFull.js"
 import { authority } from "./authority.js"
@@ -124,6 +125,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(shownIsDurable),
   watch(damageIsDetected),
   watch(startsAreGuarded),
+  watch(addsUp),
   watch(replay),
   watch(followerOnlyByFaults),
   watch(historiesRebuilt),

@@ -306,6 +306,8 @@ export type Observation =
     readonly sequence: number
     readonly digest: string
     readonly fault: string | undefined
+    /** What the engine's own sums say is wrong, at the first record behind which they were taken. */
+    readonly unsound: string | undefined
   }
   /** The histories that the venue has left were made anew from its journal: where they differ, if they do. */
   | { readonly _tag: "Rebuilt"; readonly sequence: number; readonly fault: string | undefined }

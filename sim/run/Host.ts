@@ -12,7 +12,7 @@ import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
-import { venueBounds } from "../model/NaiveLiquidation.js"
+import * as Liquidations from "../model/NaiveLiquidation.js"
 import { type Kept, venueKept } from "../model/NaivePublished.js"
 import type { Histories } from "../../src/readmodel/Histories.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
@@ -45,12 +45,13 @@ const settingsOf = ({ standings }: Options): Settings => ({
 })
 
 /** The tables that it has, how many fills of it can be read, and how much one record does. */
-export const capacityOf = (options: Options): Capacity => {
+export const capacityOf = (options: Options): Capacity & { readonly liquidatedAtOnce: Liquidations.Bounds } => {
   const {
     accountParts = 0,
     countedAtOnce = 256,
     endedAtOnce = 128,
     forgottenAtOnce = 64,
+    growth,
     idempotencyKeys,
     identity = Identities.venueBounds,
     liquidatedAtOnce,
@@ -63,7 +64,7 @@ export const capacityOf = (options: Options): Capacity => {
   } = boundsOf(options)
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept, ...rowsOf(options) }
   const kept = options.funds?.kept
-  const liquidated = { ...venueBounds, ...liquidatedAtOnce }
+  const liquidated = { ...Liquidations.venueBounds, ...liquidatedAtOnce }
   return {
     orders,
     idempotencyKeys,
@@ -78,6 +79,7 @@ export const capacityOf = (options: Options): Capacity => {
     settledAtOnce,
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
+    ...(growth === undefined ? {} : { growth }),
     ...(kept === undefined ? {} : { funds: kept }),
     ...fills
   }

@@ -5,7 +5,9 @@
 import * as crypto from "node:crypto"
 import { Effect, Exit, Layer, Stream } from "effect"
 import { Engine } from "../../src/engine/Engine.js"
+import * as Invariants from "../../src/engine/Invariants.js"
 import type { Reads } from "../../src/engine/Reads.js"
+import type { State } from "../../src/engine/State.js"
 import type { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
@@ -82,7 +84,8 @@ export class Proofs {
       from: "the snapshot",
       sequence: reads.sequence,
       digest: stateDigest(reads.state),
-      fault: reads.sequence === model.sequence ? undefined : `it stands at ${reads.sequence}, the journal ends at ${model.sequence}`
+      fault: reads.sequence === model.sequence ? undefined : `it stands at ${reads.sequence}, the journal ends at ${model.sequence}`,
+      unsound: soundness(reads.state, reads.sequence)
     })
     follower.inspect(true)
   }
@@ -222,8 +225,13 @@ export class Proofs {
     const left = this.world.histories.left()
     if (left === undefined) throw new Error("a venue that stopped in good order left no histories")
     const rebuilding = new Rebuilding(left)
-    const { engine, fault } = this.#replayed((committed) => rebuilding.take(committed))
-    this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault })
+    let unsound: string | undefined
+    const addUp = ({ sequence, state }: Engine): void => {
+      if (unsound === undefined && sequence % addedUpEvery === 0) unsound = soundness(state, sequence)
+    }
+    const { engine, fault } = this.#replayed((committed) => rebuilding.take(committed), addUp)
+    unsound ??= soundness(engine.state, engine.sequence)
+    this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault, unsound })
     this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault })
   }
 
@@ -264,6 +272,15 @@ export class Proofs {
     if (exit === undefined) throw new Error("work on the disk never ended")
     return exit
   }
+}
+
+/** Records of a replay between two times at which everything is added up anew. */
+const addedUpEvery = 25
+
+/** What of an engine's state does not add up behind a record. */
+const soundness = (state: State, sequence: number): string | undefined => {
+  const broken = Invariants.firstBroken(state)
+  return broken === undefined ? undefined : `behind record ${sequence}: ${broken}`
 }
 
 /** What each file holds, by its path. One that was only being prepared is nobody's, and may go at any start. */

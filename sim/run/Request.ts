@@ -26,6 +26,12 @@ export interface Request {
   readonly dealt?: (call: Call, fate: SimNetwork.Fate) => void
 }
 
+/** A seed as it is given, and its calls where these stand behind it: `50:100`. */
+export const seedOf = (given: string, usualSteps: number): Pick<Request, "seed" | "steps"> => {
+  const [seed = "", steps] = given.split(":")
+  return { seed, steps: steps === undefined ? usualSteps : Number(steps) }
+}
+
 /** What went wrong. `crash` is a failure of the program itself: a throw, or a run that cannot go on. */
 export interface Failure {
   readonly kind: "safety" | "liveness" | "crash"

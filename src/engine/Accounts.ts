@@ -9,7 +9,19 @@
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import { none } from "../domain/None.js"
-import { bytesOf, copiedNext, growInts, grownLength, growRows, isSoonFull, newRows, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
+import {
+  bytesOf,
+  copiedNext,
+  type Growth,
+  growInts,
+  grownLength,
+  growRows,
+  isSoonFull,
+  newRows,
+  Successor,
+  usualGrowth,
+  wordsOf
+} from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
 /** What is shown of an account beside its money. */
@@ -22,7 +34,6 @@ export interface AccountView {
   readonly lastSequence: number
 }
 
-const initialAccounts = 64
 /** Numbers of 8 bytes in a row: the accessors shift indices by 4, for words by 5. */
 const rowNumbers = 16
 /** Words in what is kept beside a row, and where a snapshot's row has them. */
@@ -48,15 +59,16 @@ export class Accounts {
   private longer: Successor | undefined = undefined
   private longerRemembered = new Int32Array(0)
   private copied = 0
+  private readonly stepwiseFrom: number
 
   /** What others may see each account by; empty until one is set. */
   private displayHandles: Array<string> = []
 
-  /** With room for so many accounts at first. */
-  constructor(accounts = initialAccounts) {
-    this.numbers = newRows(accounts * rowNumbers)
+  constructor({ rows, stepwiseFrom }: Growth = usualGrowth) {
+    this.stepwiseFrom = stepwiseFrom
+    this.numbers = newRows(rows * rowNumbers)
     this.words = wordsOf(this.numbers)
-    this.remembered = new Int32Array(accounts * rememberedWords)
+    this.remembered = new Int32Array(rows * rememberedWords)
   }
 
   collateral(account: number): number {
@@ -256,7 +268,7 @@ export class Accounts {
   /** Makes room for one more account: with few of them at once, else by and by. */
   private makeRoom(): void {
     const { count, slots } = this
-    if (slots < stepwiseFrom) {
+    if (slots < this.stepwiseFrom) {
       if (count === slots) this.grow(grownLength(slots, slots + 1))
       return
     }
@@ -326,8 +338,8 @@ export class Accounts {
     into.texts("accounts.displayHandles", this.displayHandles)
   }
 
-  static decode(from: SectionReader): Accounts {
-    const accounts = new Accounts()
+  static decode(from: SectionReader, growth = usualGrowth): Accounts {
+    const accounts = new Accounts(growth)
     const rows = from.bytes("accounts.rows")
     const count = rows.length / (rowNumbers * 8)
     assert(Number.isInteger(count), "a snapshot's accounts are whole rows")

@@ -114,8 +114,17 @@ export class Line {
   }
 }
 
-/** From this many rows on, a table that may grow without bound does so step by step. */
-export const stepwiseFrom = 4096
+/** How tables begin and grow. */
+export interface Growth {
+  /** Rows of accounts, and of positions, that there is room for at first. */
+  readonly rows: number
+  /** From this many rows on, a table that may grow without bound does so step by step. */
+  readonly stepwiseFrom: number
+  /** A position has a list of its open orders from so many on, an even number, and no longer where it has fewer than half of them. */
+  readonly listedFrom: number
+}
+
+export const usualGrowth: Growth = { rows: 64, stepwiseFrom: 4_096, listedFrom: 32 }
 
 /** Rows that are copied with each one that comes: begun when a table is three quarters full, all are copied before it is full. */
 const copiedAtOnce = 5

@@ -9,7 +9,6 @@ import { none } from "../domain/None.js"
 import { bpsOne } from "../domain/Units.js"
 import type { Book } from "./Book.js"
 import type { MarketState } from "./Markets.js"
-import { listedFrom } from "./OpenList.js"
 import type { State } from "./State.js"
 
 /**
@@ -106,7 +105,7 @@ const restsBeyondMark = (book: Book, { mark }: MarketState): boolean => {
 }
 
 /** Sums up what a position's resting orders, its buys and its sells, would lose at once at its market's mark. */
-const sumLosses = ({ books, openLists, orders, positions }: State, market: MarketState, slot: number): void => {
+const sumLosses = ({ books, listedFrom, openLists, orders, positions }: State, market: MarketState, slot: number): void => {
   let buys = 0
   let sells = 0
   // Mostly nothing of anybody's rests beyond the mark: then there is no order to look at.

@@ -9,19 +9,23 @@ import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import { growFloats, growInts } from "./Columns.js"
 
-/** A position has a list from so many open orders on, and no longer where it has fewer than half of them. */
-export const listedFrom = 32
-
 export class OpenList {
-  private orders = new Int32Array(listedFrom * 2)
-  private prices = new Int32Array(listedFrom * 2)
+  private orders: Int32Array
+  private prices: Int32Array
   /** What each may add to its side: positive for a buy, negative for a sell, 0 for one that only reduces. */
-  private sizes = new Float64Array(listedFrom * 2)
+  private sizes: Float64Array
   private count = 0
 
   /** What the buys and the sells priced beyond a mark would lose at once, by the sum of the last look; in price times size atoms. */
   buyLoss = 0
   sellLoss = 0
+
+  /** With room for so many orders at first. */
+  constructor(room: number) {
+    this.orders = new Int32Array(room)
+    this.prices = new Int32Array(room)
+    this.sizes = new Float64Array(room)
+  }
 
   add(order: number, priceAtoms: number, sizeAtoms: number): void {
     const { count, orders } = this

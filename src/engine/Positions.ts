@@ -13,6 +13,7 @@ import type { Accounts } from "./Accounts.js"
 import {
   bytesOf,
   copiedNext,
+  type Growth,
   growFloats,
   growInts,
   grownLength,
@@ -20,13 +21,12 @@ import {
   isSoonFull,
   lengthByAccount,
   newRows,
-  stepwiseFrom,
   Successor,
+  usualGrowth,
   wordsOf
 } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
-const initialSlots = 64
 /** Numbers of 8 bytes in a row, and in one of the past: the accessors shift slots by 4 and by 3, for words by 5. */
 const rowNumbers = 16
 const pastRowNumbers = 8
@@ -69,13 +69,15 @@ export class Positions {
   private longerPast: Successor | undefined = undefined
   private longerTable = new Int32Array(0)
   private copied = 0
+  private readonly growth: Growth
 
-  /** With room for so many positions at first. */
-  constructor(slots = initialSlots) {
-    this.numbers = newRows(slots * rowNumbers)
+  constructor(growth: Growth = usualGrowth) {
+    const { rows } = growth
+    this.growth = growth
+    this.numbers = newRows(rows * rowNumbers)
     this.words = wordsOf(this.numbers)
-    this.pastNumbers = newRows(slots * pastRowNumbers)
-    this.table = new Int32Array(placesFor(slots))
+    this.pastNumbers = newRows(rows * pastRowNumbers)
+    this.table = new Int32Array(placesFor(rows))
   }
 
   /** The slot of a pair, or -1. */
@@ -414,8 +416,8 @@ export class Positions {
   /** Gives a pair a place in its market's sizes. */
   private hold(slot: number): void {
     const market = this.market(slot)
-    while (this.held.length <= market)
-      this.held.push({ sizes: new Float64Array(initialSlots), slots: new Int32Array(initialSlots), count: 0 })
+    const { rows } = this.growth
+    while (this.held.length <= market) this.held.push({ sizes: new Float64Array(rows), slots: new Int32Array(rows), count: 0 })
     const held = this.held[market]!
     if (held.count === held.sizes.length) {
       held.sizes = growFloats(held.sizes, lengthByAccount(held.count, held.count + 1))
@@ -472,7 +474,7 @@ export class Positions {
   /** Makes room for one more slot: with few of them at once, else by and by. */
   private makeRoom(): void {
     const { count, slots } = this
-    if (slots < stepwiseFrom) {
+    if (slots < this.growth.stepwiseFrom) {
       if (count === slots) this.grow(grownLength(slots, slots + 1))
       return
     }
@@ -532,8 +534,8 @@ export class Positions {
     for (let slot = 0; slot < this.count; slot++) accounts.setMarkets(this.account(slot), accounts.markets(this.account(slot)) + 1)
   }
 
-  static decode(from: SectionReader): Positions {
-    const positions = new Positions()
+  static decode(from: SectionReader, growth = usualGrowth): Positions {
+    const positions = new Positions(growth)
     const [rows, pastRows] = [from.bytes("positions.rows"), from.bytes("positions.pastRows")]
     const count = rows.length / (rowNumbers * 8)
     assert(Number.isInteger(count) && pastRows.length === count * pastRowNumbers * 8, "a snapshot's positions are whole rows, two each")
@@ -552,7 +554,7 @@ export class Positions {
 
 /** The power of two that gives every slot two places or more. */
 const placesFor = (slots: number): number => {
-  let places = initialSlots * 2
+  let places = 2
   while (places < slots * 2) places *= 2
   return places
 }

@@ -28,7 +28,7 @@ import { Connections } from "./orders/Connections.js"
 import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
-import { growFloats, grownLength, growInts, initialLength, Line } from "./Columns.js"
+import { type Growth, growFloats, grownLength, growInts, initialLength, Line, usualGrowth } from "./Columns.js"
 
 /** An account whose orders below a number leave, and why: see `Leaving`. */
 export interface Leaver {
@@ -82,6 +82,8 @@ export interface LiquidatedAtOnce {
   readonly unwound: number
   /** Positions of delisted markets that it looks at. */
   readonly settled: number
+  /** Positions that a ranking has room for, `entriesKept` of `accounts/Rankings.ts` unless given. */
+  readonly places?: number
 }
 
 /** What one record does for triggers at most. */
@@ -139,6 +141,8 @@ export interface Capacity {
   readonly identity?: Partial<IdentityBounds>
   /** What is kept of transfers, see `funds/Bounds.ts`; likewise. */
   readonly funds?: Partial<FundsBounds>
+  /** How tables begin and grow, `usualGrowth` of `Columns.ts` unless given. It decides nothing and is no state. */
+  readonly growth?: Growth
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
   readonly reached?: Reached | undefined
 }
@@ -179,9 +183,9 @@ export class Values {
 export const valueNames = Object.keys(new Values()) as ReadonlyArray<keyof Values>
 
 export class State extends Values {
-  accounts = new Accounts()
+  accounts: Accounts
   apiKeys = new ApiKeys()
-  positions = new Positions()
+  positions: Positions
   orders: Orders
   readonly markets: Array<MarketState> = []
   readonly books: Array<Book> = []
@@ -234,7 +238,8 @@ export class State extends Values {
 
   /** Who holds what, by the marks at which they are looked at. */
   triggers = new Triggers()
-  /** The open orders of positions that have many, by slot. */
+  /** The open orders of positions that have many, by slot; and from how many on they have them here. */
+  readonly listedFrom: number
   readonly openLists = new StepwiseMap<number, OpenList>()
   /** Accounts whose money or positions the record at hand has changed, each once, in the order in which it first did. */
   readonly changedAccounts = new Line()
@@ -286,6 +291,9 @@ export class State extends Values {
 
   constructor(readonly capacity: Capacity) {
     super()
+    this.accounts = new Accounts(capacity.growth)
+    this.positions = new Positions(capacity.growth)
+    this.listedFrom = (capacity.growth ?? usualGrowth).listedFrom
     this.ended = new Int32Array(initialLength(capacity.orders, 256))
     this.endedAtEpochMs = new Float64Array(this.ended.length)
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialOrders))

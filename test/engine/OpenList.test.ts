@@ -2,13 +2,15 @@
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
+import { usualGrowth } from "../../src/engine/Columns.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
-import { listedFrom, OpenList } from "../../src/engine/OpenList.js"
+import { OpenList } from "../../src/engine/OpenList.js"
 import { isOfChain } from "../../src/engine/OpenLists.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Driver, parameters } from "./drive.js"
 
+const { listedFrom } = usualGrowth
 const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
 test("a list says what its buys and its sells beyond a mark would lose, whatever came and went", () => {
@@ -19,7 +21,7 @@ test("a list says what its buys and its sells beyond a mark would lose, whatever
     size: fc.integer({ min: -9, max: 9 })
   })
   fc.assert(fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-    const list = new OpenList()
+    const list = new OpenList(4)
     const known = new Map<number, readonly [price: number, size: number]>()
     for (const { order, price, size, what } of steps) {
       const there = known.get(order)

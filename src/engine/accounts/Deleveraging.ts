@@ -24,6 +24,9 @@ const rankedAtOnce = 256
 /** What of a position it is ranked by. */
 export type Ranked = Omit<RankedEntry, "slot" | "closedAtoms">
 
+/** How many positions a ranking has, the first of all that it ranked. */
+const placesOf = ({ capacity }: State): number => capacity.liquidatedAtOnce?.places ?? entriesKept
+
 const atLeastOne = (atoms: number): number => Math.max(1, atoms)
 
 /** What is divided by what, to be ranked by: both of them products of two. */
@@ -103,6 +106,7 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
   if (ranking.madeAt !== 0) return true
   const { liquidating, positions } = state
   const count = positions.heldCount(market.index)
+  const places = placesOf(state)
   for (; ranking.cursor < count && liquidating.ranked < rankedAtOnce; ranking.cursor++) {
     const slot = positions.heldSlot(market.index, ranking.cursor)
     const quantity = positions.quantity(slot)
@@ -111,7 +115,7 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
     ranking.ranked++
     liquidating.ranked += Breadth.weightOf(state, positions.account(slot)) - 1
     look(state, market, slot)
-    if (ranking.entries.length < entriesKept || compare(looked, ranking.entries[0]!) <= 0) keep(ranking.entries, { ...looked })
+    if (ranking.entries.length < places || compare(looked, ranking.entries[0]!) <= 0) keep(ranking.entries, { ...looked }, places)
   }
   if (ranking.cursor < count) return false
   ranking.madeAt = state.sequence
@@ -134,9 +138,9 @@ const look = (state: State, market: MarketState, slot: number): void => {
   looked.equityAtoms = Margin.equityOf(state, account)
 }
 
-/** Puts an entry among those that are kept, in the place of the last where there is no room; a heap, the last on top. */
-const keep = (heap: Array<RankedEntry>, entry: RankedEntry): void => {
-  if (heap.length === entriesKept) return sink(heap, entry)
+/** Puts an entry among the first `places`, in the place of the last where there is no room; a heap, the last on top. */
+const keep = (heap: Array<RankedEntry>, entry: RankedEntry, places: number): void => {
+  if (heap.length === places) return sink(heap, entry)
   let at = heap.length
   heap.push(entry)
   while (at > 0) {
@@ -203,7 +207,7 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     const came = closeAgainst(state, slot, priceAtoms, ranking)
     if (came !== "nobody") return came
     // Others may have come since it was made, or lie behind those that it has: it is made anew, unless that helped nothing.
-    if (isNew && (ranking.ranked <= entriesKept || Math.abs(positions.quantity(slot)) === before)) break
+    if (isNew && (ranking.ranked <= placesOf(state) || Math.abs(positions.quantity(slot)) === before)) break
     ranking = begin(state, market, direction)
   }
   state.capacity.reached?.("a deleveraging found nobody")

@@ -73,14 +73,14 @@ export const part: Part = {
     state.credited.high = totals.creditedHigh
     state.fundingPool.low = totals.fundingPoolLow
     state.fundingPool.high = totals.fundingPoolHigh
-    state.accounts = Accounts.decode(from)
+    state.accounts = Accounts.decode(from, state.capacity.growth)
     state.apiKeys = ApiKeys.restore({
       rows: from.bytes("apiKeys.rows"),
       keyIds: from.texts("apiKeys.keyIds"),
       displayPrefixes: from.texts("apiKeys.displayPrefixes"),
       numbers: from.has(keyNumbersSection) ? from.floats(keyNumbersSection) : undefined
     })
-    state.positions = Positions.decode(from)
+    state.positions = Positions.decode(from, state.capacity.growth)
     state.positions.countMarkets(state.accounts)
     for (const [account, atEpochMs, parts] of from.json("accounts.liquidations") as ReadonlyArray<LiquidationDump>) {
       state.liquidations.set(account, atEpochMs)

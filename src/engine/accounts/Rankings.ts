@@ -40,7 +40,7 @@ export interface Ranking {
   entries: Array<RankedEntry>
 }
 
-/** Rankings that are kept, and positions in one. */
+/** Rankings that are kept, and positions in one unless the state's bounds say otherwise. */
 const rankingsKept = 64
 export const entriesKept = 1_024
 

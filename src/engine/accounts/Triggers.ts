@@ -25,7 +25,7 @@ interface Holders {
   count: number
 }
 
-const initialHolders = 16
+const initialHolders = 4
 
 export class Triggers {
   /** By market and direction. */

@@ -14,10 +14,10 @@ import { Principal } from "../../operations/Header.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
-import { Accounts } from "../Accounts.js"
 import { liquidationPrice } from "../accounts/LiquidationPrice.js"
 import { Book } from "../Book.js"
 import * as Breadth from "../Breadth.js"
+import { usualGrowth } from "../Columns.js"
 import * as FundingLog from "../FundingLog.js"
 import * as MarkLog from "../MarkLog.js"
 import * as Margin from "../Margin.js"
@@ -26,7 +26,6 @@ import * as Sessions from "../markets/Sessions.js"
 import { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import { Minutes } from "../Minutes.js"
-import { Positions } from "../Positions.js"
 import type { MarginView, PreviewView } from "../Reads.js"
 import { State } from "../State.js"
 import { deciders } from "./Deciding.js"
@@ -126,11 +125,10 @@ class Copy {
     this.state = new State({
       orders,
       idempotencyKeys: 1,
+      growth: { ...usualGrowth, rows: parties.size },
       ...(metAtOnce === undefined ? undefined : { metAtOnce }),
       ...(marketsInOne === undefined ? undefined : { marketsInOne })
     })
-    this.state.accounts = new Accounts(parties.size)
-    this.state.positions = new Positions(parties.size)
     // Nobody is told what a copy comes to.
     this.state.beginTrial()
     this.state.sequence = original.sequence + 1

@@ -195,6 +195,9 @@ describe("what is chosen", () => {
     ], ["--bar", "101"], ["--what"]]
     for (const words of faulty) expect(() => Settings.parse(words), words.join(" ")).toThrow(Settings.Usage)
     expect(Settings.parse(["--changed"]).changed).toBe("HEAD^")
+    const kept = JSON.parse(fs.readFileSync(path.join(root, "sim/seeds.json"), "utf8")) as ReadonlyArray<string>
+    expect(Settings.parse(["--seeds", "2"]).seeds).toEqual(kept.slice(0, 2))
+    expect(Settings.parse(["--seeds", String(kept.length + 2)]).seeds).toEqual([...kept, "1", "2"])
     expect(Settings.parse(["--changed", "--tests"])).toMatchObject({ changed: "HEAD^", tests: true })
     expect(Settings.parse(["--changed", "main", "--only", "src/engine/,src/edge/Edge.ts"])).toMatchObject({
       changed: "main",
