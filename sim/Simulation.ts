@@ -24,7 +24,7 @@ import * as Search from "./run/Search.js"
 import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
-import type { Desk, OperatorsDesk } from "./workload/Desk.js"
+import type { OperatorsDesk } from "./workload/Desk.js"
 import * as Agents from "./workload/Agents.js"
 import * as Favorites from "./workload/Favorites.js"
 import type { KeyHolder } from "./workload/OwnerCalls.js"
@@ -34,8 +34,9 @@ import * as Standings from "./workload/Standings.js"
 import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
+import * as Publisher from "./workload/Publisher.js"
 import * as Trader from "./workload/Trader.js"
-import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
+import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfPublishers, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
@@ -256,7 +257,7 @@ class Run {
   }
 
   /** Clients, operator and faults act until all calls have begun, drawn or from the script. */
-  private workload(desk: Desk, operator: Operator.Operator): void {
+  private workload(desk: OperatorsDesk, operator: Operator.Operator): void {
     const { clients, faults, request: { script, steps }, world: { options, root } } = this
     clients.open = true
     faults.begin()
@@ -271,6 +272,7 @@ class Run {
       const owners = options.owners !== undefined && options.owners.owners > 0 ? this.beginOwners(options.owners) : []
       if (options.tickets !== undefined && options.tickets.calls > 0) this.beginTickets(options.tickets, owners)
       if (options.favorites !== undefined && options.favorites.calls > 0) this.beginFavorites(options.favorites, owners)
+      if (options.publisher !== undefined && options.publisher.calls > 0) this.beginPublisher(desk, options.publisher)
       const haveMoved = options.funds === undefined ? () => true : this.beginFunds(options.funds)
       if (options.standings !== undefined) this.beginStandings(options.standings, owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
@@ -337,6 +339,11 @@ class Run {
     const issue = clients.issueFrom(firstOfFavorites)
     const desk = { time: plans, model, issue, isOpen: () => clients.open, demo: clients.identities }
     Favorites.start(desk, root.split("favorites"), options, owners)
+  }
+
+  private beginPublisher(desk: OperatorsDesk, options: NonNullable<World.World["options"]["publisher"]>): void {
+    const { clients, world: { root } } = this
+    Publisher.start({ ...desk, issue: clients.issueFrom(firstOfPublishers) }, World.operatorToken, root.split("publisher"), options)
   }
 
   private beginStandings(options: NonNullable<World.World["options"]["standings"]>, owners: ReadonlyArray<KeyHolder>): void {

@@ -97,6 +97,8 @@ export interface Options {
   readonly streams?: Streams
   /** Accounts with favorite markets. Absent from what was kept before there were any. */
   readonly favorites?: Favorites
+  /** Absent: nobody streams index prices. */
+  readonly publisher?: Publisher
   /** What an operator says of accounts, and agents who trade. Absent from what was kept before there was any of it. */
   readonly standings?: Standings
   /** Money on a ledger. Absent where the venue has none. */
@@ -238,6 +240,12 @@ export interface Streams {
 
 /** Orders of clients of the stream, over connections that are to cancel them: how long they wait on average between two. */
 export interface Trading {
+  readonly meanPauseMs: number
+}
+
+/** A process that streams index prices into the venue, drawn by a generator of its own, and bounded. */
+export interface Publisher {
+  readonly calls: number
   readonly meanPauseMs: number
 }
 
@@ -771,6 +779,13 @@ const favorites = (random: SimRandom): Favorites => ({
   meanPauseMs: random.pick([20, 60, 200])
 })
 
+const publisherShare = 0.3
+
+const publisher = (random: SimRandom): Publisher => ({
+  calls: random.chance(publisherShare) ? random.pick([15, 30, 60]) : 0,
+  meanPauseMs: random.pick([30, 150, 600])
+})
+
 const standingsShare = 0.6
 
 /** Agents' calls are a trader's: few, so that a run with them takes hardly longer than one without. */
@@ -905,7 +920,7 @@ const inboxes: ReadonlyArray<Bounds["inbox"]> = [
 const liquidated: ReadonlyArray<Liquidations.Bounds> = [
   { looks: 1, met: 256, deleveraged: 1, unwound: 1, settled: 1, places: 1 },
   { looks: 2, met: 2, deleveraged: 256, unwound: 1, settled: 2, places: 1_024 },
-  { looks: 16, met: 256, deleveraged: 2, unwound: 2, settled: 256, places: 2 },
+  { looks: 16, met: 256, deleveraged: 2, unwound: 2, settled: 256, places: 3 },
   Liquidations.venueBounds,
   Liquidations.venueBounds
 ]
@@ -1033,6 +1048,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     tickets: tickets(random.split("tickets")),
     streams: { ...streams(random.split("streams")), ...toldAgain(random.split("told again")), ...missed(random.split("missed")) },
     favorites: favorites(random.split("favorites")),
+    publisher: publisher(random.split("publisher")),
     follower: follower(random.split("follower")),
     readings: readings(random.split("readings")),
     histories: histories(random),

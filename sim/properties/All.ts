@@ -73,6 +73,7 @@ import { stateEqualsModel } from "./stateEqualsModel.js"
 import { streams } from "./streams.js"
 import { tables } from "./tables.js"
 import { toldAgain } from "./toldAgain.js"
+import { streamedPrices } from "./streamedPrices.js"
 import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
 import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
@@ -125,6 +126,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(shownIsDurable),
   watch(damageIsDetected),
   watch(startsAreGuarded),
+  watch(streamedPrices),
   watch(addsUp),
   watch(replay),
   watch(followerOnlyByFaults),

@@ -63,6 +63,8 @@ export interface Bounds {
   readonly orders: number
   readonly idempotencyKeys: number
   readonly accountParts?: number
+  /** Positions that a ranking has room for. */
+  readonly liquidatedAtOnce?: { readonly places?: number }
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   readonly fullBytes: number
   readonly segmentBytes: number

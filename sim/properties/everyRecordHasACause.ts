@@ -8,6 +8,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { NaiveDecision } from "../model/NaiveState.js"
 import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
+import * as Batches from "../reading/Batches.js"
 import * as Commands from "../reading/Commands.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -22,6 +23,9 @@ interface State {
   readonly calendars: Set<string>
   /** How often the feed gave each price that no record tells of. */
   readonly quotes: Map<string, number>
+  /** The batches that feed processes sent, and what of them no record tells of: prices by their markets and times. */
+  readonly batches: Set<string>
+  readonly streamed: Map<string, Array<string>>
   /** Moments at which something was to be due, later than the time of the last record that only let time pass. */
   deadlines: ReadonlyArray<number>
   /** Keys for which the table of the running process has room. */
@@ -39,6 +43,33 @@ const ofStart = /^bootstrap\/([^/]+)(?:\/(?:backfilling|open))?$/
 const ofAccounts: ReadonlySet<string> = new Set(["SetFavorite", "RegisterAffiliate"])
 
 const quoteOf = (marketId: string, priceAtoms: number, sourceEpochMs: number): string => `${marketId} ${priceAtoms} ${sourceEpochMs}`
+
+const streamedOf = (marketId: string, sourceEpochMs: number): string => `${marketId} ${sourceEpochMs}`
+
+/** Notes what a batch sends. One that is sent again in its session is taken once. */
+const noteBatch = ({ batches, streamed }: State, { prices, sequence, session }: Batches.Batch): void => {
+  if (batches.has(`${session} ${sequence}`)) return
+  batches.add(`${session} ${sequence}`)
+  for (const { marketId, price, sourceEpochMs } of prices) {
+    const of = streamedOf(marketId, sourceEpochMs)
+    const known = streamed.get(of)
+    if (known === undefined) streamed.set(of, [price])
+    else known.push(price)
+  }
+}
+
+/** Whether a price is one of a batch, which then has it no more. */
+const takesStreamed = (
+  { streamed }: State,
+  { market, priceAtoms, sourceEpochMs }: { readonly market: number; readonly priceAtoms: number; readonly sourceEpochMs: number },
+  model: NaiveVenue
+): boolean => {
+  const { marketId, priceScale } = model.markets[market]!.parameters
+  const sent = streamed.get(streamedOf(marketId, sourceEpochMs)) ?? []
+  const at = sent.findIndex((price) => Batches.nearestAtoms(price, priceScale) === priceAtoms)
+  if (at >= 0) sent.splice(at, 1)
+  return at >= 0
+}
 
 /** A record that nobody outside the venue sent. */
 const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record, decision: NaiveDecision, model: NaiveVenue): Verdict => {
@@ -66,8 +97,10 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     case "SetIndexPrice": {
       const quote = quoteOf(model.markets[command.market]!.parameters.marketId, command.priceAtoms, command.sourceEpochMs)
       const given = state.quotes.get(quote) ?? 0
-      state.quotes.set(quote, given - 1)
-      return given > 0 ? holds : broken(`record ${sequence} sets an index price that the feed did not give: ${quote}`)
+      if (given > 0) state.quotes.set(quote, given - 1)
+      return given > 0 || takesStreamed(state, command, model)
+        ? holds
+        : broken(`record ${sequence} sets an index price that the feed did not give: ${quote}`)
     }
     // Who asked for them, and what they come to, is looked at by another property.
     case "ArmConnection":
@@ -143,16 +176,21 @@ export const everyRecordHasACause: Property<State> = {
     files: new Set(),
     calendars: new Set(),
     quotes: new Map(),
+    batches: new Set(),
+    streamed: new Map(),
     deadlines: [],
     room: Number.POSITIVE_INFINITY
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
-      case "Asked":
+      case "Asked": {
+        const batch = Batches.batchOf(seen.call)
+        if (batch !== undefined) noteBatch(state, batch)
         if (seen.call.scope !== undefined && ["trader", "issued", "operator"].includes(seen.call.credential)) {
           state.scopes.add(seen.call.scope)
         }
         return holds
+      }
       case "Started":
         state.starts++
         state.room = seen.bounds.idempotencyKeys

@@ -41,6 +41,8 @@ interface Ranking {
   readonly second: number
   readonly mark: bigint
   readonly sequence: number
+  /** How many were ranked, and the first of them. */
+  readonly count: number
   readonly accounts: ReadonlyArray<number>
 }
 
@@ -51,6 +53,7 @@ interface Deleveraging {
   readonly price: bigint
   readonly isLong: boolean
   readonly ranking: Ranking
+  readonly size: bigint
   left: bigint
   /** How many places of the ranking have been passed. */
   passed: number
@@ -59,6 +62,8 @@ interface Deleveraging {
 }
 
 interface State {
+  /** Positions that a ranking has room for. */
+  places: number
   readonly markets: Array<FollowedMarket>
   /** Parameters that markets are to take. */
   readonly announced: Announced
@@ -268,7 +273,8 @@ const rankingOf = (state: State, market: FollowedMarket, isLong: boolean, isThro
   const second = market.isDelisted ? Math.floor(state.atEpochMs / 1_000) : market.second
   const isOfMark = !market.isDelisted || latest?.mark === market.mark
   if (latest?.second === second && isOfMark && !isThrough) return latest
-  const made = { second, mark: market.mark, sequence: state.sequence, accounts: accountsInOrder(state, market, isLong) }
+  const all = accountsInOrder(state, market, isLong)
+  const made = { second, mark: market.mark, sequence: state.sequence, count: all.length, accounts: all.slice(0, state.places) }
   if (isLong) market.againstLongs = made
   else market.againstShorts = made
   return made
@@ -279,9 +285,12 @@ const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "
   const { deleveraging: before } = state
   // One that begins again in its record has come to the end of a ranking of before.
   const isSame = before?.account === account && before.market === index && before.left > 0n && before.begunIn === state.sequence
+  // A ranking of this record that had room for all, or that helped nothing, is the last word.
+  const isLast = isSame && before.ranking.sequence === state.sequence
+    && (before.ranking.count <= state.places || before.left === before.size)
   // A settlement looks at one whom nobody was found for once more before it pairs the others, by the same ranking.
-  const isThrough = isSame && !(state.markets[index]!.isDelisted && before.ranking.sequence === state.sequence)
-  if (isThrough && before.ranking.sequence === state.sequence) {
+  const isThrough = isSame && !(isLast && state.markets[index]!.isDelisted)
+  if (isThrough && isLast) {
     return broken(`a ranking of market ${index} that was made in record ${state.sequence} is made anew in it`)
   }
   const verdict = isThrough ? holds : handedOnVerdict(state, event)
@@ -290,8 +299,8 @@ const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "
   if (verdict !== holds || held === undefined) return verdict
   const isLong = held.quantity > 0n
   const ranking = rankingOf(state, market, isLong, isThrough)
-  const price = BigInt(event.priceAtoms)
-  state.deleveraging = { account, market: index, price, isLong, ranking, left: BigInt(event.sizeAtoms), passed: 0, begunIn: state.sequence }
+  const [price, size] = [BigInt(event.priceAtoms), BigInt(event.sizeAtoms)]
+  state.deleveraging = { account, market: index, price, isLong, ranking, size, left: size, passed: 0, begunIn: state.sequence }
   return isThrough && price !== before.price
     ? broken(`${nameOf(state, account)} is deleveraged at ${price} in market ${index}, and was at ${before.price}`)
     : holds
@@ -497,11 +506,15 @@ const noteTicks = (state: State): void => {
 /** What an account's liquidation has to do with: after each, those who are due may have been helped. */
 const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet", "MarketSessionSet"])
 
+/** Positions that a venue's own rankings have room for. */
+const placesOfVenue = 1_024
+
 export const liquidation: Property<State> = {
   name: "who-falls-under-his-margin-is-liquidated-and-nobody-else",
   invariant: "I13",
   kind: "safety",
   initial: () => ({
+    places: Number.POSITIVE_INFINITY,
     markets: [],
     announced: new Map(),
     collateral: new Map(),
@@ -519,6 +532,7 @@ export const liquidation: Property<State> = {
     taken: undefined
   }),
   observe: (state, seen) => {
+    if (seen._tag === "Started") state.places = seen.bounds.liquidatedAtOnce?.places ?? placesOfVenue
     if (seen._tag !== "Fed") return holds
     const { events, record } = seen.decided
     const endedSecond = Math.floor(state.atEpochMs / 1_000)

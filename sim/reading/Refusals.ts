@@ -165,6 +165,9 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(400, "invalid_request", "BadRequest", "refresh_state", "sequence_ahead"),
   told(400, "invalid_request", "BadRequest", "refresh_state", "sequence_not_retained"),
   told(429, "rate_limited", "RateLimitExceeded", again, "waits_per_account"),
+  // Batches of a session that has ended, and those before which one was left out.
+  told(409, "index_stream_conflict", "BadRequest", "refresh_state"),
+  told(409, "index_stream_conflict", "BadRequest", fix),
   told(404, "account_not_found", "BadRequest", fix),
   told(404, "route_not_found", "BadRequest", fix),
   told(405, "method_not_allowed", "NotSupported", fix),

@@ -5,6 +5,7 @@
 import type { Parameters, RiskParameters } from "../../src/domain/Market.js"
 import { Operation } from "../../src/operations/Operations.js"
 import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Family, Reading, Wanted } from "./Asked.js"
+import * as Batches from "./Batches.js"
 import * as Bodies from "./Bodies.js"
 import { fits, isObject, type Json, listFits, shape } from "./Bodies.js"
 import * as Funds from "./Funds.js"
@@ -647,6 +648,7 @@ export const read = (sent: Sent): Reading => {
   if (sent.method === "GET") return { _tag: "other" }
   // Who may act is read by itself: its commands have no keys.
   if (Identity.read(sent.method, sent.target, sent.body) !== undefined || Funds.isOfFunds(sent.target)) return { _tag: "other" }
+  if (Batches.isOfStream(sent.target)) return { _tag: "other" }
   const [target = "", query] = sent.target.split("?")
   const path = segments(target)
   if (path === undefined) return { _tag: "nowhere", status: 400 }
