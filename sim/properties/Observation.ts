@@ -161,8 +161,8 @@ export type Observation =
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean
   }
-  /** A request came to the process, which takes it up: what it does at once lies between this and `Handled`. */
-  | { readonly _tag: "Handling"; readonly call: Call }
+  /** A request came to the process, whose clock reads that, which takes it up: what it does at once lies between this and `Handled`. */
+  | { readonly _tag: "Handling"; readonly call: Call; readonly atEpochMs: number }
   /**
    * The process has taken it up, when its clock read that; `answer`: undefined where it is answered later. `highestEpochMs`: the latest
    * that the clock has told anybody since the request before.

@@ -6,6 +6,7 @@
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { Record } from "../../src/journal/Record.js"
 import type { AddPasskey } from "../../src/operations/identity/AddPasskey.js"
 import type { ExchangeGrant } from "../../src/operations/identity/ExchangeGrant.js"
 import type { OpenOwnerAccount } from "../../src/operations/identity/OpenOwnerAccount.js"
@@ -28,6 +29,8 @@ interface Agent {
   readonly codeChallenge: string
   readonly deviceSha256: string
   readonly userCode: string
+  /** Until when it was told that it waits. */
+  readonly expiresAtEpochMs: number
 }
 
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
@@ -41,6 +44,8 @@ interface AskedOnce {
   /** How often the venue took it up, and which of its processes did. */
   taken: number
   readonly by: Set<number>
+  /** The earliest that the clock read as it was taken up. */
+  takenUpAtEpochMs: number
 }
 
 interface State {
@@ -71,6 +76,8 @@ interface State {
   readonly turnedDown: Map<string, string>
   /** Whether a command that something had proved found no room: its proof is spent, and no record tells of it. */
   isRoomless: boolean
+  /** The latest that a clock of the venue has told anybody. */
+  highestEpochMs: number
   /** How many failed sign-ins each passkey may have been noted for. */
   readonly failures: Map<string, number>
 }
@@ -191,14 +198,28 @@ const longestWaitMs = 600_000
 
 const agentOf = ({ agents }: State, fits: (agent: Agent) => boolean): Agent | undefined => agents.find(fits)
 
-const approved = (state: State, command: Extract<Command, { kind: "ApproveAgent" }>, token: string): Verdict => {
+/** How long a key may be fetched: as long as its agent was told that it waits, by the venue's clock as the approval was taken up. */
+const grantVerdict = (state: State, { expiresAtEpochMs, userCode }: Agent, grantMs: number, atEpochMs: number): Verdict => {
+  const leftAt = (epochMs: number): number => Math.min(longestWaitMs, expiresAtEpochMs - epochMs)
+  let first = Number.POSITIVE_INFINITY
+  for (const { takenUpAtEpochMs, wish } of state.asked.values()) {
+    if (wish.kind === "approveAgentConnect" && wish.userCode === userCode) first = Math.min(first, takenUpAtEpochMs)
+  }
+  // The command was made no later than its record, unless the clock was set back between the two.
+  return grantMs > 0 && grantMs >= leftAt(Math.max(atEpochMs, state.highestEpochMs)) && grantMs <= leftAt(first)
+    ? holds
+    : broken(`lets the key be fetched for ${grantMs} ms, and its agent waits until ${expiresAtEpochMs}`)
+}
+
+const approved = (state: State, command: Extract<Command, { kind: "ApproveAgent" }>, token: string, atEpochMs: number): Verdict => {
   const { clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, scopes } = command
   const agent = agentOf(state, (each) => each.deviceSha256 === deviceSha256)
   if (agent === undefined) return broken("is of an agent that nobody was told of")
   const isSame = agent.clientName === clientName && agent.codeChallenge === codeChallenge && agent.scopes === scopes
     && agent.keyLifetimeSeconds === keyLifetimeSeconds
   if (!isSame) return broken(`is not what the agent asked for: ${JSON.stringify(agent)}`)
-  if (grantMs <= 0 || grantMs > longestWaitMs) return broken(`lets the key be fetched for ${grantMs} ms`)
+  const ofGrant = grantVerdict(state, agent, grantMs, atEpochMs)
+  if (ofGrant !== holds) return ofGrant
   return isAsked(state, "approveAgentConnect", token, (wish) => wish.userCode === agent.userCode && wish.scopes === scopes)
     ? holds
     : broken("nobody has asked for it with this code and these scopes")
@@ -239,7 +260,7 @@ const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command,
 }
 
 /** Whether a request explains a command. */
-const explained = (state: State, command: Command, model: NaiveVenue): Verdict => {
+const explained = (state: State, { atEpochMs, command }: Record, model: NaiveVenue): Verdict => {
   const accountId = accountIdOf(model, command.account)
   const token = command.credential < 0 ? "" : model.identity.everSessions[command.credential]?.tokenSha256 ?? ""
   switch (command.kind) {
@@ -261,7 +282,7 @@ const explained = (state: State, command: Command, model: NaiveVenue): Verdict =
         ? holds
         : broken("nobody has asked for it")
     case "ApproveAgent":
-      return approved(state, command, token)
+      return approved(state, command, token, atEpochMs)
     case "DenyAgent":
       return denied(state, command, token)
     case "ExchangeGrant":
@@ -287,9 +308,10 @@ const mayComeFrom = (command: Command, { identity }: NaiveVenue): ReadonlyArray<
   return [addresses.owners, addresses.streams, ...(isOfOwner ? [] : [addresses.traders])]
 }
 
-const committed = (state: State, { decision: { outcomes }, model, record: { atEpochMs, command, sequence } }: Committed): Verdict => {
+const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
+  const { atEpochMs, command, sequence } = record
   if (!isOfIdentity(command)) return holds
-  const verdict = explained(state, command, model)
+  const verdict = explained(state, record, model)
   if (verdict !== undefined) return broken(`record ${sequence}, ${command.kind}: ${verdict}: ${JSON.stringify(command)}`)
   if (!mayComeFrom(command, model).includes(command.remoteAddress)) return broken(`record ${sequence} came from ${command.remoteAddress}`)
   const { orderNumber: account, refusal } = outcomes[0]!
@@ -471,14 +493,15 @@ const noteAgent = (state: State, { answer: { json, status }, call }: Answered): 
   const wish = Identity.read(call.method, call.target, call.body)?.wish
   if (status !== 200 || wish?.kind !== "beginAgentConnect" || !isObject(json)) return
   const { clientName, codeChallenge, keyLifetimeSeconds, scopes } = wish
-  const { deviceCode, userCode } = json
+  const { deviceCode, expiresAtEpochMs, userCode } = json
   state.agents.push({
     clientName,
     codeChallenge,
     keyLifetimeSeconds,
     scopes,
     deviceSha256: Identity.sha256(String(deviceCode), "hex"),
-    userCode: String(userCode)
+    userCode: String(userCode),
+    expiresAtEpochMs: Number(expiresAtEpochMs)
   })
 }
 
@@ -504,6 +527,7 @@ export const identityIsAsAsked: Property<State> = {
     sent: new Map(),
     turnedDown: new Map(),
     isRoomless: false,
+    highestEpochMs: 0,
     failures: new Map()
   }),
   observe: (state, seen) => {
@@ -520,7 +544,8 @@ export const identityIsAsAsked: Property<State> = {
           wish,
           begun: before?.begun ?? state.begun,
           taken: before?.taken ?? 0,
-          by: before?.by ?? new Set()
+          by: before?.by ?? new Set(),
+          takenUpAtEpochMs: before?.takenUpAtEpochMs ?? Number.POSITIVE_INFINITY
         })
         // The network may bring it twice.
         if (wish.kind === "beginRegistration" || wish.kind === "beginAuthentication") state.begun += 2
@@ -533,9 +558,14 @@ export const identityIsAsAsked: Property<State> = {
       case "Handling": {
         const asked = state.asked.get(seen.call.id)
         asked?.by.add(state.incarnation)
-        if (asked !== undefined) asked.taken++
+        if (asked === undefined) return holds
+        asked.taken++
+        asked.takenUpAtEpochMs = Math.min(asked.takenUpAtEpochMs, seen.atEpochMs)
         return holds
       }
+      case "Handled":
+        state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs)
+        return holds
       case "Started":
         // What the process before had begun nobody knows.
         state.incarnation = seen.incarnation

@@ -4,6 +4,7 @@
  * not all of them were read.
  */
 import { isObject, type Json } from "../reading/Bodies.js"
+import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** A step that closed something of a place. */
@@ -43,18 +44,30 @@ const orderVerdict = (what: string, ranking: ReadonlyArray<Json>): Verdict => {
   return holds
 }
 
-/** What was closed of a place is no less than the steps say that had been made when it was asked for. */
-const closedVerdict = (what: string, { told }: State, ranking: ReadonlyArray<Json>, key: string, asked: number): Verdict => {
-  for (const place of ranking) {
-    const closings = [...told.get(`${key} ${String(place["rank"])}`)?.values() ?? []].filter(({ sequence }) => sequence <= asked)
+/**
+ * What was closed of a place is no less than the steps say that had been made when it was asked for. Rankings that were begun in the
+ * same record, as those had no room for all, are not told apart by the steps.
+ */
+const closedVerdict = (what: string, { told }: State, alike: ReadonlyArray<Json>, key: string, asked: number): Verdict => {
+  const places = alike.flatMap(placesOf)
+  for (const rank of new Set(places.map((place) => String(place["rank"])))) {
+    const closings = [...told.get(`${key} ${rank}`)?.values() ?? []].filter(({ sequence }) => sequence <= asked)
     const closed = closings.reduce((sum, { size }) => sum + size, 0n)
-    if (atomsOf(place, "closedQuantity") < closed) {
-      return broken(
-        `${what} says that ${String(place["closedQuantityAtoms"])} of place ${String(place["rank"])} were closed, steps say ${closed}`
-      )
-    }
+    const shown = places.reduce((sum, place) => String(place["rank"]) === rank ? sum + atomsOf(place, "closedQuantity") : sum, 0n)
+    if (shown < closed) return broken(`${what} says that ${shown} of place ${rank} were closed, steps say ${closed}`)
   }
   return holds
+}
+
+const placesOf = (ranking: Json): ReadonlyArray<Json> => ranking["ranking"] as ReadonlyArray<Json>
+
+/** What the steps name a ranking by. */
+const keyOf = (ranking: Json): string => `${String(ranking["marketId"])} ${String(ranking["sequence"])} ${opposite(ranking["side"])}`
+
+/** Whether an answer may have some and not all of the rankings that are alike: of the oldest in it, where it is as long as was asked. */
+const mayLackSome = (told: ReadonlyArray<Json>, { target }: Call, key: string): boolean => {
+  const limit = new URLSearchParams(target.split("?")[1]).get("limit")
+  return limit !== null && told.length >= Number(limit) && keyOf(told.at(-1)!) === key
 }
 
 const note = ({ told }: State, step: Json): void => {
@@ -78,15 +91,20 @@ export const rankings: Property<State> = {
       state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
     }
     if (seen._tag !== "Answered" || seen.answer.status !== 200 || !isObject(seen.answer.json)) return holds
-    const { answer: { json }, attempt, call: { endpoint, id } } = seen
+    const { answer: { json }, attempt, call } = seen
+    const { endpoint, id } = call
     if (endpoint === "listLiquidations") { for (const step of json["steps"] as ReadonlyArray<Json>) note(state, step) }
     if (endpoint !== "listDeleveragings") return holds
-    for (const each of json["deleveragings"] as ReadonlyArray<Json>) {
+    const told = json["deleveragings"] as ReadonlyArray<Json>
+    for (const each of told) {
       const what = `the ranking ${String(each["sequence"])} of ${String(each["marketId"])}`
-      const ranking = each["ranking"] as ReadonlyArray<Json>
-      const key = `${String(each["marketId"])} ${String(each["sequence"])} ${opposite(each["side"])}`
-      const verdict = orderVerdict(what, ranking) ?? closedVerdict(what, state, ranking, key, state.asked.get(`${id}/${attempt}`) ?? 0)
-      if (verdict !== undefined) return verdict
+      const ordered = orderVerdict(what, placesOf(each))
+      if (ordered !== holds) return ordered
+      const key = keyOf(each)
+      const alike = told.filter((other) => keyOf(other) === key)
+      if (mayLackSome(told, call, key)) continue
+      const closed = closedVerdict(what, state, alike, key, state.asked.get(`${id}/${attempt}`) ?? 0)
+      if (closed !== holds) return closed
     }
     return holds
   }

@@ -69,7 +69,7 @@ export class Clients {
     const call = this.#callOf.get(request)!
     const clock = this.clock()!
     const atEpochMs = clock.unsafeCurrentTimeMillis()
-    this.witness.see({ _tag: "Handling", call })
+    this.witness.see({ _tag: "Handling", call, atEpochMs })
     return (response) => {
       const answer = response === undefined ? undefined : { status: response.status, headers: response.headers, text: response.body }
       this.witness.see({ _tag: "Handled", call, atEpochMs, highestEpochMs: clock.takeHighest(), answer })

@@ -4,6 +4,7 @@
  */
 import * as crypto from "node:crypto"
 import { Effect, Exit, Layer, Stream } from "effect"
+import { none } from "../../src/domain/None.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import type { Reads } from "../../src/engine/Reads.js"
@@ -25,6 +26,7 @@ import type { Clients } from "./Clients.js"
 import type { Follower } from "./Follower.js"
 import { isTight } from "../faults/Options.js"
 import { isDelisted } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { boundsOf, capacityOf, type Host } from "./Host.js"
 import * as Plants from "./Plants.js"
 import { Rebuilding } from "./Rebuilding.js"
@@ -230,7 +232,7 @@ export class Proofs {
       if (unsound === undefined && sequence % addedUpEvery === 0) unsound = soundness(state, sequence)
     }
     const { engine, fault } = this.#replayed((committed) => rebuilding.take(committed), addUp)
-    unsound ??= soundness(engine.state, engine.sequence)
+    unsound ??= soundness(engine.state, engine.sequence) ?? (fault === undefined ? retained(engine.state, this.follower.model) : undefined)
     this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault, unsound })
     this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault })
   }
@@ -282,6 +284,19 @@ const soundness = (state: State, sequence: number): string | undefined => {
   const broken = Invariants.firstBroken(state)
   return broken === undefined ? undefined : `behind record ${sequence}: ${broken}`
 }
+
+/** Where an order is to be remembered for another time, once it has ended, than the model says; shown only by days that pass. */
+const retained = ({ orders, sequence }: State, model: NaiveVenue): string | undefined => {
+  if (sequence !== model.sequence) return undefined
+  for (const { number, retentionMs } of model.orders.values()) {
+    const order = orders.find(number)
+    const minutes = Math.ceil(retentionMs / minuteMs)
+    if (order === none || orders.retentionMinutes(order) === minutes) continue
+    return `behind record ${sequence}: order ${number} is remembered for ${orders.retentionMinutes(order)} minutes, not for ${minutes}`
+  }
+  return undefined
+}
+const minuteMs = 60_000
 
 /** What each file holds, by its path. One that was only being prepared is nobody's, and may go at any start. */
 const fingerprints = (disk: SimDisk): ReadonlyMap<string, string> =>

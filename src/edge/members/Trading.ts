@@ -139,5 +139,6 @@ export const trading: Said = {
   step: "Which kind of step it was.",
   role: "Which side of it the account had.",
   rank: "The place in the ranking, from 1; 0 where there was none.",
-  rankingSequence: "The journal record with which the ranking was begun; 0 where there was none."
+  rankingSequence:
+    "The journal record with which the ranking was begun; 0 where there was none. One without room for all may be made anew in it."
 }
