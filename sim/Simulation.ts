@@ -33,10 +33,19 @@ import * as Owners from "./workload/Owners.js"
 import * as Standings from "./workload/Standings.js"
 import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
+import * as Oversight from "./workload/Oversight.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Publisher from "./workload/Publisher.js"
 import * as Trader from "./workload/Trader.js"
-import { firstOfAgents, firstOfFavorites, firstOfFunds, firstOfPublishers, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
+import {
+  firstOfAgents,
+  firstOfFavorites,
+  firstOfFunds,
+  firstOfOversight,
+  firstOfPublishers,
+  firstOfStandings,
+  firstOfTickets
+} from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
@@ -274,7 +283,8 @@ class Run {
       if (options.favorites !== undefined && options.favorites.calls > 0) this.beginFavorites(options.favorites, owners)
       if (options.publisher !== undefined && options.publisher.calls > 0) this.beginPublisher(desk, options.publisher)
       const haveMoved = options.funds === undefined ? () => true : this.beginFunds(options.funds)
-      if (options.standings !== undefined) this.beginStandings(options.standings, owners)
+      const holders = options.standings === undefined ? () => owners : this.beginStandings(options.standings, owners)
+      if (options.oversight !== undefined) this.beginOversight(options.oversight, holders)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
       // Owners with a ledger wait for it: they are given a while longer.
       const endMs = this.world.elapsedMs() + mostMovingMs
@@ -346,7 +356,19 @@ class Run {
     Publisher.start({ ...desk, issue: clients.issueFrom(firstOfPublishers) }, World.operatorToken, root.split("publisher"), options)
   }
 
-  private beginStandings(options: NonNullable<World.World["options"]["standings"]>, owners: ReadonlyArray<KeyHolder>): void {
+  private beginOversight(options: NonNullable<World.World["options"]["oversight"]>, holders: () => ReadonlyArray<KeyHolder>): void {
+    const { clients, model, world: { bank, plans, root } } = this
+    const issue = clients.issueFrom(firstOfOversight)
+    const desk = { time: plans, model, issue, isOpen: () => clients.open, demo: clients.identities }
+    const ledgerCalls = bank === undefined ? 0 : options.ledgerCalls
+    Oversight.start(desk, root.split("oversight"), { ...options, ledgerCalls, token: World.operatorToken }, holders)
+  }
+
+  /** Tells who has keys by then, agents and bots who trade among them. */
+  private beginStandings(
+    options: NonNullable<World.World["options"]["standings"]>,
+    owners: ReadonlyArray<KeyHolder>
+  ): () => ReadonlyArray<KeyHolder> {
     const { clients, model, world: { options: { workload }, plans, root } } = this
     const desk = { time: plans, model, isOpen: () => clients.open, demo: clients.identities }
     const told = (call: number, path: string): string | undefined => clients.wallet.told(call, path)
@@ -355,8 +377,10 @@ class Run {
       token: World.operatorToken,
       collateral: workload.collateral
     }, owners)
-    const agents = { ...options, workload }
-    Agents.start({ ...desk, told, issue: clients.issueFrom(firstOfAgents) }, root.split("agents"), agents, [...owners, bots])
+    const set = { ...options, workload }
+    const issue = clients.issueFrom(firstOfAgents)
+    const agents = Agents.start({ ...desk, told, issue }, root.split("agents"), set, [...owners, bots])
+    return () => [...owners, bots, ...agents]
   }
 
   /** What is told happens, one thing after the other. */

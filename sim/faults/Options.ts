@@ -101,6 +101,8 @@ export interface Options {
   readonly publisher?: Publisher
   /** What an operator says of accounts, and agents who trade. Absent from what was kept before there was any of it. */
   readonly standings?: Standings
+  /** An operator who looks after keys, the ledger and the markets. Absent from what was kept before there was one. */
+  readonly oversight?: Oversight
   /** Money on a ledger. Absent where the venue has none. */
   readonly funds?: Funds
   /**
@@ -268,6 +270,18 @@ export interface Standings {
   /** Whether accounts may be affiliates, and whether there is a platform whose workloads may have bots' keys. */
   readonly affiliates: boolean
   readonly workloads: boolean
+}
+
+/**
+ * An operator who revokes keys, stops withdrawals and lets them go on, compares the books with the ledger and asks what a market's
+ * parameters would come to: drawn by a generator of its own, and bounded.
+ */
+export interface Oversight {
+  readonly calls: number
+  readonly meanPauseMs: number
+  /** The same of whoever looks after the ledger, where there is one: its owners take their time. */
+  readonly ledgerCalls: number
+  readonly ledgerPauseMs: number
 }
 
 /** A ledger with its signer, and owners who bring money in and take it out: drawn by generators of their own, and bounded. */
@@ -800,6 +814,15 @@ const standings = (random: SimRandom): Standings => {
   }
 }
 
+const oversightShare = 0.6
+
+const oversight = (random: SimRandom): Oversight => ({
+  calls: random.chance(oversightShare) ? random.pick([15, 25, 40]) : 0,
+  meanPauseMs: random.pick([20, 60, 200]),
+  ledgerCalls: random.pick([0, 20, 40, 40]),
+  ledgerPauseMs: random.pick([100, 300, 600])
+})
+
 /** In how many runs there is a ledger: the others are what they would be without any. */
 const fundsShare = 0.35
 /** What one record takes that holds a prepared transaction, bytes. */
@@ -1052,7 +1075,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     follower: follower(random.split("follower")),
     readings: readings(random.split("readings")),
     histories: histories(random),
-    standings: standings(random.split("standings"))
+    standings: standings(random.split("standings")),
+    oversight: oversight(random.split("oversight"))
   }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
@@ -1069,7 +1093,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       ...sized,
       workload: { ...ruining.workload, meanOperatorMs: 0 },
       listing: { ...drawn.listing, growsAtMs: 0 },
-      standings: { ...drawn.standings, calls: 0 }
+      standings: { ...drawn.standings, calls: 0 },
+      oversight: { ...drawn.oversight, calls: 0, ledgerCalls: 0 }
     }
     : sized
   // A table that is full finds room in what it forgets only where a day passes while it is.
@@ -1124,6 +1149,7 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
         streams: drawn.streams,
         favorites: drawn.favorites,
         standings: drawn.standings,
+        oversight: drawn.oversight,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

@@ -83,6 +83,14 @@ export interface NaiveTransfer {
   isForgotten: boolean
 }
 
+/** Why no withdrawal is taken, with what was compared where something was. */
+export interface NaiveStop {
+  readonly reason: string
+  readonly differenceAtoms: number
+  readonly atOffset: number
+  readonly sinceEpochMs: number
+}
+
 /** What of a passkey is asked for an approval. */
 interface Passkey {
   readonly account: number
@@ -206,7 +214,8 @@ export class NaiveFunds {
   deposited = 0n
   withdrawn = 0n
   offset = 0
-  isStopped = false
+  /** Why withdrawals are stopped; undefined where they are not. */
+  stop: NaiveStop | undefined
   contradictions = 0
   /** Numbers of transfers whose owners have yet to approve them, as they began to wait. */
   #waiting: Array<number> = []
@@ -214,6 +223,15 @@ export class NaiveFunds {
   #over: Array<NaiveTransfer> = []
 
   constructor(readonly around: Surroundings, readonly bounds: Bounds = venueBounds, readonly history = new NaiveHistory()) {}
+
+  get isStopped(): boolean {
+    return this.stop !== undefined
+  }
+
+  /** What stops withdrawals first is why they are stopped. */
+  #stop(stop: Omit<NaiveStop, "sinceEpochMs">): void {
+    this.stop ??= { ...stop, sinceEpochMs: this.around.now() }
+  }
 
   /** One that is known. */
   find(number: number): NaiveTransfer | undefined {
@@ -350,11 +368,13 @@ export class NaiveFunds {
         if (command.offset <= this.offset) return known
         this.offset = command.offset
         return { transfer: undefined }
-      case "StopWithdrawals":
-        this.isStopped = true
+      case "StopWithdrawals": {
+        const { atOffset, differenceAtoms, reason } = command
+        this.#stop({ reason, differenceAtoms, atOffset })
         return { transfer: undefined }
+      }
       case "AllowWithdrawals":
-        this.isStopped = false
+        this.stop = undefined
         return { transfer: undefined }
     }
   }
@@ -604,7 +624,9 @@ export class NaiveFunds {
       this.#succeed(transfer)
     }
     if (wasOver) this.#withdrawOffer(transfer)
-    if (wasOver && step.name === "treasury_withdrawal") this.isStopped = true
+    if (wasOver && step.name === "treasury_withdrawal") {
+      this.#stop({ reason: "contradiction", differenceAtoms: -Number(transfer.amount), atOffset: 0 })
+    }
   }
 
   #confirmParty(transfer: NaiveTransfer): void {

@@ -1258,19 +1258,28 @@ export class NaiveVenue {
     return account
   }
 
-  #putMarket(parameters: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
+  /** What parameters would come to if they were put now: how they would be taken, or what refuses them. It changes nothing. */
+  putComesTo(parameters: Market.Parameters, effectiveAtEpochMs: number): "created" | "at_once" | "announced" | NaiveOutcome {
     if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, -1)
     const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
-    if (known === undefined) return effectiveAtEpochMs === 0 ? this.#newMarket(parameters) : refused(Refusal.marketUnknown, -1)
+    if (known === undefined) return effectiveAtEpochMs === 0 ? "created" : refused(Refusal.marketUnknown, -1)
     if (isDelisted(known)) return refused(Refusal.marketDelisted, -1)
     const isPresent = Object.entries(known.parameters).every(([name, value]) =>
       JSON.stringify(value) === JSON.stringify(parameters[name as keyof Market.Parameters])
     )
-    if (effectiveAtEpochMs !== 0 && !isPresent) return this.#announce(known, parameters, effectiveAtEpochMs)
+    if (effectiveAtEpochMs !== 0 && !isPresent) return this.#refusesNotice(known, parameters, effectiveAtEpochMs) ?? "announced"
     if (!this.#mayChange(known, parameters)) return refused(Refusal.marketInvalid, -1)
     if (this.#asksMore(known, parameters)) return this.#tooEarly(undefined)
     const stranded = this.#stranded(known, parameters)
-    if (stranded !== undefined) return refused(Refusal.positionStranded, -1, stranded)
+    return stranded === undefined ? "at_once" : refused(Refusal.positionStranded, -1, stranded)
+  }
+
+  #putMarket(parameters: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
+    const comesTo = this.putComesTo(parameters, effectiveAtEpochMs)
+    if (typeof comesTo !== "string") return comesTo
+    if (comesTo === "created") return this.#newMarket(parameters)
+    const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)!
+    if (comesTo === "announced") return this.#announce(known, parameters, effectiveAtEpochMs)
     known.announced = undefined
     this.#takeParameters(known, parameters)
     this.#clear()
@@ -1329,14 +1338,18 @@ export class NaiveVenue {
     return refused(Refusal.noticeRequired, -1, { limit: earliest, nearest: earliest, ...actual })
   }
 
-  #announce(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
+  /** What refuses parameters that are to hold at a time that is to come; undefined where nothing does. */
+  #refusesNotice(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome | undefined {
     const now = market.parameters
     const stays = ["marketType", "priceScale", "quantityScale", "minPriceAtoms", "maxPriceAtoms"] as const
     const isTighter = next.minQuantityAtoms > now.minQuantityAtoms || next.maxQuantityAtoms < now.maxQuantityAtoms
     if (isTighter || stays.some((name) => next[name] !== now[name])) {
       return refused(Refusal.marketInvalid, -1)
     }
-    if (effectiveAtEpochMs < this.atEpochMs + this.noticeMs) return this.#tooEarly(effectiveAtEpochMs)
+    return effectiveAtEpochMs < this.atEpochMs + this.noticeMs ? this.#tooEarly(effectiveAtEpochMs) : undefined
+  }
+
+  #announce(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
     market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
     this.#show(market)
     const came = [...market.came].filter((index) => index !== this.#liquidations.fund?.index)

@@ -372,7 +372,7 @@ export const terms = ({ quantityScale, ...parameters }: Market.Parameters): Memb
   liquidationFeeBps: parameters.liquidationFeeBps
 })
 
-const delistingShown = (
+export const delistingShown = (
   { effectiveAtEpochMs, finalPrice, settledAtEpochMs, state }: NaiveDelisting,
   priceScale: number
 ): Members => ({

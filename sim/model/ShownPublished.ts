@@ -4,13 +4,15 @@
  * written from the published contract.
  */
 import { insuranceFundId } from "../../src/domain/Ids.js"
+import type * as Market from "../../src/domain/Market.js"
 import * as Queries from "../reading/Queries.js"
-import { moneyScale } from "./Decimals.js"
+import * as Refusals from "../reading/Refusals.js"
+import { decimalOf, moneyScale } from "./Decimals.js"
 import type { NaiveMovement, NaiveRanking, NaiveStep, Numbered } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
-import type { NaiveFunding, NaiveMark, NaiveMarket } from "./NaiveState.js"
+import { isDelisted, type NaiveFunding, type NaiveMark, type NaiveMarket } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
-import { balance, both, idOf, type Members, positions, terms } from "./Shown.js"
+import { balance, both, delistingShown, idOf, type Members, positions, terms } from "./Shown.js"
 
 /** What a reader asks for of a list. */
 export interface Asked {
@@ -319,3 +321,75 @@ export const announced = (model: NaiveVenue, market: NaiveMarket): Members => ({
   },
   journalSequence: model.sequence
 })
+
+/** Everything an operator sets about a market, as it is put. */
+const put = (parameters: Market.Parameters): Members => ({
+  underlyingSymbol: parameters.underlyingSymbol,
+  marketType: parameters.marketType,
+  logoUrl: parameters.logoUrl,
+  priceScale: parameters.priceScale,
+  quantityScale: parameters.quantityScale,
+  minPrice: decimalOf(parameters.minPriceAtoms, parameters.priceScale),
+  maxPrice: decimalOf(parameters.maxPriceAtoms, parameters.priceScale),
+  ...terms(parameters)
+})
+
+/** `operator-markets/v1` as it stands now: drafts too. */
+export const operatorMarkets = (model: NaiveVenue): Members => ({
+  version: "operator-markets/v1",
+  markets: model.markets.map(({ announced: next, delisting, parameters, status }) => ({
+    marketId: parameters.marketId,
+    status,
+    parameters: put(parameters),
+    ...(next === undefined ? {} : { announced: { effectiveAtEpochMs: next.effectiveAtEpochMs, ...terms(next.parameters) } }),
+    ...(delisting === undefined ? {} : { delisting: delistingShown(delisting, parameters.priceScale) })
+  })),
+  journalSequence: model.sequence
+})
+
+/** All long positions in a market together. */
+const openInterestOf = ({ accounts }: NaiveVenue, { index }: NaiveMarket): number =>
+  accounts.reduce((sum, { positions: own }) => sum + Math.max(0, own.get(index)?.quantity ?? 0), 0)
+
+/** `operator-delisting/v1` as it stands now. */
+export const delisting = (model: NaiveVenue, market: NaiveMarket): Members => {
+  const { delisting: leaving, parameters: { marketId, priceScale, quantityScale }, resting } = market
+  const price = isDelisted(market) ? leaving!.finalPrice : Risk.finalPrice(market, model.atEpochMs)
+  return {
+    version: "operator-delisting/v1",
+    marketId,
+    delisting: leaving === undefined ? null : delistingShown(leaving, priceScale),
+    ...(price === 0 ? { presentPrice: null, presentPriceAtoms: null } : both("presentPrice", price, priceScale)),
+    ...both("openInterest", openInterestOf(model, market), quantityScale),
+    openOrders: resting.length,
+    ...(leaving?.state === "settling" && leaving.againAtEpochMs !== 0 ? { againAtEpochMs: leaving.againAtEpochMs } : {}),
+    journalSequence: model.sequence
+  }
+}
+
+/** What differs between two markets, by the names of what is put, in the order of these. */
+const differing = (now: Members, next: Members): ReadonlyArray<Members> =>
+  Object.keys(next).sort().flatMap((parameter) => {
+    const [from, to] = [now[parameter] ?? null, next[parameter]]
+    return JSON.stringify(from) === JSON.stringify(to) ? [] : [{ parameter, from, to }]
+  })
+
+/** `operator-market-preview/v1` as it stands now, but for what is said in words. */
+export const marketPreview = (model: NaiveVenue, next: Market.Parameters, effectiveAtEpochMs: number): Members => {
+  const known = model.markets.find(({ parameters }) => parameters.marketId === next.marketId)
+  const comesTo = model.putComesTo(next, effectiveAtEpochMs)
+  const isTaken = typeof comesTo === "string"
+  const told = isTaken ? undefined : Refusals.of(comesTo.refusal)
+  return {
+    version: "operator-market-preview/v1",
+    marketId: next.marketId,
+    outcome: isTaken ? comesTo : "refused",
+    refusal: told === undefined || isTaken ? null : { code: told.code, rejectionGuard: told.guard, ...comesTo.compared },
+    differences: differing(known === undefined ? {} : put(known.parameters), put(next)),
+    withdrawsAnnounced: isTaken && known?.announced !== undefined,
+    openInterest: decimalOf(known === undefined ? 0 : openInterestOf(model, known), (known?.parameters ?? next).quantityScale),
+    openOrders: known?.resting.length ?? 0,
+    ...(known === undefined ? { underInitialMargin: 0, underMaintenanceMargin: 0 } : model.touched(known, next)),
+    journalSequence: model.sequence
+  }
+}

@@ -44,6 +44,7 @@ import { ledgerMoney } from "./ledgerMoney.js"
 import { liquidation } from "./liquidation.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
+import { marketPreviews } from "./marketPreviews.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
 import { moneyIsAsAsked } from "./moneyIsAsAsked.js"
 import { noCredentialKept } from "./noCredentialKept.js"
@@ -60,13 +61,16 @@ import { rateLimit } from "./rateLimit.js"
 import { readsAreAsAsked } from "./readsAreAsAsked.js"
 import { readsEqualModel } from "./readsEqualModel.js"
 import { readyAgain } from "./readyAgain.js"
+import { reconciliations } from "./reconciliations.js"
 import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
+import { revocations } from "./revocations.js"
 import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
 import { sessionsOfCalendar } from "./sessionsOfCalendar.js"
 import { shownIsDurable } from "./shownIsDurable.js"
 import { staleRecovers } from "./staleRecovers.js"
+import { solvency } from "./solvency.js"
 import { standings } from "./standings.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
@@ -78,6 +82,9 @@ import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
 import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
 import { zeroSum } from "./zeroSum.js"
+
+/** What an operator is held to who looks after keys, the ledger and the markets. */
+const ofOversight = (): ReadonlyArray<Watcher> => [watch(revocations), watch(reconciliations), watch(solvency), watch(marketPreviews)]
 
 /** Fresh watchers for one run, in the order in which they are asked. */
 export const watchers = (): ReadonlyArray<Watcher> => [
@@ -150,6 +157,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(challengesAnsweredOnce),
   watch(grantsGiveOneKey),
   watch(botKeys),
+  ...ofOversight(),
   watch(wrongCodesAreCounted),
   watch(oneCurrentTicketAFamily),
   watch(noCredentialKept),

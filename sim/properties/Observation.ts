@@ -105,6 +105,10 @@ export interface LedgerBook {
   readonly treasuryAtoms: bigint
   /** Completions up to this offset were forgotten. */
   readonly prunedThrough: number
+  /** The same at each offset at which it came to be another amount, oldest first. */
+  readonly held: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
+  /** What was given out of nothing, money atoms, beside what every party is given. */
+  readonly given: ReadonlyArray<number>
   /** Every submission that it took; `prepared` is base64. */
   readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
   /** Every acceptance that it told, oldest first. */

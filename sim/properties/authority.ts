@@ -41,6 +41,9 @@ interface State {
 const read = 1
 const trade = 2
 
+/** What an operator does that begins or ends somebody's authority. */
+const others: ReadonlySet<string> = new Set(["OpenDemoAccounts", "IssueBotKey", "RevokeKeyByOperator"])
+
 type Committed = Observation & { readonly _tag: "Committed" }
 
 /** Whether somebody may send a command by the record's time. */
@@ -62,7 +65,7 @@ const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }:
 /** Takes over what the record began and ended. */
 const follow = (state: State, { model: { identity }, record: { command, sequence } }: Committed): void => {
   state.sequence = sequence
-  if (!isOfIdentity(command) && command.kind !== "OpenDemoAccounts" && command.kind !== "IssueBotKey") return
+  if (!isOfIdentity(command) && !others.has(command.kind)) return
   for (const session of identity.everSessions.slice(state.sessions.length)) {
     const { account, expiresAtEpochMs, tokenSha256 } = session
     const authority = { account, expiresAtEpochMs, scopes: undefined, endedBy: undefined }

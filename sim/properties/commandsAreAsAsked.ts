@@ -213,8 +213,8 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   // There is no such account, and a token that proves nothing has a guard of its own: when it does not, another property says.
   if (wanted.kind === "SetAccountFlags" || wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined
   if (wanted.kind === "CreditAccount" && code === "account_not_found") return true
-  // There is no such order, account or market.
-  if (wanted.kind === "CancelByOperator") return code !== "invalid_request"
+  // There is no such order, account, market or key.
+  if (wanted.kind === "CancelByOperator" || wanted.kind === "RevokeKeyByOperator") return code !== "invalid_request"
   // What breaks a market's rules or the venue's totals is an operator's, and decided.
   return decided !== undefined && (code !== "invalid_request" || mattersOf.has(wanted.kind))
 }

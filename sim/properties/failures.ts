@@ -29,6 +29,9 @@ const looking: ReadonlySet<string> = new Set(["listSecurityEvents", "listDeposit
   "listWithdrawals", "getWithdrawal", "cancelWithdrawal", "confirmWithdrawal", "getLedgerParty", "cancelLedgerPartyChange",
   "confirmLedgerPartyChange"])
 
+/** What an operator asks the ledger. */
+const ofLedger: ReadonlySet<string> = new Set(["reconcile", "fundLedgerParty"])
+
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
   "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "withdrawalFailure", "rejectionGuard", "limit", "actual",
   "nearest"])
@@ -83,7 +86,7 @@ const dependencyOf = (call: Call, { dependency }: Json): string => {
   if (histories.has(call.endpoint)) return "read_model"
   if (dependency === "read_model" && looking.has(call.endpoint)) return "read_model"
   if (call.endpoint === "issueBotKey" && dependency === "workload_issuer") return "workload_issuer"
-  return Funds.isOfFunds(call.target) && dependency === "ledger" ? "ledger" : "journal"
+  return (Funds.isOfFunds(call.target) || ofLedger.has(call.endpoint)) && dependency === "ledger" ? "ledger" : "journal"
 }
 
 const nativeFault = (call: Call, status: number, info: Json): string | undefined => {

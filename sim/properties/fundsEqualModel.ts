@@ -57,9 +57,9 @@ const verdictOf = (reads: Glance["ledger"], { funds }: NaiveVenue, isAsked: (acc
   const { alarms, depositedAtoms, offset, reservedAtoms, stop, withdrawnAtoms } = reads.funds
   return difference(
     "money on the ledger",
-    [String(depositedAtoms), String(withdrawnAtoms), String(reservedAtoms), offset, stop !== undefined,
+    [String(depositedAtoms), String(withdrawnAtoms), String(reservedAtoms), offset, stop,
       Object.values(alarms).reduce((sum, each) => sum + each, 0)],
-    [String(funds.deposited), String(funds.withdrawn), String(funds.reserved), funds.offset, funds.isStopped, funds.contradictions]
+    [String(funds.deposited), String(funds.withdrawn), String(funds.reserved), funds.offset, funds.stop, funds.contradictions]
   )
 }
 

@@ -29,6 +29,8 @@ interface State {
 
 /** All that may differ between two responses to the same request. */
 const moving = /"requestId":"[^"]*",?/g
+/** When a key was last used a process knows by itself, and journals now and then: it is told as that knows it. */
+const uses = /,?"lastUsedAtEpochMs":(?:null|[0-9]+)/
 
 /** A decision of the engine, success or refusal, as opposed to a refusal to decide: for an operator a market that is none is one. */
 const isDecision = (answer: Answer, { credential }: Call): boolean =>
@@ -98,7 +100,7 @@ export const idempotency: Property<State> = {
         : holds
     }
     if (!isDecision(answer, call)) return holds
-    const text = answer.text.replace(moving, "")
+    const text = answer.text.replace(moving, "").replace(uses, "")
     if (named !== undefined && named !== memory.sequence) {
       return broken(
         `key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${memory.sequence}, and its answer names ${named}`

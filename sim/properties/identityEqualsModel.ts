@@ -23,6 +23,9 @@ interface State {
   readonly changed: Set<number>
 }
 
+/** What an operator says of keys. */
+const byOperators: ReadonlySet<string> = new Set(["IssueBotKey", "RevokeKeyByOperator"])
+
 /** A key as the engine tells of it. */
 const held = ({ clientName: _, index, isBot: __, isForgotten: ___, ...key }: NaiveKey) => ({
   ...key,
@@ -169,7 +172,7 @@ export const identityEqualsModel: Property<State> = {
     switch (seen._tag) {
       case "Committed":
         state.model = seen.model
-        if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command) || seen.record.command.kind === "IssueBotKey") {
+        if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command) || byOperators.has(seen.record.command.kind)) {
           for (const account of seen.decision.touchedAccounts) state.changed.add(account)
         }
         return holds

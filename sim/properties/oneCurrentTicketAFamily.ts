@@ -130,6 +130,7 @@ const committed = (state: State, { model: { identity }, record }: Committed): Ve
       return holds
     }
     case "RevokeApiKey":
+    case "RevokeKeyByOperator":
       for (const family of state.families) if (identity.keys[family.apiKey]!.revokedAtEpochMs !== 0) family.endedBy ??= sequence
       return holds
     default:

@@ -101,6 +101,8 @@ const mayBe = (
   if (query.query.get("series") === "mark") return [notAvailable]
   // Records that another version has decided are not run again.
   if (query.endpoint === "listChanges") return [good, elsewhere, crowded]
+  // Of a sequence that nobody has asked for, or not lately, nothing is kept.
+  if (query.endpoint === "getSolvency") return query.query.has("sequence") ? [good, noOrder] : [good]
   if (query.order !== undefined) return ofOrder(call, query, model)
   if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
   // An operator knows markets that have yet to be listed.

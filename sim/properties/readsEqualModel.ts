@@ -22,6 +22,8 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 interface State {
   /** The last record seen durable. */
   sequence: number
+  /** The record at which the engine stands, as far as commands were taken. */
+  engineAt: number
   /** What that was when an attempt of a call was sent. */
   readonly asked: Map<string, number>
 }
@@ -152,6 +154,9 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   getLimits: ({ json, model }) => ({ ...Shown.limits(model), ...limitsTold(json) }),
   getAnnounced: ({ json, model }) =>
     Published.announced(model, model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])!),
+  getDelisting: ({ json, model }) =>
+    Published.delisting(model, model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])!),
+  listOperatorMarkets: ({ model }) => Published.operatorMarkets(model),
   getInsuranceFund: (reading) => Published.insuranceFund(reading.model, askedOf(reading)),
   listCompatTrades: ({ market, model, query }) =>
     sinceAndLimit(market!.trades, query, (fill) => fill.atEpochMs).map((fill) => Shown.compatTrade(model, fill)),
@@ -325,7 +330,9 @@ const readingOf = (
   const named = json["journalSequence"] ?? (isObject(info) ? info["journalSequence"] : undefined)
   const asked = state.asked.get(`${call.id}/${attempt}`) ?? 0
   const [from, to] = typeof named === "number" ? [named, named] : [asked, model.sequence]
-  const stands = from === model.sequence
+  // Whom what is announced would touch is counted part by part, from the record on that is named.
+  const isWhole = call.endpoint !== "getAnnounced" || state.engineAt <= model.sequence
+  const stands = from === model.sequence && isWhole
   return { call, json, model, stands, from, to, clock, market: marketOf(model, path), query: new URLSearchParams(search) }
 }
 
@@ -336,11 +343,17 @@ export const readsEqualModel: Property<State> = {
   name: "reads-equal-model",
   invariant: "I4",
   kind: "safety",
-  initial: () => ({ sequence: 0, asked: new Map() }),
+  initial: () => ({ sequence: 0, engineAt: 0, asked: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Committed":
         state.sequence = seen.record.sequence
+        return holds
+      case "Started":
+        state.engineAt = 0
+        return holds
+      case "Taken":
+        if (seen.answered === undefined) state.engineAt = seen.sequence + 1
         return holds
       case "Asked":
         if (isRead(seen.call)) state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)

@@ -97,6 +97,8 @@ export type Wanted =
   /** Bits of the flags that are to be set, and to be cleared. */
   | { readonly kind: "SetAccountFlags"; readonly accountId: string; readonly set: number; readonly clear: number }
   | { readonly kind: "IssueBotKey"; readonly token: string }
+  | { readonly kind: "RevokeKeyByOperator"; readonly keyId: string }
+  | { readonly kind: "StopWithdrawals" | "AllowWithdrawals" }
   | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number; readonly keyLifetimeSeconds: number }
 
 /** The kinds of command that requests become. */

@@ -35,7 +35,7 @@ const identities = {
 const tickets = { MintTicket: true, RotateTicket: true, EndTickets: true } as const
 
 /** Commands about money on the ledger: properties of their own hold them to what the ledger said. */
-const funds = {
+const ledgers = {
   RequestDeposit: true,
   RequestWithdrawal: true,
   RequestPartyChange: true,
@@ -48,10 +48,11 @@ const funds = {
   NoteCompletion: true,
   NoteScan: true,
   RejectStep: true,
-  NoteLedgerOffset: true,
-  StopWithdrawals: true,
-  AllowWithdrawals: true
+  NoteLedgerOffset: true
 } as const
+
+/** The same with what operators ask for under a key; what the ledger holds stops withdrawals too. */
+const funds = { ...ledgers, StopWithdrawals: true, AllowWithdrawals: true } as const
 
 /** What nobody asks for under a key: the venue itself does, and its clock. Every other kind has its wish. */
 const unasked: Readonly<Record<Unasked, true>> = {
@@ -62,14 +63,12 @@ const unasked: Readonly<Record<Unasked, true>> = {
   SetMarketSession: true,
   ...identities,
   ...tickets,
-  ...funds,
+  ...ledgers,
   NoteKeyUses: true,
   ArmConnection: true,
   EndConnection: true,
   SetFavorite: true,
-  RegisterAffiliate: true,
-  // No operator of the simulator revokes keys.
-  RevokeKeyByOperator: true
+  RegisterAffiliate: true
 }
 
 /** Whether a command is of a kind that requests ask for under a key. */
@@ -369,6 +368,10 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
       const fields = { ofAccount: Tokens.accountOf(subject) ?? none, subject }
       return differing(fields satisfies Partial<FieldsOf<"IssueBotKey">>, as("IssueBotKey", command))
     }
+    case "RevokeKeyByOperator":
+      return differing({ keyId: wanted.keyId } satisfies FieldsOf<"RevokeKeyByOperator">, as("RevokeKeyByOperator", command))
+    case "StopWithdrawals":
+      return differing(stopOfOperator, as("StopWithdrawals", command))
     case "CancelByOperator":
       return againstMeanings(
         wanted.market === undefined ? [undefined] : find(wanted.market),
@@ -381,9 +384,13 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
       return differing({ retentionMs: wanted.retentionMs } satisfies FieldsOf<"SetLimits">, as("SetLimits", command))
     case "HaltEngine":
     case "ResumeEngine":
+    case "AllowWithdrawals":
       return undefined
   }
 }
+
+/** Nothing was compared where an operator stops withdrawals. */
+const stopOfOperator = { reason: "operator", differenceAtoms: 0, atOffset: 0 } as const satisfies FieldsOf<"StopWithdrawals">
 
 /** Keys of demo accounts read and trade. */
 const readAndTrade = 3

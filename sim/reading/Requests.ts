@@ -40,6 +40,7 @@ interface Route {
 }
 
 const malformed: Read = { _tag: "malformed" }
+const other = { _tag: "other" } as const
 const unsupported: Read = { _tag: "unsupported" }
 const foreign = (...statuses: ReadonlyArray<number>): Read => ({ _tag: "foreign", statuses })
 
@@ -512,8 +513,11 @@ const issueBotKey: Route["read"] = (body) => {
 
 const isNothing = (body: unknown): boolean => body === undefined || (isObject(body) && Object.keys(body).length === 0)
 
-const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
+const withoutBody = (kind: "HaltEngine" | "ResumeEngine" | "StopWithdrawals" | "AllowWithdrawals"): Route["read"] => (body) =>
   isNothing(body) ? { wanted: { kind }, says: null } : malformed
+
+const revokeKey: Route["read"] = (body, [keyId = ""]) =>
+  isNothing(body) ? { wanted: { kind: "RevokeKeyByOperator", keyId }, says: keyId } : malformed
 
 /** Whole minutes, from ten of them to those of thirty days. */
 const setLimits: Route["read"] = (body) => {
@@ -579,7 +583,10 @@ const routes: ReadonlyArray<Route> = [
   route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts),
   route("POST", "/v1/operator/demo/credits", Operation.creditAccount, creditAccount),
   route("PUT", "/v1/operator/accounts/*/flags", Operation.setAccountFlags, setFlags),
-  route("POST", "/v1/operator/bot-keys", Operation.issueBotKey, issueBotKey)
+  route("POST", "/v1/operator/bot-keys", Operation.issueBotKey, issueBotKey),
+  route("DELETE", "/v1/operator/api-keys/*", Operation.revokeKeyByOperator, revokeKey, false),
+  route("PUT", "/v1/operator/withdrawals/stop", Operation.stopWithdrawals, withoutBody("StopWithdrawals"), false),
+  route("DELETE", "/v1/operator/withdrawals/stop", Operation.allowWithdrawals, withoutBody("AllowWithdrawals"), false)
 ]
 
 /** A preview reads what a placement does, under its account and without a key; it becomes no command. */
@@ -588,6 +595,16 @@ const preview = route("POST", "/v1/accounts/*/margin/preview", Operation.placeV1
   const isGood = "wanted" in read || read._tag === "foreign"
   return isGood && params[0] !== accountId ? foreign(404) : read
 })
+
+/** What an operator asks by POST: what a put would come to, and what the ledger holds. Nothing of it is journaled. */
+const operatorsAsking: ReadonlyArray<Route> = [
+  route("POST", "/v1/operator/markets/*/preview", Operation.putMarket, putMarket),
+  route("POST", "/v1/operator/reconciliation", Operation.putMarket, (body) => isNothing(body) ? other : malformed, false),
+  route("POST", "/v1/operator/demo/ledger-funds", Operation.putMarket, (body) => fits(body, creditBody) ? other : malformed)
+]
+
+/** Requests that become no command and have no key. */
+const asking: ReadonlyArray<Route> = [preview, ...operatorsAsking]
 
 /** The parameters of a path on a route; undefined where it is not the route's. */
 const paramsOn = (path: ReadonlyArray<string>, { path: expected }: Route): Params | undefined => {
@@ -641,7 +658,7 @@ const segments = (path: string): ReadonlyArray<string> | undefined => {
 }
 
 /** Whether a path is a route's, with whatever method. */
-const isRoute = (path: ReadonlyArray<string>): boolean => [...routes, preview].some((each) => paramsOn(path, each) !== undefined)
+const isRoute = (path: ReadonlyArray<string>): boolean => [...routes, ...asking].some((each) => paramsOn(path, each) !== undefined)
 
 /** What a request is, by its text alone. */
 export const read = (sent: Sent): Reading => {
@@ -652,10 +669,11 @@ export const read = (sent: Sent): Reading => {
   const [target = "", query] = sent.target.split("?")
   const path = segments(target)
   if (path === undefined) return { _tag: "nowhere", status: 400 }
-  const previewed = sent.method === preview.method ? paramsOn(path, preview) : undefined
-  if (previewed !== undefined) {
-    const reading = asked(preview, previewed, { ...sent, idempotencyKey: "none" }, query)
-    return reading._tag === "asked" ? { _tag: "other" } : reading
+  for (const each of asking) {
+    const found = sent.method === each.method ? paramsOn(path, each) : undefined
+    if (found === undefined) continue
+    const reading = asked(each, found, { ...sent, idempotencyKey: "none" }, query)
+    return reading._tag === "asked" ? other : reading
   }
   for (const each of routes) {
     if (each.method !== sent.method) continue

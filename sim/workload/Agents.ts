@@ -150,13 +150,13 @@ class Connecting {
   }
 }
 
-/** Begins what agents and bots of a run do, each as soon as its key is there. */
+/** Begins what agents and bots of a run do, each as soon as its key is there; tells of those that owners let have one for it. */
 export const start = (
   desk: AgentsDesk,
   random: SimRandom,
   options: Options,
   holders: ReadonlyArray<OwnerCalls.KeyHolder>
-): void => {
+): ReadonlyArray<OwnerCalls.KeyHolder> => {
   const { agentCalls, meanPauseMs } = options
   let left = agentCalls
   const spend = (): boolean => left-- > 0
@@ -176,4 +176,5 @@ export const start = (
     desk.time.after(lookPauses * meanPauseMs, look)
   }
   if (agentCalls > 0) look()
+  return connecting.holders
 }

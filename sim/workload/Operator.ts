@@ -148,6 +148,11 @@ class Commands {
     return this.#draft("halt", "haltEngine", "HaltEngine", "PUT", "/v1/operator/engine/halt", undefined)
   }
 
+  allowWithdrawals(): Calls.Draft {
+    const target = "/v1/operator/withdrawals/stop"
+    return this.#draft("allow withdrawals", "allowWithdrawals", "AllowWithdrawals", "DELETE", target, undefined)
+  }
+
   resume(): Calls.Draft {
     return this.#draft("resume", "resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined)
   }
@@ -543,6 +548,13 @@ const trapsOf = (commands: Commands, desk: OperatorsDesk, random: SimRandom, { r
   return new Traps(desk, hands, random, ruin.traps)
 }
 
+/** Brings the venue back to ordinary trading. What the ledger's own difference has stopped stays so. */
+const restores = (commands: Commands, { issue, model }: Desk): void => {
+  issue(commands.resume(), () => {})
+  if (model.funds.stop?.reason === "operator") issue(commands.allowWithdrawals(), () => {})
+  for (const { parameters } of model.markets.filter(isLeft)) issue(commands.setStatus(parameters.marketId, "open"), () => {})
+}
+
 export const make = (
   desk: OperatorsDesk,
   token: string,
@@ -616,9 +628,6 @@ export const make = (
       if (options.meanOperatorMs > 0) desk.time.after(options.meanOperatorMs, act)
       traps?.start()
     },
-    restore: () => {
-      desk.issue(commands.resume(), () => {})
-      for (const { parameters } of desk.model.markets.filter(isLeft)) desk.issue(commands.setStatus(parameters.marketId, "open"), () => {})
-    }
+    restore: () => restores(commands, desk)
   }
 }

@@ -21,7 +21,9 @@ export const firstOfAgents = 5_000_000
 /** And those of owners who bring money in and take it out from here on. */
 export const firstOfFunds = 6_000_000
 /** And those of feed processes from here on. */
-export const firstOfPublishers = 6_500_000
+export const firstOfPublishers = 6_750_000
+/** And those of an operator who looks after keys, the ledger and the markets from here on. */
+export const firstOfOversight = 6_500_000
 /** And those of clients of the stream who trade over it from here on. What they do follows from the seed, and is in no script. */
 export const firstOfStreams = 7_000_000
 /** And those of the same clients who read beside it, from here on; likewise. */
@@ -35,7 +37,7 @@ export const proofAt = (index: number): string => `{proof ${index}}`
 /** The same, as the approval of a step on the ledger. */
 export const factorAt = (index: number): string => `{factor ${index}}`
 
-const symbols = /\{of ([0-9]+) ([A-Za-z.]+)\}/g
+const symbols = /\{of ([0-9]+) ([A-Za-z0-9.]+)\}/g
 const proofs = /"\{proof ([0-9]+)\}"/g
 const factors = /"\{factor ([0-9]+)\}"/g
 /** What stands for what was never told. */
@@ -83,7 +85,11 @@ export class Wallet {
     this.#keep(json)
     const { expiresAtEpochMs } = json
     if (call >= firstApart && call < firstOfTickets && typeof expiresAtEpochMs === "number") this.moments.push(expiresAtEpochMs)
-    for (const opened of Array.isArray(json["accounts"]) ? json["accounts"] : []) if (isObject(opened)) this.#keep(opened)
+    for (const opened of Array.isArray(json["accounts"]) ? json["accounts"] : []) {
+      if (!isObject(opened)) continue
+      this.#keep(opened)
+      this.#accounts.set(String(opened["apiKey"]), String(opened["accountId"]))
+    }
     const { accessToken, accountId: named, apiKey, key } = json
     if (typeof accessToken === "string") this.#accounts.set(accessToken, String(named))
     // Of a bot's key the answer itself says it.

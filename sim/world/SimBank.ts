@@ -8,6 +8,7 @@
  */
 import { Effect, Layer } from "effect"
 import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
+import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
 import { createOf, Machine } from "../../src/ledger/development/Machine.js"
 import { setting } from "../../src/ledger/development/Setting.js"
@@ -42,7 +43,7 @@ export interface Behaviour {
 
 export interface SimBank {
   /** For a process, by what makes its tasks ready. */
-  readonly layerFor: (process: { readonly ready: (task: () => void) => void }) => Layer.Layer<Ledger | PartySigner>
+  readonly layerFor: (process: { readonly ready: (task: () => void) => void }) => Layer.Layer<Faucet | Ledger | PartySigner>
   readonly begin: () => void
   /** No fault strikes any more. */
   readonly heal: () => void
@@ -144,6 +145,10 @@ const transport = (
     })
   })
 
+/** The ledger and its faucet, over the way to it. */
+const ledgerOver = (way: Transport): Layer.Layer<Faucet | Ledger> =>
+  Layer.merge(Layer.effect(Ledger, JsonLedger.make(way, setting)), Layer.succeed(Faucet, faucet(way)))
+
 /** The signer over keys that outlive its process. */
 const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; readonly rpId: string }, behaviour: Behaviour) =>
   Signer.layer({
@@ -216,8 +221,7 @@ export const make = (
   }
 
   return {
-    layerFor: ({ ready }) =>
-      Layer.merge(Layer.effect(Ledger, JsonLedger.make(transportFor(ready), setting)), signerOf(keys, site, behaviour)),
+    layerFor: ({ ready }) => Layer.merge(ledgerOver(transportFor(ready)), signerOf(keys, site, behaviour)),
     begin: () => {
       striking = true
       leapLater()
@@ -233,27 +237,45 @@ export const make = (
   }
 }
 
+/** What of a contract is the treasury's; contracts never change. */
+const treasuryIn = new WeakMap<object, bigint>()
+
+/** What the treasury holds by a ledger's contracts. */
+const treasuryOf = (machine: Machine): bigint => {
+  let atoms = 0n
+  for (const contract of machine.state.contracts.values()) {
+    let known = treasuryIn.get(contract)
+    if (known === undefined) {
+      const { argument, templateId } = createOf(contract.create)
+      const held = templateId.entityName === "Holding" ? Templates.holding.read(argument) : undefined
+      known = held?.owner.startsWith("treasury::") === true ? held.amountAtoms : 0n
+      treasuryIn.set(contract, known)
+    }
+    atoms += known
+  }
+  return atoms
+}
+
 /** What all inputs come to, had nothing ever been forgotten. */
 const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
   const machine = new Machine(setting, empty())
+  const held: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   let prunedThrough = 0
   for (const input of inputs) {
-    if (input._tag !== "Pruned") {
-      machine.apply(input)
-      continue
-    }
-    machine.apply({ _tag: "Advanced", atMicros: input.atMicros })
-    prunedThrough = machine.state.offset
+    const before = machine.state.offset
+    machine.apply(input._tag === "Pruned" ? { _tag: "Advanced", atMicros: input.atMicros } : input)
+    if (input._tag === "Pruned") prunedThrough = machine.state.offset
+    if (machine.state.offset === before) continue
+    const atoms = treasuryOf(machine)
+    if (atoms !== held.at(-1)?.atoms) held.push({ offset: machine.state.offset, atoms })
   }
-  const { completions, contracts } = machine.state
-  let treasuryAtoms = 0n
-  for (const { create } of contracts.values()) {
-    const { argument, templateId } = createOf(create)
-    const held = templateId.entityName === "Holding" ? Templates.holding.read(argument) : undefined
-    if (held?.owner.startsWith("treasury::") === true) treasuryAtoms += held.amountAtoms
-  }
+  const { completions } = machine.state
   return {
-    treasuryAtoms,
+    treasuryAtoms: treasuryOf(machine),
+    held,
+    given: inputs.flatMap((input) =>
+      input._tag === "Minted" && Number(input.amountAtoms) !== givenAtoms ? [Number(input.amountAtoms)] : []
+    ),
     prunedThrough,
     taken: inputs.flatMap((input) =>
       input._tag !== "Taken" ? [] : [{ hash: hex(input.hash), prepared: input.prepared, submissionId: input.submissionId }]

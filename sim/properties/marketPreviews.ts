@@ -1,0 +1,67 @@
+/**
+ * Safety (I12). What an operator is told that a market's parameters would come to is what they would come to at that sequence, by the
+ * reference model, which decides a put in the same way and is held to the journal there: taken as a new market, at once or with notice, or
+ * refused, for which reason and with what was compared; which parameters would be others, what is open, and how many accounts would be
+ * under their margins. It is compared where no record became durable since; whom it would touch is counted part by part, and compared where
+ * no command was taken either. What breaks a rule between parameters is no preview, and what breaks none is not called malformed.
+ */
+import * as Market from "../../src/domain/Market.js"
+import type { AskedKind, Wanted } from "../reading/Asked.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import * as Requests from "../reading/Requests.js"
+import * as Published from "../model/ShownPublished.js"
+import { difference, without } from "./Difference.js"
+import { type Call, isLimited, type Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** The record at which the engine stands, as far as commands were taken; 0 where none was since it started. */
+interface State {
+  engineAt: number
+}
+
+type Answered = Observation & { readonly _tag: "Answered" }
+type Put = Extract<Wanted, { readonly kind: "PutMarket" & AskedKind }>
+
+/** What a put with the same body would ask for; undefined where that is none. */
+const putIn = (call: Call): Put | undefined => {
+  const reading = Requests.read({ ...call, method: "PUT", target: call.target.replace(/\/preview$/, ""), idempotencyKey: "none" })
+  return reading._tag === "asked" && reading.asked.wanted.kind === "PutMarket" ? reading.asked.wanted : undefined
+}
+
+const nameOf = (difference: unknown): string => String(isObject(difference) ? difference["parameter"] : difference)
+
+/** What is told but for its words, with the differences by their names. */
+const plain = (json: Json): unknown => ({
+  ...json,
+  refusal: isObject(json["refusal"]) ? without(json["refusal"], ["safeMessage"]) : json["refusal"],
+  differences: (json["differences"] as ReadonlyArray<unknown>).toSorted((one, other) => nameOf(one) < nameOf(other) ? -1 : 1)
+})
+
+const counts = ["underInitialMargin", "underMaintenanceMargin"]
+
+const verdictOf = ({ engineAt }: State, { answer, call, model }: Answered): Verdict => {
+  const put = putIn(call)
+  if (put === undefined || isLimited(answer) || answer.status === 503) return holds
+  const { json, status, text } = answer
+  const what = `the preview ${call.target} with ${call.body}`
+  const isSound = Market.fault(put.parameters) === undefined
+  if (isSound !== (status === 200)) return broken(`${what} is answered ${status}: ${text}`)
+  if (status !== 200 || !isObject(json) || json["journalSequence"] !== model.sequence) return holds
+  const left = engineAt > model.sequence ? counts : []
+  const expected = Published.marketPreview(model, put.parameters, put.effectiveAtEpochMs)
+  return difference(what, without(plain(json), left), without(expected, left))
+}
+
+export const marketPreviews: Property<State> = {
+  name: "market-previews-equal-puts",
+  invariant: "I12",
+  kind: "safety",
+  initial: () => ({ engineAt: 0 }),
+  observe: (state, seen) => {
+    if (seen._tag === "Started") state.engineAt = 0
+    if (seen._tag === "Taken" && seen.answered === undefined) state.engineAt = seen.sequence + 1
+    return seen._tag === "Answered" && seen.call.endpoint === "previewMarket" && seen.call.credential === "operator"
+      ? verdictOf(state, seen)
+      : holds
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Safety (I10). An operator who compares the books is told what the treasury held on the ledger at the offset that is named, by the ledger's
+ * own book, and what the journal said between his question and the answer; what one of them is more than the other is their difference, and
+ * is none where the ledger has forgotten nothing. Whether withdrawals are stopped is told as it is. Whoever is given something on the
+ * ledger is given it as often as it was asked for at most, and as often as it was told that he was at least; nobody else is given anything.
+ */
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import { decimalOf, moneyScale } from "../model/Decimals.js"
+import type { NaiveFunds } from "../model/NaiveFunds.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { atomsOf } from "../reading/Numbers.js"
+import { difference } from "./Difference.js"
+import { type Call, isLimited, type LedgerBook, type Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** What the journal said when something was asked. */
+interface Before {
+  readonly deposited: bigint
+  readonly withdrawn: bigint
+  readonly stops: number
+  readonly partyId: string | undefined
+}
+
+/** What was told of the ledger, to be held to its own book. */
+interface Told {
+  readonly what: string
+  readonly offset: number
+  readonly held: bigint
+  readonly unattributed: bigint
+}
+
+interface State {
+  model: NaiveVenue | undefined
+  /** How often withdrawals were stopped and allowed so far. */
+  stops: number
+  /** By call and attempt. */
+  readonly asked: Map<string, Before>
+  readonly told: Array<Told>
+  /** How often each gift was taken up by a process, and how often it was told to be given: by amount. */
+  readonly handled: Map<number, number>
+  readonly given: Map<number, number>
+}
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+/** The faucet gives no more at once. */
+const mostAtoms = 1_000_000_000_000_000
+
+interface Gift {
+  readonly accountId: string
+  /** Undefined where nobody can be given so much. */
+  readonly amountAtoms: number | undefined
+}
+
+/** What is to be given on the ledger; undefined where nothing is asked for by the contract. */
+const giftIn = ({ body, credential, endpoint, reading }: Call): Gift | undefined => {
+  if (endpoint !== "fundLedgerParty" || credential !== "operator" || reading._tag !== "other") return undefined
+  const { accountId, amount } = JSON.parse(body) as { readonly accountId: string; readonly amount: string }
+  const atoms = atomsOf(amount, moneyScale)
+  return { accountId, amountAtoms: typeof atoms === "number" && atoms >= 1 && atoms <= mostAtoms ? atoms : undefined }
+}
+
+const partyOf = (model: NaiveVenue | undefined, accountId: string): string | undefined => {
+  const account = model?.accounts.find(({ born }) => idOf(born) === accountId)
+  return account === undefined ? undefined : model?.funds.parties.get(account.index)?.partyId
+}
+
+const count = (counts: Map<number, number>, amount: number | undefined): void => {
+  if (amount !== undefined) counts.set(amount, (counts.get(amount) ?? 0) + 1)
+}
+
+const atomsIn = (json: Json, name: string): bigint => BigInt(String(json[name]))
+
+const isBetween = (told: bigint, before: bigint, now: bigint): boolean => before <= told && told <= now
+
+const compared = (state: State, { answer: { json, text }, call, model: { funds } }: Answered, before: Before): Verdict => {
+  const told = json as Json
+  const [held, owed, deposited, withdrawn, uncredited, unattributed] = ["heldAtoms", "owedAtoms", "confirmedDepositsAtoms",
+    "confirmedWithdrawalsAtoms", "uncreditedDepositsAtoms", "unattributedAtoms"].map((name) => atomsIn(told, name)) as [
+      bigint,
+      bigint,
+      bigint,
+      bigint,
+      bigint,
+      bigint
+    ]
+  const what = `call ${call.id} is told ${text}`
+  if (owed !== deposited + uncredited - withdrawn) return broken(`${what}: what is owed is not what came in less what went out`)
+  if (unattributed !== held - owed) return broken(`${what}: what nothing accounts for is not held less owed`)
+  if (!isBetween(deposited, before.deposited, funds.deposited)) return broken(`${what}: ${funds.deposited} were deposited`)
+  if (!isBetween(withdrawn, before.withdrawn, funds.withdrawn)) return broken(`${what}: ${funds.withdrawn} were withdrawn`)
+  if (state.stops === before.stops && told["withdrawalsStopped"] !== funds.isStopped)
+    return broken(`${what}: withdrawals are ${funds.isStopped ? "" : "not "}stopped`)
+  state.told.push({ what, offset: Number(told["atLedgerOffset"]), held, unattributed })
+  return holds
+}
+
+/** What an operator is told who has something given on the ledger. */
+const given = (state: State, { answer: { json, status, text }, call, model }: Answered, gift: Gift, before: Before): Verdict => {
+  const { accountId, amountAtoms } = gift
+  const what = `${call.target} with ${call.body}, answered ${status} ${text},`
+  if (status === 200) {
+    count(state.given, amountAtoms)
+    const { partyId } = json as Json
+    const isOwn = partyId !== undefined && (partyId === before.partyId || partyId === partyOf(model, accountId))
+    if (amountAtoms === undefined || !isOwn) return broken(`${what} gives what it may not, or somebody else`)
+    const amount = decimalOf(amountAtoms, moneyScale)
+    const version = "demo-ledger-funds/v1"
+    return difference(what, json, { version, accountId, partyId, amount, amountAtoms: String(amountAtoms) })
+  }
+  const { code, rejectionGuard: guard } = isObject(json) ? json : {}
+  if (code === "invalid_request" && amountAtoms !== undefined) return broken(`${what} is a good request`)
+  return before.partyId !== undefined && (code === "account_not_found" || guard === "party_missing")
+    ? broken(`${what} is about the party ${before.partyId}`)
+    : holds
+}
+
+/** What was told of the ledger against its own book, once that is known. */
+const againstBook = (state: State, { given: gifts, held: treasury, prunedThrough }: LedgerBook): Verdict => {
+  for (const { held, offset, unattributed, what } of state.told) {
+    const atoms = treasury.findLast((each) => each.offset <= offset)?.atoms ?? 0n
+    if (atoms !== held) return broken(`${what}: the treasury held ${atoms} atoms at offset ${offset}`)
+    if (unattributed !== 0n && prunedThrough === 0) return broken(`${what}: the ledger has forgotten nothing, and the books agree`)
+  }
+  const minted = new Map<number, number>()
+  for (const amount of gifts) count(minted, amount)
+  for (const amount of new Set([...minted.keys(), ...state.given.keys()])) {
+    const [least, times, most] = [state.given, minted, state.handled].map((counts) => counts.get(amount) ?? 0) as [number, number, number]
+    if (times < least || times > most)
+      return broken(`${amount} atoms were given ${times} times on the ledger, told ${least} times and asked for ${most} times`)
+  }
+  return holds
+}
+
+const beforeOf = ({ model, stops }: State, accountId: string | undefined): Before => {
+  const funds: Pick<NaiveFunds, "deposited" | "withdrawn"> = model?.funds ?? { deposited: 0n, withdrawn: 0n }
+  const partyId = accountId === undefined ? undefined : partyOf(model, accountId)
+  return { deposited: funds.deposited, withdrawn: funds.withdrawn, stops, partyId }
+}
+
+const answered = (state: State, seen: Answered): Verdict => {
+  const { answer, attempt, call } = seen
+  const before = state.asked.get(`${call.id}/${attempt}`)
+  state.asked.delete(`${call.id}/${attempt}`)
+  if (before === undefined || answer.status === 503 || isLimited(answer)) return holds
+  const gift = giftIn(call)
+  if (gift !== undefined) return given(state, seen, gift, before)
+  return call.endpoint === "reconcile" && answer.status === 200 ? compared(state, seen, before) : holds
+}
+
+export const reconciliations: Property<State> = {
+  name: "operators-are-told-what-the-ledger-holds",
+  invariant: "I10",
+  kind: "safety",
+  initial: () => ({ model: undefined, stops: 0, asked: new Map(), told: [], handled: new Map(), given: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Committed": {
+        state.model = seen.model
+        const { command } = seen.record
+        if (command.kind === "StopWithdrawals" || command.kind === "AllowWithdrawals" || command.kind === "NoteCompletion") state.stops++
+        return holds
+      }
+      case "Asked":
+        if (seen.call.endpoint === "reconcile" || seen.call.endpoint === "fundLedgerParty")
+          state.asked.set(`${seen.call.id}/${seen.attempt}`, beforeOf(state, giftIn(seen.call)?.accountId))
+        return holds
+      case "Unanswered":
+        state.asked.delete(`${seen.call.id}/${seen.attempt}`)
+        return holds
+      case "Handling":
+        count(state.handled, giftIn(seen.call)?.amountAtoms)
+        return holds
+      case "Answered":
+        return answered(state, seen)
+      case "Reconciled":
+        return againstBook(state, seen.book)
+      default:
+        return holds
+    }
+  }
+}
