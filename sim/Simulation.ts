@@ -161,7 +161,10 @@ class Run {
     )
     this.witness = new Witness(world, this.model, engine, () => this.clients.calls)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
-    this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
+    this.follower = new Follower(world, this.model, engine, (seen) => {
+      this.witness.see(seen)
+      if (seen._tag === "Committed" && seen.record.command.kind === "PrepareStep") world.bank?.prepared(seen.record.command)
+    })
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
     this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock, () => this.host.hasLostLock)

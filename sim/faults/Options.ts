@@ -203,7 +203,15 @@ export interface Owners {
   readonly meanPauseMs: number
   /** Mean time between steps of the clock to where a challenge, a session, a key or a grant ends; 0 for none. */
   readonly meanStepMs: number
+  /** What they are bent on, beside all else. Absent from what was kept before: nothing. */
+  readonly bent?: OwnersBent
 }
+
+/** Something that the owners of one run do over and over, which others hardly ever come to. */
+export type OwnersBent = "nothing" | "clone signs in" | "remove passkey" | "let an agent" | "revoke a key" | "sign in"
+
+/** The same of owners with a ledger. */
+export type FundsBent = "nothing" | "think again" | "remove a passkey" | "answer by a copy" | "change party"
 
 /** Whoever holds realtime tickets, of owners' agents and of demo accounts: drawn by generators of their own, and bounded. */
 export interface Tickets {
@@ -273,7 +281,15 @@ export interface Funds {
    * Transfers that are over and kept, the latest of each account, and of all; and withdrawals that an account may have under way. Absent
    * from what was kept before: a venue's own.
    */
-  readonly kept?: { readonly endedOfAccount: number; readonly endedInAll: number; readonly withdrawalsOfAccount?: number }
+  readonly kept?: {
+    readonly endedOfAccount: number
+    readonly endedInAll: number
+    readonly withdrawalsOfAccount?: number
+    /** Executions of a step that are kept, each with its answer. */
+    readonly submissions?: number
+  }
+  /** What the owners are bent on, beside all else. Absent from what was kept before: nothing. */
+  readonly bent?: FundsBent
   readonly bank: SimBank.Behaviour
 }
 
@@ -688,7 +704,9 @@ const owners = (random: SimRandom): Owners => ({
   owners: random.chance(ownersShare) ? random.pick([1, 2, 2]) : 0,
   calls: random.pick([30, 45, 60, 90]),
   meanPauseMs: random.pick([20, 60, 200]),
-  meanStepMs: random.pick([0, 0, 0, 1_000, 4_000])
+  meanStepMs: random.pick([0, 0, 0, 1_000, 4_000]),
+  bent: random.split("bent").pick<OwnersBent>(["nothing", "nothing", "nothing", "clone signs in", "remove passkey", "let an agent",
+    "revoke a key", "sign in"])
 })
 
 const ticketsShare = 0.7
@@ -840,6 +858,12 @@ const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
 /** How many withdrawals an account may have under way: no owner comes to as many as a real venue's. */
 const withdrawalsAtOnce: ReadonlyArray<number> = [8, 8, 1, 2]
 
+/** How many executions of a step it keeps: no step is executed as often as a real venue's. */
+const submissionsKept: ReadonlyArray<number> = [64, 64, 1, 2]
+
+const fundsBents: ReadonlyArray<FundsBent> = ["nothing", "think again", "think again", "think again", "remove a passkey",
+  "answer by a copy", "change party"]
+
 const funds = (random: SimRandom): Funds | undefined =>
   random.chance(fundsShare)
     ? {
@@ -847,13 +871,19 @@ const funds = (random: SimRandom): Funds | undefined =>
       calls: random.pick([90, 120, 160]),
       meanPauseMs: random.pick([10, 30, 100]),
       days: random.pick([0, 0, 1, 2]),
-      kept: { ...random.split("kept").pick(endedKept), withdrawalsOfAccount: random.split("withdrawals").pick(withdrawalsAtOnce) },
+      kept: {
+        ...random.split("kept").pick(endedKept),
+        withdrawalsOfAccount: random.split("withdrawals").pick(withdrawalsAtOnce),
+        submissions: random.split("submissions").pick(submissionsKept)
+      },
+      bent: random.split("bent").pick(fundsBents),
       bank: {
         faultRate: random.pick([0, 0.05, 0.1, 0.15, 0.3]),
         weights: faultWeights(random),
         maxDelayMs: random.pick([1, 5, 40]),
         meanLeapMs: random.pick([0, 2_000, 8_000]),
-        perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_000_000_000_000, 1_500_000])
+        perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_000_000_000_000, 1_500_000]),
+        strangerShare: random.split("strangers").pick([0, 0, 0, 0.15, 0.5])
       }
     }
     : undefined

@@ -28,6 +28,7 @@ import { fencedNeverActs } from "./fencedNeverActs.js"
 import { followerOnlyByFaults } from "./followerOnlyByFaults.js"
 import { funding } from "./funding.js"
 import { fundsEqualModel } from "./fundsEqualModel.js"
+import { givingUp } from "./givingUp.js"
 import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
 import { historiesRebuilt } from "./historiesRebuilt.js"
 import { historiesTellWhatWas } from "./historiesTellWhatWas.js"
@@ -90,6 +91,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(ledgerBook),
   watch(ledgerCommands),
   watch(moneyIsAsAsked),
+  watch(givingUp),
   watch(book),
   watch(feedRebuildsBook),
   watch(streams),

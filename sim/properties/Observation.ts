@@ -103,8 +103,10 @@ export interface LedgerBook {
   readonly treasuryAtoms: bigint
   /** Completions up to this offset were forgotten. */
   readonly prunedThrough: number
-  /** Every submission that it took; `prepared` is base64. */
+  /** Every submission of the venue's that it took; `prepared` is base64. */
   readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
+  /** Hashes of what others than the venue had executed, who have come by a party's key. */
+  readonly byStrangers: ReadonlySet<string>
   /** Every acceptance that it told, oldest first. */
   readonly done: ReadonlyArray<{
     readonly commandId: string

@@ -76,6 +76,9 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
+/** How often owners do what they are bent on. */
+const bentShare = 0.4
+
 class Owner implements Calls.KeyHolder {
   readonly passkeys: Array<Passkey> = []
   /** Calls that told tokens and keys: those that should stand, and those that were ended. */
@@ -101,6 +104,7 @@ class Owner implements Calls.KeyHolder {
     readonly desk: Desk,
     readonly random: SimRandom,
     readonly meanPauseMs: number,
+    readonly bent: Act | "nothing",
     readonly spend: () => boolean
   ) {
     this.client = `owner-${index}`
@@ -140,6 +144,7 @@ class Owner implements Calls.KeyHolder {
     if (this.passkeys.length === 0) return this.#openAccount()
     if (this.sessions.length === 0) return this.#signIn(undefined)
     if (this.#mayGuess) return this.#guessCodes()
+    if (this.bent !== "nothing" && this.random.chance(bentShare)) return this.#acts[this.bent]()
     this.#acts[this.random.weighted(weights)]()
   }
 
@@ -581,10 +586,14 @@ class Owner implements Calls.KeyHolder {
 }
 
 /** Begins what the owners of a run do; tells who has keys. */
-export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): ReadonlyArray<Calls.KeyHolder> => {
+export const start = (
+  desk: Desk,
+  random: SimRandom,
+  { bent = "nothing", calls, meanPauseMs, owners: count }: Options
+): ReadonlyArray<Calls.KeyHolder> => {
   let left = calls
   const spend = (): boolean => left-- > 0
-  const owners = Array.from({ length: count }, (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, spend))
+  const owners = Array.from({ length: count }, (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, bent, spend))
   for (const owner of owners) {
     owner.others = owners.filter((other) => other !== owner)
     owner.start()

@@ -4,12 +4,16 @@
  *
  * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
  * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
- * again without losing anything, and its clock goes ahead by minutes. Whoever is made a party is given something to deposit.
+ * again without losing anything, and its clock goes ahead by minutes. Whoever is made a party is given something to deposit. Strangers
+ * who have come by a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
  */
 import { Effect, Layer } from "effect"
 import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
 import { createOf, Machine } from "../../src/ledger/development/Machine.js"
+import * as Prepared from "../../src/ledger/prepared/PreparedTransaction.js"
+import { fingerprint } from "../../src/ledger/prepared/Topology.js"
+import { Malformed } from "../../src/ledger/prepared/Wire.js"
 import { setting } from "../../src/ledger/development/Setting.js"
 import { empty, type Input } from "../../src/ledger/development/State.js"
 import { inMemory } from "../../src/ledger/development/Store.js"
@@ -18,6 +22,8 @@ import { Ledger } from "../../src/ledger/Ledger.js"
 import * as Shapes from "../../src/ledger/Shapes.js"
 import * as Templates from "../../src/ledger/Templates.js"
 import { Lost, type Question, type Reply, type Transport } from "../../src/ledger/Transport.js"
+import type { PrepareStep } from "../../src/operations/funds/PrepareStep.js"
+import * as Ed25519 from "../../src/signer/Ed25519.js"
 import type { PartySigner } from "../../src/signer/PartySigner.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Setting } from "../../src/funds/Parts.js"
@@ -38,6 +44,8 @@ export interface Behaviour {
   readonly meanLeapMs: number
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
+  /** How much of what is prepared strangers execute. Absent from what was kept before: nothing. */
+  readonly strangerShare?: number
 }
 
 export interface SimBank {
@@ -48,6 +56,8 @@ export interface SimBank {
   readonly heal: () => void
   /** The ledger's clock is so much further ahead from now on. */
   readonly leap: (byMs: number) => void
+  /** The journal has a transaction of a step: strangers may execute it from now on. */
+  readonly prepared: (command: PrepareStep) => void
   /** What it has done so far, from all that it was ever told. */
   readonly book: () => LedgerBook
 }
@@ -122,6 +132,47 @@ const struck = (route: Route, behaviour: Behaviour, random: SimRandom): Script |
   return random.chance(behaviour.faultRate) ? scriptFor(route, behaviour, random) : undefined
 }
 
+/** What strangers call their executions, and how long they wait with one. */
+const strangers = "stranger-"
+const strangerWaitsMs: ReadonlyArray<number> = [0, 20, 500, 5_000, 30_000]
+
+/** The seed of a party's key, as the signer has it on its disk. */
+const seedOf = ({ records }: SimKeyStore, party: string): Uint8Array | undefined => {
+  interface Key {
+    readonly seed: string
+    readonly party?: { readonly partyId: string }
+  }
+  for (const record of records.values()) {
+    const { key, keys = [] } = JSON.parse(record) as { readonly key?: Key; readonly keys?: ReadonlyArray<Key> }
+    const found = [...keys, ...key === undefined ? [] : [key]].find((each) => each.party?.partyId === party)
+    if (found !== undefined) return new Uint8Array(Buffer.from(found.seed, "base64url"))
+  }
+  return undefined
+}
+
+/** What a stranger asks of the ledger; undefined where nobody has the key. */
+const strangersQuestion = (keys: SimKeyStore, submissionId: string, command: PrepareStep): Question | undefined => {
+  const { hash, hashingScheme, preparedTransaction } = command
+  const prepared = Prepared.decode(Buffer.from(preparedTransaction, "base64"))
+  const party = prepared instanceof Malformed ? "" : prepared.metadata.submitterInfo.actAs[0] ?? ""
+  const seed = seedOf(keys, party)
+  if (seed === undefined) return undefined
+  const [method, path] = Shapes.routes.execute
+  const { concat: format, ed25519: signingAlgorithmSpec } = Shapes.crypto
+  const signature = Buffer.from(Ed25519.sign(seed, Buffer.from(hash, "hex"))).toString("base64")
+  const signedBy = fingerprint(Ed25519.publicKeyOf(seed))
+  const body = {
+    preparedTransaction,
+    partySignatures: { signatures: [{ party, signatures: [{ format, signature, signedBy, signingAlgorithmSpec }] }] },
+    submissionId,
+    userId: custody.userId,
+    // From the ledger's first offset: it does no command twice.
+    deduplicationPeriod: { DeduplicationOffset: { value: 0 } },
+    hashingSchemeVersion: `HASHING_SCHEME_VERSION_V${hashingScheme}`
+  }
+  return { method, path, body }
+}
+
 /** What a value is once it went over the wire. */
 const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
@@ -173,6 +224,10 @@ export const make = (
   const faults = random.split("faults")
   const delays = random.split("delays")
   const leaps = random.split("leaps")
+  const others = random.split("strangers")
+  /** Transactions that are not what was asked for: whoever had them done would take what is the venue's. */
+  const tampered = new Set<unknown>()
+  let executed = 0
   let aheadMs = 0
   let striking = false
   let seen = 0
@@ -189,19 +244,21 @@ export const make = (
     }
   }
 
-  /** Draws what befalls the question that comes now. */
-  const draw = (path: string): void => {
+  /** Draws what befalls the question that comes now; whether that is other bytes or another hash. */
+  const draw = (path: string): boolean => {
     const route = routeOf(path)
-    if (!striking || route === undefined) return
+    if (!striking || route === undefined) return false
     const script = struck(route, behaviour, faults)
-    if (script === undefined) return
+    if (script === undefined) return false
     tell({ method: "POST", path: controls.script, body: script })
+    return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
   }
 
   const transportFor = (ready: (task: () => void) => void): Transport =>
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
-      draw(question.path)
+      const isOther = draw(question.path)
       const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
+      if (isOther) tampered.add((handled.reply?.body as { readonly preparedTransaction?: unknown } | undefined)?.preparedTransaction)
       give()
       return handled
     })
@@ -229,6 +286,13 @@ export const make = (
     leap: (byMs) => {
       aheadMs += byMs
     },
+    prepared: (command) => {
+      if (!striking || !others.chance(behaviour.strangerShare ?? 0) || tampered.has(command.preparedTransaction)) return
+      time.after(others.next() * others.pick(strangerWaitsMs), () => {
+        const question = striking ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
+        if (question !== undefined) tell(question)
+      })
+    },
     book: () => bookOf(inputs)
   }
 }
@@ -252,12 +316,14 @@ const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
     const held = templateId.entityName === "Holding" ? Templates.holding.read(argument) : undefined
     if (held?.owner.startsWith("treasury::") === true) treasuryAtoms += held.amountAtoms
   }
+  const taken = inputs.flatMap((input) =>
+    input._tag !== "Taken" ? [] : [{ hash: hex(input.hash), prepared: input.prepared, submissionId: input.submissionId }]
+  )
   return {
     treasuryAtoms,
     prunedThrough,
-    taken: inputs.flatMap((input) =>
-      input._tag !== "Taken" ? [] : [{ hash: hex(input.hash), prepared: input.prepared, submissionId: input.submissionId }]
-    ),
+    taken: taken.filter(({ submissionId }) => !submissionId.startsWith(strangers)),
+    byStrangers: new Set(taken.flatMap(({ hash, submissionId }) => submissionId.startsWith(strangers) ? [hash] : [])),
     done: completions.flatMap(({ commandId, hash, statusCode, submissionId, updateId }) =>
       statusCode === 0 && hash !== "" ? [{ commandId, hash: hex(hash), updateId, submissionId }] : []
     )
