@@ -7,6 +7,7 @@
  */
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
+import * as AutoCloses from "./model/NaiveAutoClose.js"
 import { statusOf } from "./model/NaiveFunds.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
@@ -134,6 +135,7 @@ class Run {
     })
     this.world = world
     const {
+      brackets,
       countedAtOnce,
       endedAtOnce,
       forgottenAtOnce,
@@ -149,7 +151,7 @@ class Run {
       endedAtOnce,
       metAtOnce,
       liquidatedAtOnce,
-      triggeredAtOnce,
+      { ...AutoCloses.venueBounds, ...triggeredAtOnce, ...brackets === undefined ? {} : { brackets } },
       noticeMs,
       keptOf(world.options),
       forgottenAtOnce,
@@ -163,7 +165,7 @@ class Run {
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
     this.follower = new Follower(world, this.model, engine, (seen) => {
       this.witness.see(seen)
-      if (seen._tag === "Committed" && seen.record.command.kind === "PrepareStep") world.bank?.prepared(seen.record.command)
+      if (seen._tag === "Committed") world.bank?.overhear(seen.record.command)
     })
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)

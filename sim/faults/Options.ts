@@ -320,6 +320,8 @@ export interface Bounds {
   readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled"> & Partial<Pick<Liquidations.Bounds, "settled">>
   /** The same for triggers. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
+  /** Most brackets of a position. Absent from what was kept before: a venue's own. */
+  readonly brackets?: number
   /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
   readonly identity?: Partial<Identities.Bounds>
   /** How much of a snapshot is read at once. Absent from what was kept before: all that a run's snapshots have. */
@@ -946,11 +948,20 @@ const triggered: ReadonlyArray<AutoCloses.Bounds> = [
 ]
 
 /** So few that an owner comes to each of them, or a venue's own. */
-const identities: ReadonlyArray<Identities.Bounds> = [
+const identities: ReadonlyArray<Partial<Identities.Bounds>> = [
   { passkeys: 2, sessions: 2, keys: 1, endedKeys: 2, endedKeysMs: 3_000, events: 5 },
   { passkeys: 3, sessions: 3, keys: 2, endedKeys: 0, endedKeysMs: 86_400_000, events: 20 },
   Identities.venueBounds,
   Identities.venueBounds
+]
+
+/** So little room for what waits to be fetched, and for tickets, that it is met, or a venue's own. */
+const identityRooms: ReadonlyArray<Partial<Identities.Bounds>> = [
+  { grants: 2, grantsOfAccount: 1, families: 8, familiesOfKey: 2 },
+  { grants: 3, grantsOfAccount: 2, families: 5, familiesOfKey: 3 },
+  {},
+  {},
+  {}
 ]
 
 const bounds = (random: SimRandom): Bounds => {
@@ -971,7 +982,8 @@ const bounds = (random: SimRandom): Bounds => {
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
-    identity: random.split("identity").pick(identities),
+    brackets: random.split("brackets").pick([1, 2, 3, 20, 20]),
+    identity: { ...random.split("identity").pick(identities), ...random.split("identity room").pick(identityRooms) },
     ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
     inbox: random.pick(inboxes),
     fullBytes,

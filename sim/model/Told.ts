@@ -341,7 +341,9 @@ const operations = {
   DelistMarket: "delist_market",
   HaltEngine: "halt_engine",
   ResumeEngine: "resume_engine",
-  SetLimits: "set_limits"
+  SetLimits: "set_limits",
+  StopWithdrawals: "stop_withdrawals",
+  AllowWithdrawals: "allow_withdrawals"
 } as const
 
 const operatedUnder = ({ idempotencyKey, memory: { atEpochMs, sequence } }: Decision): Members => ({
@@ -433,6 +435,8 @@ export const done = (decision: Decision): unknown => {
     case "HaltEngine":
     case "ResumeEngine":
     case "SetLimits":
+    case "StopWithdrawals":
+    case "AllowWithdrawals":
       return operated(decision, wanted.kind, undefined)
     case "CreditAccount":
       return {
@@ -455,6 +459,7 @@ export const done = (decision: Decision): unknown => {
     }
     case "SetDisplayHandle":
     case "OpenDemoAccounts":
+    case "RevokeKeyByOperator":
     case "IssueBotKey":
       return undefined
   }

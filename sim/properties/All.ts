@@ -35,6 +35,7 @@ import { historiesTellWhatWas } from "./historiesTellWhatWas.js"
 import { idempotency } from "./idempotency.js"
 import { identityEqualsModel } from "./identityEqualsModel.js"
 import { identityIsAsAsked } from "./identityIsAsAsked.js"
+import { identityRoom } from "./identityRoom.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { lockIsHeld } from "./lockIsHeld.js"
@@ -52,6 +53,7 @@ import { oneCurrentTicketAFamily } from "./oneCurrentTicketAFamily.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
 import { watch, type Watcher } from "./Property.js"
+import { pinned } from "./pinned.js"
 import { previewsEqualDecisions } from "./previewsEqualDecisions.js"
 import { pseudonymous } from "./pseudonymous.js"
 import { quantity } from "./quantity.js"
@@ -92,6 +94,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(ledgerCommands),
   watch(moneyIsAsAsked),
   watch(givingUp),
+  watch(pinned),
   watch(book),
   watch(feedRebuildsBook),
   watch(streams),
@@ -120,6 +123,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(inbox),
   watch(rateLimit),
   watch(tables),
+  watch(identityRoom),
   watch(blocks),
   watch(durability),
   watch(lockIsHeld),

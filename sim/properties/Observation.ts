@@ -107,6 +107,8 @@ export interface LedgerBook {
   readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
   /** Hashes of what others than the venue had executed, who have come by a party's key. */
   readonly byStrangers: ReadonlySet<string>
+  /** The passkeys whose approvals the signer takes, by account. */
+  readonly pinned: ReadonlyMap<string, ReadonlySet<string>>
   /** Every acceptance that it told, oldest first. */
   readonly done: ReadonlyArray<{
     readonly commandId: string

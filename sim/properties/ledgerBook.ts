@@ -6,7 +6,7 @@
  * Where the ledger has forgotten what a step may have come to, the venue waits for an operator: of such a transfer the book alone says
  * what is held. What strangers had executed who came by a party's key counts like the venue's own; but a withdrawal that had come to
  * nothing before has left all the same, and was given back: so much the treasury lacks, and withdrawals are stopped until somebody has
- * looked. Without any of that nothing stops them.
+ * looked. Without any of that nothing stops them but an operator.
  */
 import { createHash } from "node:crypto"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -46,6 +46,8 @@ interface State {
   readonly boundAt: Map<string, number>
   /** What the rules have come to of every transfer, also of those that the engine has forgotten. */
   funds: NaiveFunds | undefined
+  /** Whether an operator has stopped withdrawals, and has not let them go on. */
+  isHeld: boolean
 }
 
 const prefixes = { deposit: "dep_", withdrawal: "wdr_", party_change: "pch_" } as const
@@ -104,6 +106,12 @@ const committed = (state: State, { command, sequence }: Record): Verdict => {
       return holds
     case "NoteCompletion":
       if (command.outcome === "accepted") state.told.push({ sequence, commandId: command.commandId, updateId: command.updateId })
+      return holds
+    case "StopWithdrawals":
+      state.isHeld ||= command.reason === "operator"
+      return holds
+    case "AllowWithdrawals":
+      state.isHeld = false
       return holds
     default:
       return holds
@@ -189,7 +197,7 @@ const moneyVerdict = (state: State, seen: Reconciled, effects: ReadonlyMap<strin
   }
   const { stop } = reads.funds
   if (stolen > 0n) return stop === undefined ? broken(`strangers took ${stolen} atoms, and withdrawals go on`) : holds
-  return stop === undefined || anyForgotten || book.prunedThrough > 0
+  return stop === undefined || state.isHeld || anyForgotten || book.prunedThrough > 0
     ? holds
     : broken(`withdrawals are stopped (${stop.reason}), and the books agree`)
 }
@@ -205,7 +213,8 @@ export const ledgerBook: Property<State> = {
     submissions: new Map(),
     told: [],
     boundAt: new Map(),
-    funds: undefined
+    funds: undefined,
+    isHeld: false
   }),
   observe: (state, seen) => {
     if (seen._tag === "Inspected") state.funds = seen.model.funds

@@ -257,7 +257,9 @@ const operatorNames = {
   DelistMarket: "delist_market",
   HaltEngine: "halt_engine",
   ResumeEngine: "resume_engine",
-  SetLimits: "set_limits"
+  SetLimits: "set_limits",
+  StopWithdrawals: "stop_withdrawals",
+  AllowWithdrawals: "allow_withdrawals"
 } as const
 
 const operated = (json: unknown, kind: keyof typeof operatorNames, marketId: string | undefined, { idempotencyKey }: Asking): Said =>
@@ -312,6 +314,8 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
     case "HaltEngine":
     case "ResumeEngine":
     case "SetLimits":
+    case "StopWithdrawals":
+    case "AllowWithdrawals":
       return operated(json, wanted.kind, undefined, asking)
     case "CancelByOperator": {
       const { accountId, market: marketId, orderId } = wanted
@@ -322,6 +326,9 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
         ?? isPair("the credit", json as Json, "amount", "amountAtoms", decimalOf(wanted.amountAtoms, 6), 6)
     case "SetAccountFlags":
       return members("the flags", json, { accountId: wanted.accountId, idempotencyKey: asking.idempotencyKey })
+    case "RevokeKeyByOperator":
+      return members("the revocation", json, { version: "operator-key-revoke/v1", idempotencyKey: asking.idempotencyKey })
+        ?? members("the key", (json as Json)["key"], { keyId: wanted.keyId, state: "revoked" })
     case "IssueBotKey":
       return members("the key", json, { principalKind: "bot" })
     case "OpenDemoAccounts":

@@ -83,7 +83,7 @@ export type Wanted =
     readonly action: "delist" | "withdraw"
     readonly effectiveAtEpochMs: number
   }
-  | { readonly kind: "HaltEngine" | "ResumeEngine" }
+  | { readonly kind: "HaltEngine" | "ResumeEngine" | "StopWithdrawals" | "AllowWithdrawals" }
   | { readonly kind: "SetLimits"; readonly retentionMs: number }
   /** One order, or those of an account, in a market, or both. */
   | {
@@ -97,6 +97,7 @@ export type Wanted =
   /** Bits of the flags that are to be set, and to be cleared. */
   | { readonly kind: "SetAccountFlags"; readonly accountId: string; readonly set: number; readonly clear: number }
   | { readonly kind: "IssueBotKey"; readonly token: string }
+  | { readonly kind: "RevokeKeyByOperator"; readonly keyId: string }
   | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number; readonly keyLifetimeSeconds: number }
 
 /** The kinds of command that requests become. */

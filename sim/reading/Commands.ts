@@ -48,10 +48,11 @@ const funds = {
   NoteCompletion: true,
   NoteScan: true,
   RejectStep: true,
-  NoteLedgerOffset: true,
-  StopWithdrawals: true,
-  AllowWithdrawals: true
+  NoteLedgerOffset: true
 } as const
+
+/** The same of those that an operator asks for under a key: when books differ, the venue itself stops withdrawals. */
+const ofOperator = { StopWithdrawals: true, AllowWithdrawals: true } as const
 
 /** What nobody asks for under a key: the venue itself does, and its clock. Every other kind has its wish. */
 const unasked: Readonly<Record<Unasked, true>> = {
@@ -67,9 +68,7 @@ const unasked: Readonly<Record<Unasked, true>> = {
   ArmConnection: true,
   EndConnection: true,
   SetFavorite: true,
-  RegisterAffiliate: true,
-  // No operator of the simulator revokes keys.
-  RevokeKeyByOperator: true
+  RegisterAffiliate: true
 }
 
 /** Whether a command is of a kind that requests ask for under a key. */
@@ -79,7 +78,8 @@ export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind
 export const isOfIdentity = (command: Command): command is CommandOfKind<keyof typeof identities> => command.kind in identities
 
 /** Whether it is about money on the ledger. */
-export const isOfFunds = (command: Command): command is CommandOfKind<keyof typeof funds> => command.kind in funds
+export const isOfFunds = (command: Command): command is CommandOfKind<keyof typeof funds | keyof typeof ofOperator> =>
+  command.kind in funds || command.kind in ofOperator
 
 /** Whether it is about realtime tickets. */
 export const isOfTickets = (command: Command): command is CommandOfKind<keyof typeof tickets> => command.kind in tickets
@@ -379,6 +379,13 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
       return opened(wanted, as("OpenDemoAccounts", command))
     case "SetLimits":
       return differing({ retentionMs: wanted.retentionMs } satisfies FieldsOf<"SetLimits">, as("SetLimits", command))
+    case "RevokeKeyByOperator":
+      return differing({ keyId: wanted.keyId } satisfies FieldsOf<"RevokeKeyByOperator">, as("RevokeKeyByOperator", command))
+    case "StopWithdrawals": {
+      const fields = { reason: "operator", differenceAtoms: 0, atOffset: 0 } as const
+      return differing(fields satisfies FieldsOf<"StopWithdrawals">, as("StopWithdrawals", command))
+    }
+    case "AllowWithdrawals":
     case "HaltEngine":
     case "ResumeEngine":
       return undefined

@@ -511,7 +511,10 @@ const issueBotKey: Route["read"] = (body) => {
 
 const isNothing = (body: unknown): boolean => body === undefined || (isObject(body) && Object.keys(body).length === 0)
 
-const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
+const revokeKey: Route["read"] = (body, [keyId = ""]) =>
+  isNothing(body) ? { wanted: { kind: "RevokeKeyByOperator", keyId }, says: keyId } : malformed
+
+const withoutBody = (kind: "HaltEngine" | "ResumeEngine" | "StopWithdrawals" | "AllowWithdrawals"): Route["read"] => (body) =>
   isNothing(body) ? { wanted: { kind }, says: null } : malformed
 
 /** Whole minutes, from ten of them to those of thirty days. */
@@ -572,6 +575,9 @@ const routes: ReadonlyArray<Route> = [
   route("PUT", "/v1/operator/markets/*/index-price", Operation.setIndexPrice, setIndexPrice),
   route("PUT", "/v1/operator/engine/halt", Operation.haltEngine, withoutBody("HaltEngine"), false),
   route("DELETE", "/v1/operator/engine/halt", Operation.resumeEngine, withoutBody("ResumeEngine"), false),
+  route("PUT", "/v1/operator/withdrawals/stop", Operation.stopWithdrawals, withoutBody("StopWithdrawals"), false),
+  route("DELETE", "/v1/operator/withdrawals/stop", Operation.allowWithdrawals, withoutBody("AllowWithdrawals"), false),
+  route("DELETE", "/v1/operator/api-keys/*", Operation.revokeKeyByOperator, revokeKey, false),
   route("PUT", "/v1/operator/limits", Operation.setLimits, setLimits),
   route("POST", "/v1/operator/orders/cancel", Operation.cancelByOperator, operatorCancel),
   route("POST", "/v1/operator/insurance-fund", Operation.addToFund, addToFund),

@@ -48,6 +48,7 @@ const settingsOf = ({ standings }: Options): Settings => ({
 export const capacityOf = (options: Options): Capacity => {
   const {
     accountParts = 0,
+    brackets,
     countedAtOnce = 256,
     endedAtOnce = 128,
     forgottenAtOnce = 64,
@@ -78,6 +79,7 @@ export const capacityOf = (options: Options): Capacity => {
     settledAtOnce,
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
+    ...(brackets === undefined ? {} : { brackets }),
     ...(kept === undefined ? {} : { funds: kept }),
     ...fills
   }

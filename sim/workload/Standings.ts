@@ -2,7 +2,8 @@
  * What an operator says of accounts while they trade, and what they ask for in turn: credits, also of owners who wait for their first,
  * flags that are set and cleared with orders open, keys for bots by the tokens of their workloads, and registrations of affiliates.
  * All of it also as it should not be: repeated in the same words and in others, of accounts that are not there, by tokens that prove
- * nothing, by whoever is no operator. It draws from a generator of its own, and makes so many calls and no more.
+ * nothing, by whoever is no operator. Beside that he opens accounts, also with more than one may have, stops withdrawals for a while,
+ * and revokes keys. It draws from generators of its own, and makes so many calls and no more.
  */
 import { orderId } from "../../src/domain/Ids.js"
 import type { Standings as Options } from "../faults/Options.js"
@@ -43,6 +44,11 @@ const firstBotShare = 0.3
 /** For how long an account is disabled at most, and how many of them stay so. */
 const maxDisabledMs = 3_000
 const staysDisabledShare = 0.1
+/** How often he does something else than to speak of accounts that there are, and for how long he stops withdrawals at most. */
+const besideShare = 0.15
+const maxStoppedMs = 4_000
+/** What an account is opened with: an atom more than it may have, far more, and something. */
+const openings = ["4503599627.370497", "9007199254.740991", "5"] as const
 /** How many past commands are remembered, to repeat them. */
 const memorySize = 12
 
@@ -61,6 +67,8 @@ class Clerk {
   /** Calls that told keys of bots. */
   readonly bots: Array<number> = []
   readonly #past: Array<Draft> = []
+  /** What he does beside is drawn apart. */
+  readonly #beside: SimRandom
   /** The account whose flags were set last. */
   #flagged: string | undefined
   #keys = 0
@@ -74,6 +82,7 @@ class Clerk {
     readonly owners: ReadonlyArray<OwnerCalls.KeyHolder>
   ) {
     this.#left = set.calls
+    this.#beside = random.split("beside")
   }
 
   start(): void {
@@ -98,6 +107,7 @@ class Clerk {
       return this.#credit(this.#owner)
     }
     if (this.set.workloads && this.bots.length === 0 && this.random.chance(firstBotShare)) return this.#botKey()
+    if (this.#beside.chance(besideShare)) return this.#actBeside()
     this.#acts[this.random.weighted(weights)]()
   }
 
@@ -128,7 +138,7 @@ class Clerk {
 
   // ---- commands of the operator
 
-  #draft(endpoint: string, kind: string, method: "PUT" | "POST", target: string, body: object): Draft {
+  #draft(endpoint: string, kind: string, method: "PUT" | "POST" | "DELETE", target: string, body?: object): Draft {
     const key = `${this.client}-${this.#keys++}`
     return { ...Calls.operate(this.set.token, endpoint, endpoint, kind, key, method, target, body), client: this.client }
   }
@@ -248,6 +258,44 @@ class Clerk {
     const shown = this.#past.findLast(({ endpoint }) => endpoint === "issueBotKey")
     if (shown === undefined) return this.#issue(this.#remembered(this.#keyOf(this.#token())))
     this.#issue({ ...shown, body: JSON.stringify({ token: this.#token() }) })
+  }
+
+  // ---- beside accounts
+
+  #actBeside(): void {
+    const keys = this.#named
+    this.#beside.pick([
+      () => this.#openAccounts(),
+      () => this.#stopWithdrawals(),
+      ...keys.length === 0 ? [] : [() => this.#revokeKey(this.#beside.pick(keys))]
+    ])()
+  }
+
+  #openAccounts(): void {
+    const body = { accounts: this.#beside.pick([1, 2]), collateral: this.#beside.pick(openings) }
+    const draft = this.#draft("openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body)
+    this.#say(draft, () => this.#beside.chance(0.3) ? this.#say(draft) : this.#next())
+  }
+
+  /** For a while: whoever stops them lets them go on. */
+  #stopWithdrawals(): void {
+    const target = "/v1/operator/withdrawals/stop"
+    this.#say(this.#draft("stopWithdrawals", "StopWithdrawals", "PUT", target), () => {
+      this.desk.time.after(this.#beside.next() * maxStoppedMs, () =>
+        this.#say(this.#draft("allowWithdrawals", "AllowWithdrawals", "DELETE", target), () => {}))
+      this.#next()
+    })
+  }
+
+  /** Keys that agents and bots were told, each as the text that names it. */
+  get #named(): ReadonlyArray<string> {
+    return [...this.owners.flatMap(({ keys }) => keys), ...this.bots].map((call) => of(call, "key.keyId"))
+  }
+
+  #revokeKey(keyId: string): void {
+    const named = this.#beside.chance(0.1) ? "key_0" : keyId
+    const draft = this.#draft("revokeKeyByOperator", "RevokeKeyByOperator", "DELETE", `/v1/operator/api-keys/${named}`)
+    this.#say(draft, () => this.#beside.chance(0.3) ? this.#say(draft) : this.#next())
   }
 
   // ---- what was said before, and what is none

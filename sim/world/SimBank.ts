@@ -22,6 +22,7 @@ import { Ledger } from "../../src/ledger/Ledger.js"
 import * as Shapes from "../../src/ledger/Shapes.js"
 import * as Templates from "../../src/ledger/Templates.js"
 import { Lost, type Question, type Reply, type Transport } from "../../src/ledger/Transport.js"
+import type { Command } from "../../src/operations/Operations.js"
 import type { PrepareStep } from "../../src/operations/funds/PrepareStep.js"
 import * as Ed25519 from "../../src/signer/Ed25519.js"
 import type { PartySigner } from "../../src/signer/PartySigner.js"
@@ -56,8 +57,8 @@ export interface SimBank {
   readonly heal: () => void
   /** The ledger's clock is so much further ahead from now on. */
   readonly leap: (byMs: number) => void
-  /** The journal has a transaction of a step: strangers may execute it from now on. */
-  readonly prepared: (command: PrepareStep) => void
+  /** The journal has a record: of a transaction that was prepared, or is about to be executed, strangers may hear. */
+  readonly overhear: (command: Command) => void
   /** What it has done so far, from all that it was ever told. */
   readonly book: () => LedgerBook
 }
@@ -227,6 +228,8 @@ export const make = (
   const others = random.split("strangers")
   /** Transactions that are not what was asked for: whoever had them done would take what is the venue's. */
   const tampered = new Set<unknown>()
+  /** What was prepared last, by transfer and step. */
+  const current = new Map<string, PrepareStep>()
   let executed = 0
   let aheadMs = 0
   let striking = false
@@ -263,6 +266,15 @@ export const make = (
       return handled
     })
 
+  /** A stranger executes something in a while, if it comes to one. */
+  const execute = (command: PrepareStep, mostWaitMs: number): void => {
+    if (!striking || !others.chance(behaviour.strangerShare ?? 0) || tampered.has(command.preparedTransaction)) return
+    time.after(others.next() * mostWaitMs, () => {
+      const question = striking ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
+      if (question !== undefined) tell(question)
+    })
+  }
+
   const leapLater = (): void => {
     if (behaviour.meanLeapMs === 0) return
     time.after(-Math.log(1 - leaps.next()) * behaviour.meanLeapMs, () => {
@@ -286,19 +298,34 @@ export const make = (
     leap: (byMs) => {
       aheadMs += byMs
     },
-    prepared: (command) => {
-      if (!striking || !others.chance(behaviour.strangerShare ?? 0) || tampered.has(command.preparedTransaction)) return
-      time.after(others.next() * others.pick(strangerWaitsMs), () => {
-        const question = striking ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
-        if (question !== undefined) tell(question)
-      })
+    overhear: (command) => {
+      if (command.kind === "PrepareStep") {
+        current.set(`${command.transfer} ${command.step}`, command)
+        execute(command, others.pick(strangerWaitsMs))
+      }
+      // Just before the venue, which finds it done or under way.
+      const begun = command.kind === "BeginSubmission" ? current.get(`${command.transfer} ${command.step}`) : undefined
+      if (begun !== undefined) execute(begun, 0)
     },
-    book: () => bookOf(inputs)
+    book: () => ({ ...bookOf(inputs), pinned: pinnedIn(keys) })
   }
 }
 
+/** The passkeys whose approvals the signer takes, by account. */
+const pinnedIn = ({ records }: SimKeyStore): LedgerBook["pinned"] => {
+  const pinned = new Map<string, ReadonlySet<string>>()
+  for (const record of records.values()) {
+    const { accountId, passkeys } = JSON.parse(record) as {
+      readonly accountId?: string
+      readonly passkeys?: ReadonlyArray<{ readonly credentialId: string }>
+    }
+    if (accountId !== undefined) pinned.set(accountId, new Set(passkeys?.map(({ credentialId }) => credentialId)))
+  }
+  return pinned
+}
+
 /** What all inputs come to, had nothing ever been forgotten. */
-const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
+const bookOf = (inputs: ReadonlyArray<Input>): Omit<LedgerBook, "pinned"> => {
   const machine = new Machine(setting, empty())
   let prunedThrough = 0
   for (const input of inputs) {
