@@ -80,6 +80,17 @@ import { versions } from "./versions.js"
 import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
 import { zeroSum } from "./zeroSum.js"
 
+/** Those of money on the ledger. */
+const ofLedger = (): ReadonlyArray<Watcher> => [
+  watch(ledgerMoney),
+  watch(fundsEqualModel),
+  watch(ledgerBook),
+  watch(ledgerCommands),
+  watch(moneyIsAsAsked),
+  watch(givingUp),
+  watch(pinned)
+]
+
 /** Fresh watchers for one run, in the order in which they are asked. */
 export const watchers = (): ReadonlyArray<Watcher> => [
   watch(noDefect),
@@ -88,13 +99,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(everyRecordHasACause),
   watch(conservation),
   watch(zeroSum),
-  watch(ledgerMoney),
-  watch(fundsEqualModel),
-  watch(ledgerBook),
-  watch(ledgerCommands),
-  watch(moneyIsAsAsked),
-  watch(givingUp),
-  watch(pinned),
+  ...ofLedger(),
   watch(book),
   watch(feedRebuildsBook),
   watch(streams),

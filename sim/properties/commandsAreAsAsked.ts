@@ -211,7 +211,8 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
   if (wanted.kind === "PutMarket" && Market.fault(wanted.parameters) !== undefined) return true
   // There is no such account, and a token that proves nothing has a guard of its own: when it does not, another property says.
-  if (wanted.kind === "SetAccountFlags" || wanted.kind === "IssueBotKey" || wanted.kind === "RevokeKeyByOperator") return code !== "invalid_request" || rejectionGuard !== undefined
+  if (wanted.kind === "SetAccountFlags" || wanted.kind === "IssueBotKey" || wanted.kind === "RevokeKeyByOperator")
+    return code !== "invalid_request" || rejectionGuard !== undefined
   if (wanted.kind === "CreditAccount" && code === "account_not_found") return true
   // There is no such order, account or market.
   if (wanted.kind === "CancelByOperator") return code !== "invalid_request"

@@ -32,7 +32,12 @@ const grantVerdict = ({ account }: CommandOfKind<"ApproveAgent">, at: number, re
   return differing(refusal, [[Refusal.keyLimit, isOwn, isOwn], [Refusal.tableFull, isAll, isAll]])
 }
 
-const familyVerdict = ({ credential }: CommandOfKind<"MintTicket">, at: number, refusal: Refusal | undefined, model: NaiveVenue): Verdict => {
+const familyVerdict = (
+  { credential }: CommandOfKind<"MintTicket">,
+  at: number,
+  refusal: Refusal | undefined,
+  model: NaiveVenue
+): Verdict => {
   const { bounds: { families, familiesOfKey }, tickets } = model.identity
   const isOwn = tickets.liveOf(credential, at) >= familiesOfKey
   const { held, live } = tickets.room(at)

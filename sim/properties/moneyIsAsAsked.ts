@@ -302,7 +302,8 @@ const answered = (state: State, { answer: { json, status, text }, call, model }:
   const what = `${call.method} ${call.target} with ${call.body} is answered ${status}`
   if (status === 400 || status === 413 || status === 415) return broken(`${what}, and is a good request: ${text}`)
   if (status === 404 && isKnown(state, of)) return broken(`${what}, and is about a transfer that there is: ${text}`)
-  if (status === 409 && of.wish.kind === "cancel" && !isKnown(state, of)) return broken(`${what}, and is about no transfer of this account's`)
+  if (status === 409 && of.wish.kind === "cancel" && !isKnown(state, of))
+    return broken(`${what}, and is about no transfer of this account's`)
   if (status !== 200) return holds
   if (!isObject(json)) return broken(`${what}: ${text}`)
   const verdict = goodVerdict(state, of, json, model)

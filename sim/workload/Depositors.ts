@@ -339,7 +339,8 @@ class Depositor {
     const cancel = Calls.cancel(this.#who, open)
     this.#sayAll([...beside, cancel, ...this.random.chance(0.25) ? [cancel] : []], (answers) => {
       for (const answer of answers) this.#forget(open, answer)
-      if (this.session !== undefined && this.random.chance(0.4)) this.#say(Calls.look(this.#who, open), (answer) => this.#behind(open, answer))
+      if (this.session !== undefined && this.random.chance(0.4))
+        this.#say(Calls.look(this.#who, open), (answer) => this.#behind(open, answer))
       else this.#behind(open, answers.at(-1))
     })
   }

@@ -593,7 +593,8 @@ export const start = (
 ): ReadonlyArray<Calls.KeyHolder> => {
   let left = calls
   const spend = (): boolean => left-- > 0
-  const owners = Array.from({ length: count }, (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, bent, spend))
+  const owners = Array.from({ length: count },
+    (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, bent, spend))
   for (const owner of owners) {
     owner.others = owners.filter((other) => other !== owner)
     owner.start()

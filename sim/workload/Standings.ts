@@ -281,8 +281,8 @@ class Clerk {
   #stopWithdrawals(): void {
     const target = "/v1/operator/withdrawals/stop"
     this.#say(this.#draft("stopWithdrawals", "StopWithdrawals", "PUT", target), () => {
-      this.desk.time.after(this.#beside.next() * maxStoppedMs, () =>
-        this.#say(this.#draft("allowWithdrawals", "AllowWithdrawals", "DELETE", target), () => {}))
+      this.desk.time.after(this.#beside.next() * maxStoppedMs,
+        () => this.#say(this.#draft("allowWithdrawals", "AllowWithdrawals", "DELETE", target), () => {}))
       this.#next()
     })
   }

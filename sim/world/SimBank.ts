@@ -174,6 +174,36 @@ const strangersQuestion = (keys: SimKeyStore, submissionId: string, command: Pre
   return { method, path, body }
 }
 
+/** What strangers have around them: how much of what they hear of they execute now, and which transactions the venue means. */
+interface Hearing {
+  readonly share: () => number
+  readonly isGood: (command: PrepareStep) => boolean
+  readonly tell: (question: Question) => unknown
+}
+
+/** Strangers who hear what the journal has, and execute some of it. */
+const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGood, share, tell }: Hearing): SimBank["overhear"] => {
+  /** What was prepared last, by transfer and step. */
+  const current = new Map<string, PrepareStep>()
+  let executed = 0
+  const execute = (command: PrepareStep, mostWaitMs: number): void => {
+    if (!random.chance(share()) || !isGood(command)) return
+    time.after(random.next() * mostWaitMs, () => {
+      const question = share() > 0 ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
+      if (question !== undefined) tell(question)
+    })
+  }
+  return (command) => {
+    if (command.kind === "PrepareStep") {
+      current.set(`${command.transfer} ${command.step}`, command)
+      execute(command, random.pick(strangerWaitsMs))
+    }
+    // Just before the venue, which finds it done or under way.
+    const begun = command.kind === "BeginSubmission" ? current.get(`${command.transfer} ${command.step}`) : undefined
+    if (begun !== undefined) execute(begun, 0)
+  }
+}
+
 /** What a value is once it went over the wire. */
 const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
@@ -204,6 +234,26 @@ const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; read
     limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
   }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
 
+/** A ledger that notes all that it is ever told. */
+const noting = (inputs: Array<Input>): DevelopmentLedger => {
+  const kept = inMemory()
+  return new DevelopmentLedger(setting, {
+    ...kept,
+    append: (input) => {
+      inputs.push(input)
+      kept.append(input)
+    }
+  })
+}
+
+/** Has the ledger's clock go ahead now and then, as long as it does. */
+const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: number) => boolean): void => {
+  if (meanMs === 0) return
+  time.after(-Math.log(1 - random.next()) * meanMs, () => {
+    if (leap(random.between(1_000, longestLeapMs))) leaping(time, random, meanMs, leap)
+  })
+}
+
 /** A bank of a run. `time` has its own ties. */
 export const make = (
   time: SimTime,
@@ -212,25 +262,13 @@ export const make = (
   site: { readonly publicOrigin: string; readonly rpId: string }
 ): SimBank => {
   const inputs: Array<Input> = []
-  const kept = inMemory()
-  const ledger = new DevelopmentLedger(setting, {
-    ...kept,
-    append: (input) => {
-      inputs.push(input)
-      kept.append(input)
-    }
-  })
+  const ledger = noting(inputs)
   const keys = new SimKeyStore()
   const chance = random.split("chance")
   const faults = random.split("faults")
   const delays = random.split("delays")
-  const leaps = random.split("leaps")
-  const others = random.split("strangers")
   /** Transactions that are not what was asked for: whoever had them done would take what is the venue's. */
   const tampered = new Set<unknown>()
-  /** What was prepared last, by transfer and step. */
-  const current = new Map<string, PrepareStep>()
-  let executed = 0
   let aheadMs = 0
   let striking = false
   let seen = 0
@@ -266,30 +304,15 @@ export const make = (
       return handled
     })
 
-  /** A stranger executes something in a while, if it comes to one. */
-  const execute = (command: PrepareStep, mostWaitMs: number): void => {
-    if (!striking || !others.chance(behaviour.strangerShare ?? 0) || tampered.has(command.preparedTransaction)) return
-    time.after(others.next() * mostWaitMs, () => {
-      const question = striking ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
-      if (question !== undefined) tell(question)
-    })
-  }
-
-  const leapLater = (): void => {
-    if (behaviour.meanLeapMs === 0) return
-    time.after(-Math.log(1 - leaps.next()) * behaviour.meanLeapMs, () => {
-      if (!striking) return
-      aheadMs += leaps.between(1_000, longestLeapMs)
-      leapLater()
-    })
-  }
-
   return {
     layerFor: ({ ready }) =>
       Layer.merge(Layer.effect(Ledger, JsonLedger.make(transportFor(ready), setting)), signerOf(keys, site, behaviour)),
     begin: () => {
       striking = true
-      leapLater()
+      leaping(time, random.split("leaps"), behaviour.meanLeapMs, (byMs) => {
+        if (striking) aheadMs += byMs
+        return striking
+      })
     },
     heal: () => {
       striking = false
@@ -298,15 +321,11 @@ export const make = (
     leap: (byMs) => {
       aheadMs += byMs
     },
-    overhear: (command) => {
-      if (command.kind === "PrepareStep") {
-        current.set(`${command.transfer} ${command.step}`, command)
-        execute(command, others.pick(strangerWaitsMs))
-      }
-      // Just before the venue, which finds it done or under way.
-      const begun = command.kind === "BeginSubmission" ? current.get(`${command.transfer} ${command.step}`) : undefined
-      if (begun !== undefined) execute(begun, 0)
-    },
+    overhear: overhearing(time, random.split("strangers"), keys, {
+      share: () => striking ? behaviour.strangerShare ?? 0 : 0,
+      isGood: ({ preparedTransaction }) => !tampered.has(preparedTransaction),
+      tell
+    }),
     book: () => ({ ...bookOf(inputs), pinned: pinnedIn(keys) })
   }
 }
