@@ -957,8 +957,8 @@ const identities: ReadonlyArray<Partial<Identities.Bounds>> = [
 
 /** So little room for what waits to be fetched, and for tickets, that it is met, or a venue's own. */
 const identityRooms: ReadonlyArray<Partial<Identities.Bounds>> = [
-  { grants: 2, grantsOfAccount: 1, families: 8, familiesOfKey: 2 },
-  { grants: 3, grantsOfAccount: 2, families: 5, familiesOfKey: 3 },
+  { grants: 2, grantsOfAccount: 1, families: 8 },
+  { grants: 3, grantsOfAccount: 2, families: 5 },
   {},
   {},
   {}
@@ -982,7 +982,7 @@ const bounds = (random: SimRandom): Bounds => {
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
-    brackets: random.split("brackets").pick([1, 2, 3, 20, 20]),
+    brackets: random.split("brackets").pick([1, 2, 20, 20, 20]),
     identity: { ...random.split("identity").pick(identities), ...random.split("identity room").pick(identityRooms) },
     ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
     inbox: random.pick(inboxes),
