@@ -440,6 +440,8 @@ class Owner implements Calls.KeyHolder {
       const approve = (): void =>
         this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), (answer) => {
           if (answer?.status === 401) this.#lose(session)
+          // Whoever lets one agent after the other has some whose keys nobody fetches.
+          if (this.bent === "let an agent" && this.random.chance(0.5)) return this.#next()
           // What was approved is fetched at once, or when the process may be another one.
           if (this.random.chance(0.4)) this.desk.time.after(this.random.between(500, 5_000), () => this.#fetch(waiting))
           else this.#fetch(waiting)
