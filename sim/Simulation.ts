@@ -7,6 +7,7 @@
  */
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
+import * as AutoCloses from "./model/NaiveAutoClose.js"
 import { statusOf } from "./model/NaiveFunds.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
@@ -144,6 +145,7 @@ class Run {
     })
     this.world = world
     const {
+      brackets,
       countedAtOnce,
       endedAtOnce,
       forgottenAtOnce,
@@ -159,7 +161,7 @@ class Run {
       endedAtOnce,
       metAtOnce,
       liquidatedAtOnce,
-      triggeredAtOnce,
+      { ...AutoCloses.venueBounds, ...triggeredAtOnce, ...brackets === undefined ? {} : { brackets } },
       noticeMs,
       keptOf(world.options),
       forgottenAtOnce,
@@ -171,7 +173,10 @@ class Run {
     )
     this.witness = new Witness(world, this.model, engine, () => this.clients.calls)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
-    this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
+    this.follower = new Follower(world, this.model, engine, (seen) => {
+      this.witness.see(seen)
+      if (seen._tag === "Committed") world.bank?.overhear(seen.record.command)
+    })
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
     this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock, () => this.host.hasLostLock)

@@ -208,7 +208,15 @@ export interface Owners {
   readonly meanPauseMs: number
   /** Mean time between steps of the clock to where a challenge, a session, a key or a grant ends; 0 for none. */
   readonly meanStepMs: number
+  /** What they are bent on, beside all else. Absent from what was kept before: nothing. */
+  readonly bent?: OwnersBent
 }
+
+/** Something that the owners of one run do over and over, which others hardly ever come to. */
+export type OwnersBent = "nothing" | "clone signs in" | "remove passkey" | "let an agent" | "revoke a key" | "sign in"
+
+/** The same of owners with a ledger. */
+export type FundsBent = "nothing" | "think again" | "remove a passkey" | "answer by a copy" | "change party"
 
 /** Whoever holds realtime tickets, of owners' agents and of demo accounts: drawn by generators of their own, and bounded. */
 export interface Tickets {
@@ -296,7 +304,15 @@ export interface Funds {
    * Transfers that are over and kept, the latest of each account, and of all; and withdrawals that an account may have under way. Absent
    * from what was kept before: a venue's own.
    */
-  readonly kept?: { readonly endedOfAccount: number; readonly endedInAll: number; readonly withdrawalsOfAccount?: number }
+  readonly kept?: {
+    readonly endedOfAccount: number
+    readonly endedInAll: number
+    readonly withdrawalsOfAccount?: number
+    /** Executions of a step that are kept, each with its answer. */
+    readonly submissions?: number
+  }
+  /** What the owners are bent on, beside all else. Absent from what was kept before: nothing. */
+  readonly bent?: FundsBent
   readonly bank: SimBank.Behaviour
 }
 
@@ -327,6 +343,8 @@ export interface Bounds {
   readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled" | "places"> & Partial<Pick<Liquidations.Bounds, "settled" | "places">>
   /** The same for triggers. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
+  /** Most brackets of a position. Absent from what was kept before: a venue's own. */
+  readonly brackets?: number
   /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
   readonly identity?: Partial<Identities.Bounds>
   /** How the engine's tables begin and grow. Absent from what was kept before: as a venue's. */
@@ -713,7 +731,9 @@ const owners = (random: SimRandom): Owners => ({
   owners: random.chance(ownersShare) ? random.pick([1, 2, 2]) : 0,
   calls: random.pick([30, 45, 60, 90]),
   meanPauseMs: random.pick([20, 60, 200]),
-  meanStepMs: random.pick([0, 0, 0, 1_000, 4_000])
+  meanStepMs: random.pick([0, 0, 0, 1_000, 4_000]),
+  bent: random.split("bent").pick<OwnersBent>(["nothing", "nothing", "nothing", "clone signs in", "remove passkey", "let an agent",
+    "revoke a key", "sign in"])
 })
 
 const ticketsShare = 0.7
@@ -881,6 +901,12 @@ const endedKept: ReadonlyArray<NonNullable<Funds["kept"]>> = [
 /** How many withdrawals an account may have under way: no owner comes to as many as a real venue's. */
 const withdrawalsAtOnce: ReadonlyArray<number> = [8, 8, 1, 2]
 
+/** How many executions of a step it keeps: no step is executed as often as a real venue's. */
+const submissionsKept: ReadonlyArray<number> = [64, 64, 1, 2]
+
+const fundsBents: ReadonlyArray<FundsBent> = ["nothing", "think again", "think again", "think again", "remove a passkey",
+  "answer by a copy", "change party"]
+
 const funds = (random: SimRandom): Funds | undefined =>
   random.chance(fundsShare)
     ? {
@@ -888,13 +914,19 @@ const funds = (random: SimRandom): Funds | undefined =>
       calls: random.pick([90, 120, 160]),
       meanPauseMs: random.pick([10, 30, 100]),
       days: random.pick([0, 0, 1, 2]),
-      kept: { ...random.split("kept").pick(endedKept), withdrawalsOfAccount: random.split("withdrawals").pick(withdrawalsAtOnce) },
+      kept: {
+        ...random.split("kept").pick(endedKept),
+        withdrawalsOfAccount: random.split("withdrawals").pick(withdrawalsAtOnce),
+        submissions: random.split("submissions").pick(submissionsKept)
+      },
+      bent: random.split("bent").pick(fundsBents),
       bank: {
         faultRate: random.pick([0, 0.05, 0.1, 0.15, 0.3]),
         weights: faultWeights(random),
         maxDelayMs: random.pick([1, 5, 40]),
         meanLeapMs: random.pick([0, 2_000, 8_000]),
-        perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_000_000_000_000, 1_500_000])
+        perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_000_000_000_000, 1_500_000]),
+        strangerShare: random.split("strangers").pick([0, 0, 0, 0.15, 0.5])
       }
     }
     : undefined
@@ -957,7 +989,7 @@ const triggered: ReadonlyArray<AutoCloses.Bounds> = [
 ]
 
 /** So few that an owner comes to each of them, or a venue's own. */
-const identities: ReadonlyArray<Identities.Bounds> = [
+const identities: ReadonlyArray<Partial<Identities.Bounds>> = [
   { passkeys: 2, sessions: 2, keys: 1, endedKeys: 2, endedKeysMs: 3_000, events: 5 },
   { passkeys: 3, sessions: 3, keys: 2, endedKeys: 0, endedKeysMs: 86_400_000, events: 20 },
   Identities.venueBounds,
@@ -970,6 +1002,15 @@ const growths: ReadonlyArray<Growth> = [
   { rows: 4, stepwiseFrom: 8, listedFrom: 4 },
   { rows: 8, stepwiseFrom: 8, listedFrom: 6 },
   usualGrowth
+]
+
+/** So little room for what waits to be fetched, and for tickets, that it is met, or a venue's own. */
+const identityRooms: ReadonlyArray<Partial<Identities.Bounds>> = [
+  { grants: 2, grantsOfAccount: 1, families: 8 },
+  { grants: 3, grantsOfAccount: 2, families: 5 },
+  {},
+  {},
+  {}
 ]
 
 const bounds = (random: SimRandom): Bounds => {
@@ -990,7 +1031,8 @@ const bounds = (random: SimRandom): Bounds => {
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
-    identity: random.split("identity").pick(identities),
+    brackets: random.split("brackets").pick([1, 2, 20, 20, 20]),
+    identity: { ...random.split("identity").pick(identities), ...random.split("identity room").pick(identityRooms) },
     growth: random.split("growth").pick(growths),
     ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
     inbox: random.pick(inboxes),

@@ -9,13 +9,15 @@ import * as Risk from "./NaiveRisk.js"
 import type { NaiveAccount, NaiveMarket } from "./NaiveState.js"
 
 /** Most brackets of an account in a market. */
-export const mostBrackets = 20
+const mostBrackets = 20
 
 /** What bounds a record's work: triggers that it works off or arms again, orders of the venue's own, and what these have met. */
 export interface Bounds {
   readonly worked: number
   readonly orders: number
   readonly met: number
+  /** Most brackets of a position. Absent: a venue's own. */
+  readonly brackets?: number
 }
 
 /** A venue's own. */
@@ -93,6 +95,11 @@ export class NaiveBrackets {
   closes: "take_profit" | "stop_loss" = "take_profit"
 
   constructor(readonly ground: Ground, readonly bounds: Bounds) {}
+
+  /** Most of a position. */
+  get most(): number {
+    return this.bounds.brackets ?? mostBrackets
+  }
 
   of(account: number, market: number): ReadonlyArray<NaiveBracket> {
     return this.all.filter((each) => each.account === account && each.market === market)

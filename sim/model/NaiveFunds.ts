@@ -238,6 +238,12 @@ export class NaiveFunds {
     return this.#known.find((transfer) => transfer.number === number)
   }
 
+  /** Whether an account may give one up: it is its own, and nobody has approved the step at hand. */
+  mayBeGivenUp(account: number, number: number): boolean {
+    const transfer = this.find(number)
+    return transfer?.account === account && isUnapproved(transfer)
+  }
+
   get #known(): ReadonlyArray<NaiveTransfer> {
     return this.transfers.filter(({ isForgotten }) => !isForgotten)
   }

@@ -82,9 +82,25 @@ export interface Bounds {
   readonly endedKeys: number
   readonly endedKeysMs: number
   readonly events: number
+  /** Grants that wait, in all and of an account; families of tickets, in all and live ones of a key. */
+  readonly grants: number
+  readonly grantsOfAccount: number
+  readonly families: number
+  readonly familiesOfKey: number
 }
 
-export const venueBounds: Bounds = { passkeys: 16, sessions: 32, keys: 64, endedKeys: 128, endedKeysMs: 720 * hourMs, events: 256 }
+export const venueBounds: Bounds = {
+  passkeys: 16,
+  sessions: 32,
+  keys: 64,
+  endedKeys: 128,
+  endedKeysMs: 720 * hourMs,
+  events: 256,
+  grants: 65_536,
+  grantsOfAccount: 16,
+  families: 65_536,
+  familiesOfKey: 64
+}
 
 /** Most that is forgotten of what is over, with each new one. */
 const forgottenAtOnce = 8
@@ -171,6 +187,16 @@ export class NaiveIdentity {
 
   passkeysOf(account: number): ReadonlyArray<NaivePasskey> {
     return this.passkeys.filter((passkey) => passkey.account === account)
+  }
+
+  /** How many grants of an account wait at a time. */
+  waitingOf(account: number, now: number): number {
+    return this.grants.filter((grant) => grant.account === account && grant.expiresAtEpochMs > now).length
+  }
+
+  /** Whether there is no room for another grant at a time: some that are over are forgotten with each new one, the oldest among them. */
+  isFullOfGrants(now: number): boolean {
+    return this.grants.length >= this.bounds.grants && this.grants[0]!.expiresAtEpochMs > now
   }
 
   /** Keys of an account, newest first, as long as they are known. */
@@ -418,9 +444,11 @@ export class NaiveIdentity {
     const { account, clientName, codeChallenge, credential: session, deviceSha256, grantMs } = command
     const { keyLifetimeSeconds, remoteAddress, scopes } = command
     const now = this.around.now()
+    if (this.grants.some((grant) => grant.deviceSha256 === deviceSha256)) return { refusal: Refusal.grantTaken }
+    if (this.waitingOf(account, now) >= this.bounds.grantsOfAccount) return { refusal: Refusal.keyLimit }
+    if (this.isFullOfGrants(now)) return { refusal: Refusal.tableFull }
     const over = this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
     this.grants = this.grants.filter((grant) => !over.includes(grant))
-    if (this.grants.some((grant) => grant.deviceSha256 === deviceSha256)) return { refusal: Refusal.grantTaken }
     const expiresAtEpochMs = now + grantMs
     const what = { deviceSha256, account, session, clientName, codeChallenge, scopes, keyLifetimeSeconds }
     const grant = { ...what, approvedAtEpochMs: now, expiresAtEpochMs }

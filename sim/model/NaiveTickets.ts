@@ -69,6 +69,19 @@ export class NaiveTickets {
     return "stolen"
   }
 
+  /** Families of a key whose current ticket is good at a time. */
+  liveOf(apiKey: number, now: number): number {
+    return this.families.filter((family) => family.apiKey === apiKey && !family.isEnded && now < goodUntil(family)).length
+  }
+
+  /** Families that are live at a time, and all that may be known still: they are forgotten in the order of their latest rotations. */
+  room(now: number): { readonly live: number; readonly held: number } {
+    const good = this.families.filter((family) => now < goodUntil(family))
+    const oldest = Math.min(...good.map(({ rotatedAtEpochMs }) => rotatedAtEpochMs))
+    const held = this.families.filter(({ rotatedAtEpochMs }) => rotatedAtEpochMs >= oldest).length
+    return { live: good.filter(({ isEnded }) => !isEnded).length, held }
+  }
+
   /** Whoever has its current ticket, or the one before, ends a family. */
   endBy(family: NaiveFamily, generation: number): void {
     if (generation === family.generation || generation === family.generation - 1) family.isEnded = true

@@ -1183,7 +1183,7 @@ export class NaiveVenue {
     const found = this.brackets.fault(market, held > 0, autoClose, ({ by }) => AutoCloses.priceOf(market, by))
     if (found !== undefined) return refused(found.refusal, -1, faultTold(market, found))
     const kept = this.brackets.of(account.index, market.index).filter(({ isOrderOpen }) => isOrderOpen).length
-    if (kept >= AutoCloses.mostBrackets) return refused(Refusal.openOrderLimit, -1, counted(AutoCloses.mostBrackets, kept + 1))
+    if (kept >= this.brackets.most) return refused(Refusal.openOrderLimit, -1, counted(this.brackets.most, kept + 1))
     const canceled = this.brackets.replace(account.index, market.index)
     const number = ordinal(this.sequence, 0)
     this.brackets.add(number, account.index, market.index, held > 0, autoClose, Math.abs(held), false)
@@ -1554,7 +1554,7 @@ export class NaiveVenue {
     if (autoClose.takeProfit.priceAtoms === 0 && autoClose.stopLoss.priceAtoms === 0) return undefined
     const market = this.markets[index]!
     const count = this.brackets.of(account, index).length
-    if (count >= AutoCloses.mostBrackets) return because(Refusal.openOrderLimit, counted(AutoCloses.mostBrackets, count + 1))
+    if (count >= this.brackets.most) return because(Refusal.openOrderLimit, counted(this.brackets.most, count + 1))
     const found = this.#triggerFault(market, side, type, priceAtoms, autoClose)
     return found === undefined ? undefined : because(found.refusal, faultTold(market, found))
   }

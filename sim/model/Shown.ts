@@ -659,7 +659,7 @@ export const limits = (model: NaiveVenue): Members => ({
   maxOrdersPerBatch: 32,
   maxCancelsPerBatch: 24,
   maxOpenOrdersPerMarket: 200,
-  maxAutoClosesPerMarket: 20,
+  maxAutoClosesPerMarket: model.brackets.most,
   maxOrdersMet: model.metAtOnce,
   minCancelAllAfterMs: 1_000,
   maxCancelAllAfterMs: 600_000,

@@ -459,6 +459,7 @@ export const done = (decision: Decision): unknown => {
     }
     case "SetDisplayHandle":
     case "OpenDemoAccounts":
+    case "RevokeKeyByOperator":
     case "IssueBotKey":
     case "RevokeKeyByOperator":
       // When a key was last used a process knows by itself: properties of their own hold the rest of it.

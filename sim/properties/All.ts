@@ -29,12 +29,14 @@ import { fencedNeverActs } from "./fencedNeverActs.js"
 import { followerOnlyByFaults } from "./followerOnlyByFaults.js"
 import { funding } from "./funding.js"
 import { fundsEqualModel } from "./fundsEqualModel.js"
+import { givingUp } from "./givingUp.js"
 import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
 import { historiesRebuilt } from "./historiesRebuilt.js"
 import { historiesTellWhatWas } from "./historiesTellWhatWas.js"
 import { idempotency } from "./idempotency.js"
 import { identityEqualsModel } from "./identityEqualsModel.js"
 import { identityIsAsAsked } from "./identityIsAsAsked.js"
+import { identityRoom } from "./identityRoom.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { lockIsHeld } from "./lockIsHeld.js"
@@ -53,6 +55,7 @@ import { oneCurrentTicketAFamily } from "./oneCurrentTicketAFamily.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
 import { watch, type Watcher } from "./Property.js"
+import { pinned } from "./pinned.js"
 import { previewsEqualDecisions } from "./previewsEqualDecisions.js"
 import { pseudonymous } from "./pseudonymous.js"
 import { quantity } from "./quantity.js"
@@ -86,6 +89,17 @@ import { zeroSum } from "./zeroSum.js"
 /** What an operator is held to who looks after keys, the ledger and the markets. */
 const ofOversight = (): ReadonlyArray<Watcher> => [watch(revocations), watch(reconciliations), watch(solvency), watch(marketPreviews)]
 
+/** Those of money on the ledger. */
+const ofLedger = (): ReadonlyArray<Watcher> => [
+  watch(ledgerMoney),
+  watch(fundsEqualModel),
+  watch(ledgerBook),
+  watch(ledgerCommands),
+  watch(moneyIsAsAsked),
+  watch(givingUp),
+  watch(pinned)
+]
+
 /** Fresh watchers for one run, in the order in which they are asked. */
 export const watchers = (): ReadonlyArray<Watcher> => [
   watch(noDefect),
@@ -94,11 +108,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(everyRecordHasACause),
   watch(conservation),
   watch(zeroSum),
-  watch(ledgerMoney),
-  watch(fundsEqualModel),
-  watch(ledgerBook),
-  watch(ledgerCommands),
-  watch(moneyIsAsAsked),
+  ...ofLedger(),
   watch(book),
   watch(feedRebuildsBook),
   watch(streams),
@@ -127,6 +137,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(inbox),
   watch(rateLimit),
   watch(tables),
+  watch(identityRoom),
   watch(blocks),
   watch(durability),
   watch(lockIsHeld),

@@ -109,8 +109,12 @@ export interface LedgerBook {
   readonly held: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
   /** What was given out of nothing, money atoms, beside what every party is given. */
   readonly given: ReadonlyArray<number>
-  /** Every submission that it took; `prepared` is base64. */
+  /** Every submission of the venue's that it took; `prepared` is base64. */
   readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
+  /** Hashes of what others than the venue had executed, who have come by a party's key. */
+  readonly byStrangers: ReadonlySet<string>
+  /** The passkeys whose approvals the signer takes, by account. */
+  readonly pinned: ReadonlyMap<string, ReadonlySet<string>>
   /** Every acceptance that it told, oldest first. */
   readonly done: ReadonlyArray<{
     readonly commandId: string

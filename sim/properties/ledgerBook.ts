@@ -4,12 +4,15 @@
  * just where the ledger has done its last step; and what the treasury holds is what the journal says that the venue owes.
  *
  * Where the ledger has forgotten what a step may have come to, the venue waits for an operator: of such a transfer the book alone says
- * what is held. Without that nothing stops withdrawals.
+ * what is held. What strangers had executed who came by a party's key counts like the venue's own; but a withdrawal that had come to
+ * nothing before has left all the same, and was given back: so much the treasury lacks, and withdrawals are stopped until somebody has
+ * looked. Without any of that nothing stops them but an operator.
  */
 import { createHash } from "node:crypto"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { StepName } from "../../src/operations/funds/Transfers.js"
+import type { NaiveFunds } from "../model/NaiveFunds.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
 import type { LedgerBook, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -41,6 +44,10 @@ interface State {
   readonly told: Array<{ readonly sequence: number; readonly commandId: string; readonly updateId: string }>
   /** Ledger ends that steps are bound to, by transfer and step. */
   readonly boundAt: Map<string, number>
+  /** What the rules have come to of every transfer, also of those that the engine has forgotten. */
+  funds: NaiveFunds | undefined
+  /** Whether an operator has stopped withdrawals, and has not let them go on. */
+  isHeld: boolean
 }
 
 const prefixes = { deposit: "dep_", withdrawal: "wdr_", party_change: "pch_" } as const
@@ -100,6 +107,12 @@ const committed = (state: State, { command, sequence }: Record): Verdict => {
     case "NoteCompletion":
       if (command.outcome === "accepted") state.told.push({ sequence, commandId: command.commandId, updateId: command.updateId })
       return holds
+    case "StopWithdrawals":
+      state.isHeld ||= command.reason === "operator"
+      return holds
+    case "AllowWithdrawals":
+      state.isHeld = false
+      return holds
     default:
       return holds
   }
@@ -126,8 +139,14 @@ const isForgotten = ({ boundAt }: State, { book: { prunedThrough }, reads }: Rec
   return from !== undefined && from < prunedThrough
 }
 
+/** Whether a transfer had come to nothing, and a stranger had its last step done all the same. */
+const isStolen = ({ funds }: State, { book: { byStrangers } }: Reconciled, number: number, hash: string | undefined): boolean => {
+  const end = funds?.transfers.find((each) => each.number === number)?.end
+  return hash !== undefined && byStrangers.has(hash) && (end === "rejected" || end === "expired")
+}
+
 const reconciled = (state: State, seen: Reconciled): Verdict => {
-  const { book, reads } = seen
+  const { book } = seen
   const verdict = takenVerdict(state, book)
   if (verdict !== undefined) return verdict
   const done = new Set(book.done.map(({ commandId, updateId }) => `${updateId} ${commandId}`))
@@ -141,14 +160,26 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
     if (before !== undefined && before !== hash) return broken(`the ledger did step ${place} twice: by ${before} and by ${hash}`)
     effects.set(place, hash)
   }
+  return moneyVerdict(state, seen, effects)
+}
+
+/** Holds the treasury to what the ledger did, step by step, and the venue's debts to the treasury. */
+const moneyVerdict = (state: State, seen: Reconciled, effects: ReadonlyMap<string, string>): Verdict => {
+  const { book, reads } = seen
   let held = 0n
   let unknown = 0n
+  let stolen = 0n
   let anyForgotten = false
   for (const [number, { amount, kind }] of state.transfers) {
     const view = reads.transfer(number)
-    const isDone = effects.has(placeOf({ transfer: number, step: lastStep[kind] }))
+    const hash = effects.get(placeOf({ transfer: number, step: lastStep[kind] }))
+    const isDone = hash !== undefined
     const signed = !isDone ? 0n : kind === "deposit" ? amount : kind === "withdrawal" ? -amount : 0n
     held += signed
+    if (kind !== "deposit" && isStolen(state, seen, number, hash)) {
+      stolen += amount
+      continue
+    }
     if (isForgotten(state, seen, number)) {
       anyForgotten = true
       unknown += signed
@@ -158,13 +189,15 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
   }
   const owed = reads.funds.depositedAtoms - reads.funds.withdrawnAtoms
   if (book.treasuryAtoms !== held) return broken(`the treasury holds ${book.treasuryAtoms} atoms, and by what was done ${held}`)
-  if (book.treasuryAtoms !== owed + unknown) {
+  if (book.treasuryAtoms !== owed + unknown - stolen) {
     return broken(
-      `the treasury holds ${book.treasuryAtoms} atoms, and the venue owes ${owed}, beside ${unknown} that the ledger has forgotten`
+      `the treasury holds ${book.treasuryAtoms} atoms, and the venue owes ${owed}, beside ${unknown} that the ledger has forgotten `
+        + `and ${stolen} that strangers took`
     )
   }
   const { stop } = reads.funds
-  return stop === undefined || anyForgotten || book.prunedThrough > 0
+  if (stolen > 0n) return stop === undefined ? broken(`strangers took ${stolen} atoms, and withdrawals go on`) : holds
+  return stop === undefined || state.isHeld || anyForgotten || book.prunedThrough > 0
     ? holds
     : broken(`withdrawals are stopped (${stop.reason}), and the books agree`)
 }
@@ -179,9 +212,12 @@ export const ledgerBook: Property<State> = {
     current: new Map(),
     submissions: new Map(),
     told: [],
-    boundAt: new Map()
+    boundAt: new Map(),
+    funds: undefined,
+    isHeld: false
   }),
   observe: (state, seen) => {
+    if (seen._tag === "Inspected") state.funds = seen.model.funds
     if (seen._tag === "Reconciled") return reconciled(state, seen)
     if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
     const verdict = committed(state, seen.record)

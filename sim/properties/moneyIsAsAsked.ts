@@ -9,7 +9,7 @@
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
-import { scopeOfCommand } from "../model/NaiveVenue.js"
+import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Funds from "../reading/Funds.js"
 import { custody } from "../world/SimBank.js"
@@ -245,7 +245,19 @@ const listVerdict = (state: State, call: Call, kind: "deposit" | "withdrawal", j
   return rows.map((row) => recordVerdict(state, call, kind, row)).find((each) => each !== undefined)
 }
 
-const goodVerdict = (state: State, { call, wish }: Asked, json: Json): Verdict => {
+/** Whoever gives something up is told that it has come to nothing by his own doing. */
+const givenUpVerdict = (state: State, id: string, { ledgerOutcome, status }: Json, model: NaiveVenue): Verdict => {
+  if (!state.canceled.has(id)) return broken(`no record gives ${id} up`)
+  // The ledger may have done it all the same by then, where strangers have come by its keys.
+  const isDone = model.funds.transfers.some(({ end, kind, number }) => Funds.idOf(kind, number) === id && end === "ledger_confirmed")
+  if (isDone && status === "ledger_confirmed") return holds
+  const { guard, outcome } = isObject(ledgerOutcome) ? ledgerOutcome : {} as Json
+  return status === "rejected" && outcome === "not_executed" && guard === "given_up"
+    ? holds
+    : broken(`${id} was given up, and is told to be ${String(status)}: ${String(outcome)}, ${String(guard)}`)
+}
+
+const goodVerdict = (state: State, { call, wish }: Asked, json: Json, model: NaiveVenue): Verdict => {
   switch (wish.kind) {
     case "request": {
       const verdict = recordVerdict(state, call, wish.of, json)
@@ -256,7 +268,7 @@ const goodVerdict = (state: State, { call, wish }: Asked, json: Json): Verdict =
     case "cancel": {
       const id = String(json[idMembers[wish.of.kind]])
       if (wish.of.id !== undefined && id !== wish.of.id) return broken(`it is about ${id}`)
-      return recordVerdict(state, call, wish.of.kind, json) ?? (state.canceled.has(id) ? holds : broken(`no record gives ${id} up`))
+      return recordVerdict(state, call, wish.of.kind, json) ?? givenUpVerdict(state, id, json, model)
     }
     case "initiate":
     case "complete":
@@ -277,20 +289,24 @@ const isKnown = (state: State, { call: { account }, wish }: Asked): boolean => {
   if (!("of" in wish) || typeof wish.of === "string") return false
   const { id, kind } = wish.of
   if (wish.kind === "look" && kind === "party_change") return true
-  return id === undefined ? (state.changesOf.get(account) ?? []).length > 0 : state.byId.get(id)?.account === account
+  if (id === undefined) return (state.changesOf.get(account) ?? []).length > 0
+  const transfer = state.byId.get(id)
+  return transfer?.account === account && transfer.wish.of === kind
 }
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
-const answered = (state: State, { answer: { json, status, text }, call }: Answered): Verdict => {
+const answered = (state: State, { answer: { json, status, text }, call, model }: Answered): Verdict => {
   const of = state.asked.get(call.id)
   if (of === undefined) return holds
   const what = `${call.method} ${call.target} with ${call.body} is answered ${status}`
   if (status === 400 || status === 413 || status === 415) return broken(`${what}, and is a good request: ${text}`)
   if (status === 404 && isKnown(state, of)) return broken(`${what}, and is about a transfer that there is: ${text}`)
+  if (status === 409 && of.wish.kind === "cancel" && !isKnown(state, of))
+    return broken(`${what}, and is about no transfer of this account's`)
   if (status !== 200) return holds
   if (!isObject(json)) return broken(`${what}: ${text}`)
-  const verdict = goodVerdict(state, of, json)
+  const verdict = goodVerdict(state, of, json, model)
   return verdict === undefined ? holds : broken(`${what}: ${verdict}: ${text}`)
 }
 

@@ -153,6 +153,7 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(422, "deposit_rejected", "BadRequest", "refresh_state", "ledger_declines"),
   told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "ledger_declines"),
   told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey", "passkey_not_pinned"),
+  told(409, "last_passkey", "BadRequest", fix, "passkey_not_pinned"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", "contact_operator"),
   // No board of the leaderboard, or none of late.
   told(503, "snapshot_unavailable", "ExchangeNotAvailable", again),

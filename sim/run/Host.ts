@@ -48,6 +48,7 @@ const settingsOf = ({ standings }: Options): Settings => ({
 export const capacityOf = (options: Options): Capacity & { readonly liquidatedAtOnce: Liquidations.Bounds } => {
   const {
     accountParts = 0,
+    brackets,
     countedAtOnce = 256,
     endedAtOnce = 128,
     forgottenAtOnce = 64,
@@ -79,6 +80,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     settledAtOnce,
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
+    ...(brackets === undefined ? {} : { brackets }),
     ...(growth === undefined ? {} : { growth }),
     ...(kept === undefined ? {} : { funds: kept }),
     ...fills

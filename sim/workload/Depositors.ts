@@ -10,7 +10,7 @@ import type { SimTime } from "../world/SimTime.js"
 import type { Draft } from "./Calls.js"
 import * as Calls from "./FundsCalls.js"
 import * as Owners from "./OwnerCalls.js"
-import { type Fault, type Proof } from "./SoftwarePasskey.js"
+import { credentialIdOf, type Fault, type Proof } from "./SoftwarePasskey.js"
 import { of } from "./Wallet.js"
 
 export interface Desk {
@@ -61,9 +61,21 @@ const weights = {
   "ask again": 3,
   "answer again": 3,
   look: 6,
-  "sign in": 2
+  "sign in": 2,
+  // What only those do who are bent on it.
+  "think again": 0,
+  "remove a passkey": 0,
+  "answer by a copy": 0
 } as const
 type Act = keyof typeof weights
+
+/** How often owners do what they are bent on. */
+const bentShare = 0.4
+
+/** Transfers that there never were: by ids in the right form, of the first record, and by none. */
+const noTransfers = ["zzzzzzz", "1s", "nothing"] as const
+/** More than an account may come to have, and so much that it may not have anything before. */
+const tooMuch = ["4503599627370497", "4503599627370496", "9007199254740991"] as const
 
 const isOver = (status: unknown): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
 
@@ -98,6 +110,7 @@ class Depositor {
     readonly desk: Desk,
     readonly random: SimRandom,
     readonly meanPauseMs: number,
+    readonly bent: Act | "nothing",
     readonly spend: () => boolean
   ) {
     this.client = `depositor-${index}`
@@ -139,6 +152,7 @@ class Depositor {
   #act(): void {
     if (this.passkeys.length === 0) return this.#openAccount()
     if (this.session === undefined) return this.#acts["sign in"]()
+    if (this.bent !== "nothing" && this.random.chance(bentShare)) return this.#acts[this.bent]()
     this.#acts[this.random.chance(0.55) ? this.#sensible() : this.random.weighted(weights)]()
   }
 
@@ -228,7 +242,7 @@ class Depositor {
   #deposit(): void {
     const asset = this.random.chance(0.04) ? "BTC" : "USDC"
     const amount = this.random.chance(0.1)
-      ? this.random.pick(["999999", "0"])
+      ? this.random.pick(["999999", "0", ...tooMuch])
       : this.random.pick(["1000000", "2500000", "7000001", "5000000", "3000000"])
     const draft = Calls.createDeposit(this.#who, this.#key(), asset, amount)
     this.#say(draft, this.#requested("deposit", draft, Number(amount)))
@@ -273,7 +287,7 @@ class Depositor {
     else this.#page(list, limit)
   }
 
-  #goOn(): void {
+  #goOn(isByCopy = false): void {
     if (this.#open.length === 0) return this.#deposit()
     const open = this.random.pick(this.#open)
     this.#say(Calls.initiate(this.#who, open), (answer, call) => {
@@ -283,7 +297,9 @@ class Depositor {
       const approve = (): void => {
         if (this.session === undefined) return this.#next()
         const passkey = this.random.chance(0.8) ? this.passkeys[0]! : this.random.pick(this.passkeys)
-        const proof: Proof = { ...this.#sign(passkey, call), ...this.random.chance(0.1) ? { fault: this.random.pick(faults) } : {} }
+        const signed: Proof = { ...this.#sign(passkey, call), ...this.random.chance(0.1) ? { fault: this.random.pick(faults) } : {} }
+        // A copy counts from where it was made.
+        const proof = isByCopy ? { ...signed, signCount: this.random.between(0, Math.max(0, passkey.signCount - 1)) } : signed
         const draft = Calls.complete(this.#who, open, proof)
         this.#answered.push(draft)
         this.#say(draft, (completed) => {
@@ -304,6 +320,85 @@ class Depositor {
     this.#say(Calls.cancel(this.#who, open), (answer) => {
       this.#forget(open, answer)
       this.#behind(open, answer)
+    })
+  }
+
+  /** Several at the same moment; goes on once the last is settled. */
+  #sayAll(drafts: ReadonlyArray<Draft>, then: (answers: ReadonlyArray<Answer | undefined>) => void): void {
+    const answers: Array<Answer | undefined> = []
+    for (const draft of drafts) {
+      this.#say(draft, (answer) => {
+        answers.push(answer)
+        if (answers.length === drafts.length) then(answers)
+      })
+    }
+  }
+
+  /** Gives up, now and then twice at the same moment, and looks at what has become of it. */
+  #cancel(open: Open, beside: ReadonlyArray<Draft> = []): void {
+    const cancel = Calls.cancel(this.#who, open)
+    this.#sayAll([...beside, cancel, ...this.random.chance(0.25) ? [cancel] : []], (answers) => {
+      for (const answer of answers) this.#forget(open, answer)
+      if (this.session !== undefined && this.random.chance(0.4))
+        this.#say(Calls.look(this.#who, open), (answer) => this.#behind(open, answer))
+      else this.#behind(open, answers.at(-1))
+    })
+  }
+
+  /**
+   * Somebody who thinks better of what he has begun: gives it up before the venue has done anything for it, when he is asked to approve
+   * it, while his approval is under way, and behind that; and answers then all the same.
+   */
+  #thinkAgain(): void {
+    const open = this.#open.length === 0 ? undefined : this.random.pick(this.#open)
+    if (this.random.chance(0.15)) return this.#giveUpWhatIsNone()
+    if (open === undefined) return this.#begin()
+    if (this.random.chance(0.25)) return this.#cancel(open)
+    this.#say(Calls.initiate(this.#who, open), (answer, call) => {
+      this.#forget(open, answer)
+      if (this.session === undefined) return this.#next()
+      if (member(answer, "status") !== "approval_required") return this.#cancel(open)
+      const approval = Calls.complete(this.#who, open, this.#sign(this.passkeys[0]!, call))
+      const way = this.random.weighted({ before: 3, beside: 2, behind: 2 })
+      if (way === "beside") return this.#cancel(open, [approval])
+      if (way === "behind") return this.#say(approval, () => this.session === undefined ? this.#next() : this.#cancel(open))
+      this.#answered.push(approval)
+      this.#cancel(open)
+    })
+  }
+
+  /** Asks for something that is to be given up: a change of party only where nothing else is under way. */
+  #begin(): void {
+    if (this.#moneyAtoms < leastAtoms || this.party === undefined) return this.party === undefined ? this.#look() : this.#deposit()
+    this.random.pick([() => this.#deposit(), () => this.#withdraw(), () => this.#changeParty()])()
+  }
+
+  /** What is over, another's, of another kind, or was never asked for. */
+  #giveUpWhatIsNone(): void {
+    const who = this.#who
+    const kind = this.random.pick(["deposit", "withdrawal", "change"] as const)
+    const others = this.others.flatMap((other) => other.#ever)
+    const foreign = others.length === 0 ? [] : [Calls.cancel(who, this.random.pick(others))]
+    const own = this.#ever.length === 0 ? [] : [
+      Calls.cancel(who, this.random.pick(this.#ever)),
+      Calls.cancelNamed(who, this.random.pick(["deposit", "withdrawal"]), this.random.pick(this.#ever))
+    ]
+    const none = kind === "change" ? Calls.cancel(who, { kind, call: 0 }) : Calls.cancelId(who, kind, this.random.pick(noTransfers))
+    this.#say(this.random.pick([none, ...foreign, ...own]), this.#next)
+  }
+
+  /** With its sessions, which are signed in anew. The last one that approves cannot be removed, nor the last one of all. */
+  #removePasskey(): void {
+    if (this.passkeys.length === 1 && this.random.chance(0.8)) return this.#addPasskey()
+    const who = this.#who
+    const removed = this.random.pick(this.passkeys)
+    const signer = this.random.pick(this.passkeys)
+    this.#say(Owners.beginAuthentication(Owners.stranger(this.client), who.accountId, "remove_passkey"), (answer, asked) => {
+      if (answer?.status !== 200) return this.#next()
+      this.#say(Owners.removePasskey(who, credentialIdOf(removed.number), this.#sign(signer, asked)), (gone) => {
+        if (gone?.status === 204 && this.passkeys.length > 1) this.passkeys.splice(this.passkeys.indexOf(removed), 1)
+        this.#next()
+      })
     })
   }
 
@@ -360,16 +455,19 @@ class Depositor {
     "ask again": () => this.#again(this.#asked),
     "answer again": () => this.#again(this.#answered),
     look: () => this.#look(),
-    "sign in": () => this.#signIn()
+    "sign in": () => this.#signIn(),
+    "think again": () => this.#thinkAgain(),
+    "remove a passkey": () => this.#removePasskey(),
+    "answer by a copy": () => this.#goOn(true)
   }
 }
 
 /** Begins what the owners with a ledger do; tells whether they have made all their calls. */
-export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): () => boolean => {
+export const start = (desk: Desk, random: SimRandom, { bent = "nothing", calls, meanPauseMs, owners: count }: Options): () => boolean => {
   let left = calls
   const spend = (): boolean => left-- > 0
   const owners = Array.from({ length: count },
-    (_, index) => new Depositor(index, desk, random.split(`depositor-${index}`), meanPauseMs, spend))
+    (_, index) => new Depositor(index, desk, random.split(`depositor-${index}`), meanPauseMs, bent, spend))
   for (const owner of owners) {
     owner.others = owners.filter((other) => other !== owner)
     owner.start()

@@ -84,6 +84,14 @@ export const cancel = (who: Bearer, asked: Asked): Draft =>
   call(who, endpoints.cancel[asked.kind], "DELETE",
     `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
 
+/** By an id that nobody was told. */
+export const cancelId = (who: Bearer, kind: "deposit" | "withdrawal", number: string): Draft =>
+  call(who, endpoints.cancel[kind], "DELETE", `${pathOf(who, { kind })}/${kind === "deposit" ? "dep" : "wdr"}_${number}`)
+
+/** By the id of something else: as what it is not. */
+export const cancelNamed = (who: Bearer, kind: "deposit" | "withdrawal", { call: asked, kind: named }: Asked): Draft =>
+  call(who, endpoints.cancel[kind], "DELETE", `${pathOf(who, { kind })}/${of(asked, named === "change" ? "partyChangeId" : `${named}Id`)}`)
+
 export const look = (who: Bearer, asked: Asked): Draft =>
   call(who, endpoints.get[asked.kind], "GET",
     `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)

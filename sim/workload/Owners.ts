@@ -76,6 +76,9 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
+/** How often owners do what they are bent on. */
+const bentShare = 0.4
+
 class Owner implements Calls.KeyHolder {
   readonly passkeys: Array<Passkey> = []
   /** Calls that told tokens and keys: those that should stand, and those that were ended. */
@@ -101,6 +104,7 @@ class Owner implements Calls.KeyHolder {
     readonly desk: Desk,
     readonly random: SimRandom,
     readonly meanPauseMs: number,
+    readonly bent: Act | "nothing",
     readonly spend: () => boolean
   ) {
     this.client = `owner-${index}`
@@ -140,6 +144,7 @@ class Owner implements Calls.KeyHolder {
     if (this.passkeys.length === 0) return this.#openAccount()
     if (this.sessions.length === 0) return this.#signIn(undefined)
     if (this.#mayGuess) return this.#guessCodes()
+    if (this.bent !== "nothing" && this.random.chance(bentShare)) return this.#acts[this.bent]()
     this.#acts[this.random.weighted(weights)]()
   }
 
@@ -435,6 +440,8 @@ class Owner implements Calls.KeyHolder {
       const approve = (): void =>
         this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), (answer) => {
           if (answer?.status === 401) this.#lose(session)
+          // Whoever lets one agent after the other has some whose keys nobody fetches.
+          if (this.bent === "let an agent" && this.random.chance(0.5)) return this.#next()
           // What was approved is fetched at once, or when the process may be another one.
           if (this.random.chance(0.4)) this.desk.time.after(this.random.between(500, 5_000), () => this.#fetch(waiting))
           else this.#fetch(waiting)
@@ -581,10 +588,15 @@ class Owner implements Calls.KeyHolder {
 }
 
 /** Begins what the owners of a run do; tells who has keys. */
-export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): ReadonlyArray<Calls.KeyHolder> => {
+export const start = (
+  desk: Desk,
+  random: SimRandom,
+  { bent = "nothing", calls, meanPauseMs, owners: count }: Options
+): ReadonlyArray<Calls.KeyHolder> => {
   let left = calls
   const spend = (): boolean => left-- > 0
-  const owners = Array.from({ length: count }, (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, spend))
+  const owners = Array.from({ length: count },
+    (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, bent, spend))
   for (const owner of owners) {
     owner.others = owners.filter((other) => other !== owner)
     owner.start()

@@ -2,7 +2,7 @@
  * What an operator says of accounts while they trade, and what they ask for in turn: credits, also of owners who wait for their first,
  * flags that are set and cleared with orders open, keys for bots by the tokens of their workloads, and registrations of affiliates.
  * All of it also as it should not be: repeated in the same words and in others, of accounts that are not there, by tokens that prove
- * nothing, by whoever is no operator. It draws from a generator of its own, and makes so many calls and no more.
+ * nothing, by whoever is no operator. Beside that he opens accounts, also with more than one may have. It draws from generators of its own, and makes so many calls and no more.
  */
 import { orderId } from "../../src/domain/Ids.js"
 import type { Standings as Options } from "../faults/Options.js"
@@ -43,6 +43,10 @@ const firstBotShare = 0.3
 /** For how long an account is disabled at most, and how many of them stay so. */
 const maxDisabledMs = 3_000
 const staysDisabledShare = 0.1
+/** How often he opens accounts beside that. */
+const besideShare = 0.05
+/** What an account is opened with: an atom more than it may have, far more, and something. */
+const openings = ["4503599627.370497", "9007199254.740991", "5"] as const
 /** How many past commands are remembered, to repeat them. */
 const memorySize = 12
 
@@ -61,6 +65,8 @@ class Clerk {
   /** Calls that told keys of bots. */
   readonly bots: Array<number> = []
   readonly #past: Array<Draft> = []
+  /** What he does beside is drawn apart. */
+  readonly #beside: SimRandom
   /** The account whose flags were set last. */
   #flagged: string | undefined
   #keys = 0
@@ -74,6 +80,7 @@ class Clerk {
     readonly owners: ReadonlyArray<OwnerCalls.KeyHolder>
   ) {
     this.#left = set.calls
+    this.#beside = random.split("beside")
   }
 
   start(): void {
@@ -98,6 +105,7 @@ class Clerk {
       return this.#credit(this.#owner)
     }
     if (this.set.workloads && this.bots.length === 0 && this.random.chance(firstBotShare)) return this.#botKey()
+    if (this.#beside.chance(besideShare)) return this.#openAccounts()
     this.#acts[this.random.weighted(weights)]()
   }
 
@@ -248,6 +256,14 @@ class Clerk {
     const shown = this.#past.findLast(({ endpoint }) => endpoint === "issueBotKey")
     if (shown === undefined) return this.#issue(this.#remembered(this.#keyOf(this.#token())))
     this.#issue({ ...shown, body: JSON.stringify({ token: this.#token() }) })
+  }
+
+  // ---- beside accounts
+
+  #openAccounts(): void {
+    const body = { accounts: this.#beside.pick([1, 2]), collateral: this.#beside.pick(openings) }
+    const draft = this.#draft("openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body)
+    this.#say(draft, () => this.#beside.chance(0.3) ? this.#say(draft) : this.#next())
   }
 
   // ---- what was said before, and what is none

@@ -4,13 +4,17 @@
  *
  * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
  * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
- * again without losing anything, and its clock goes ahead by minutes. Whoever is made a party is given something to deposit.
+ * again without losing anything, and its clock goes ahead by minutes. Whoever is made a party is given something to deposit. Strangers
+ * who have come by a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
  */
 import { Effect, Layer } from "effect"
 import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
 import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
 import { createOf, Machine } from "../../src/ledger/development/Machine.js"
+import * as Prepared from "../../src/ledger/prepared/PreparedTransaction.js"
+import { fingerprint } from "../../src/ledger/prepared/Topology.js"
+import { Malformed } from "../../src/ledger/prepared/Wire.js"
 import { setting } from "../../src/ledger/development/Setting.js"
 import { empty, type Input } from "../../src/ledger/development/State.js"
 import { inMemory } from "../../src/ledger/development/Store.js"
@@ -19,6 +23,9 @@ import { Ledger } from "../../src/ledger/Ledger.js"
 import * as Shapes from "../../src/ledger/Shapes.js"
 import * as Templates from "../../src/ledger/Templates.js"
 import { Lost, type Question, type Reply, type Transport } from "../../src/ledger/Transport.js"
+import type { Command } from "../../src/operations/Operations.js"
+import type { PrepareStep } from "../../src/operations/funds/PrepareStep.js"
+import * as Ed25519 from "../../src/signer/Ed25519.js"
 import type { PartySigner } from "../../src/signer/PartySigner.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Setting } from "../../src/funds/Parts.js"
@@ -39,6 +46,8 @@ export interface Behaviour {
   readonly meanLeapMs: number
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
+  /** How much of what is prepared strangers execute. Absent from what was kept before: nothing. */
+  readonly strangerShare?: number
 }
 
 export interface SimBank {
@@ -49,6 +58,8 @@ export interface SimBank {
   readonly heal: () => void
   /** The ledger's clock is so much further ahead from now on. */
   readonly leap: (byMs: number) => void
+  /** The journal has a record: of a transaction that was prepared, or is about to be executed, strangers may hear. */
+  readonly overhear: (command: Command) => void
   /** What it has done so far, from all that it was ever told. */
   readonly book: () => LedgerBook
 }
@@ -123,6 +134,77 @@ const struck = (route: Route, behaviour: Behaviour, random: SimRandom): Script |
   return random.chance(behaviour.faultRate) ? scriptFor(route, behaviour, random) : undefined
 }
 
+/** What strangers call their executions, and how long they wait with one. */
+const strangers = "stranger-"
+const strangerWaitsMs: ReadonlyArray<number> = [0, 20, 500, 5_000, 30_000]
+
+/** The seed of a party's key, as the signer has it on its disk. */
+const seedOf = ({ records }: SimKeyStore, party: string): Uint8Array | undefined => {
+  interface Key {
+    readonly seed: string
+    readonly party?: { readonly partyId: string }
+  }
+  for (const record of records.values()) {
+    const { key, keys = [] } = JSON.parse(record) as { readonly key?: Key; readonly keys?: ReadonlyArray<Key> }
+    const found = [...keys, ...key === undefined ? [] : [key]].find((each) => each.party?.partyId === party)
+    if (found !== undefined) return new Uint8Array(Buffer.from(found.seed, "base64url"))
+  }
+  return undefined
+}
+
+/** What a stranger asks of the ledger; undefined where nobody has the key. */
+const strangersQuestion = (keys: SimKeyStore, submissionId: string, command: PrepareStep): Question | undefined => {
+  const { hash, hashingScheme, preparedTransaction } = command
+  const prepared = Prepared.decode(Buffer.from(preparedTransaction, "base64"))
+  const party = prepared instanceof Malformed ? "" : prepared.metadata.submitterInfo.actAs[0] ?? ""
+  const seed = seedOf(keys, party)
+  if (seed === undefined) return undefined
+  const [method, path] = Shapes.routes.execute
+  const { concat: format, ed25519: signingAlgorithmSpec } = Shapes.crypto
+  const signature = Buffer.from(Ed25519.sign(seed, Buffer.from(hash, "hex"))).toString("base64")
+  const signedBy = fingerprint(Ed25519.publicKeyOf(seed))
+  const body = {
+    preparedTransaction,
+    partySignatures: { signatures: [{ party, signatures: [{ format, signature, signedBy, signingAlgorithmSpec }] }] },
+    submissionId,
+    userId: custody.userId,
+    // From the ledger's first offset: it does no command twice.
+    deduplicationPeriod: { DeduplicationOffset: { value: 0 } },
+    hashingSchemeVersion: `HASHING_SCHEME_VERSION_V${hashingScheme}`
+  }
+  return { method, path, body }
+}
+
+/** What strangers have around them: how much of what they hear of they execute now, and which transactions the venue means. */
+interface Hearing {
+  readonly share: () => number
+  readonly isGood: (command: PrepareStep) => boolean
+  readonly tell: (question: Question) => unknown
+}
+
+/** Strangers who hear what the journal has, and execute some of it. */
+const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGood, share, tell }: Hearing): SimBank["overhear"] => {
+  /** What was prepared last, by transfer and step. */
+  const current = new Map<string, PrepareStep>()
+  let executed = 0
+  const execute = (command: PrepareStep, mostWaitMs: number): void => {
+    if (!random.chance(share()) || !isGood(command)) return
+    time.after(random.next() * mostWaitMs, () => {
+      const question = share() > 0 ? strangersQuestion(keys, `${strangers}${executed++}`, command) : undefined
+      if (question !== undefined) tell(question)
+    })
+  }
+  return (command) => {
+    if (command.kind === "PrepareStep") {
+      current.set(`${command.transfer} ${command.step}`, command)
+      execute(command, random.pick(strangerWaitsMs))
+    }
+    // Just before the venue, which finds it done or under way.
+    const begun = command.kind === "BeginSubmission" ? current.get(`${command.transfer} ${command.step}`) : undefined
+    if (begun !== undefined) execute(begun, 0)
+  }
+}
+
 /** What a value is once it went over the wire. */
 const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
@@ -157,6 +239,26 @@ const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; read
     limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
   }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
 
+/** A ledger that notes all that it is ever told. */
+const noting = (inputs: Array<Input>): DevelopmentLedger => {
+  const kept = inMemory()
+  return new DevelopmentLedger(setting, {
+    ...kept,
+    append: (input) => {
+      inputs.push(input)
+      kept.append(input)
+    }
+  })
+}
+
+/** Has the ledger's clock go ahead now and then, as long as it does. */
+const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: number) => boolean): void => {
+  if (meanMs === 0) return
+  time.after(-Math.log(1 - random.next()) * meanMs, () => {
+    if (leap(random.between(1_000, longestLeapMs))) leaping(time, random, meanMs, leap)
+  })
+}
+
 /** A bank of a run. `time` has its own ties. */
 export const make = (
   time: SimTime,
@@ -165,19 +267,13 @@ export const make = (
   site: { readonly publicOrigin: string; readonly rpId: string }
 ): SimBank => {
   const inputs: Array<Input> = []
-  const kept = inMemory()
-  const ledger = new DevelopmentLedger(setting, {
-    ...kept,
-    append: (input) => {
-      inputs.push(input)
-      kept.append(input)
-    }
-  })
+  const ledger = noting(inputs)
   const keys = new SimKeyStore()
   const chance = random.split("chance")
   const faults = random.split("faults")
   const delays = random.split("delays")
-  const leaps = random.split("leaps")
+  /** Transactions that are not what was asked for: whoever had them done would take what is the venue's. */
+  const tampered = new Set<unknown>()
   let aheadMs = 0
   let striking = false
   let seen = 0
@@ -194,37 +290,33 @@ export const make = (
     }
   }
 
-  /** Draws what befalls the question that comes now. */
-  const draw = (path: string): void => {
+  /** Draws what befalls the question that comes now; whether that is other bytes or another hash. */
+  const draw = (path: string): boolean => {
     const route = routeOf(path)
-    if (!striking || route === undefined) return
+    if (!striking || route === undefined) return false
     const script = struck(route, behaviour, faults)
-    if (script === undefined) return
+    if (script === undefined) return false
     tell({ method: "POST", path: controls.script, body: script })
+    return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
   }
 
   const transportFor = (ready: (task: () => void) => void): Transport =>
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
-      draw(question.path)
+      const isOther = draw(question.path)
       const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
+      if (isOther) tampered.add((handled.reply?.body as { readonly preparedTransaction?: unknown } | undefined)?.preparedTransaction)
       give()
       return handled
     })
-
-  const leapLater = (): void => {
-    if (behaviour.meanLeapMs === 0) return
-    time.after(-Math.log(1 - leaps.next()) * behaviour.meanLeapMs, () => {
-      if (!striking) return
-      aheadMs += leaps.between(1_000, longestLeapMs)
-      leapLater()
-    })
-  }
 
   return {
     layerFor: ({ ready }) => Layer.merge(ledgerOver(transportFor(ready)), signerOf(keys, site, behaviour)),
     begin: () => {
       striking = true
-      leapLater()
+      leaping(time, random.split("leaps"), behaviour.meanLeapMs, (byMs) => {
+        if (striking) aheadMs += byMs
+        return striking
+      })
     },
     heal: () => {
       striking = false
@@ -233,7 +325,12 @@ export const make = (
     leap: (byMs) => {
       aheadMs += byMs
     },
-    book: () => bookOf(inputs)
+    overhear: overhearing(time, random.split("strangers"), keys, {
+      share: () => striking ? behaviour.strangerShare ?? 0 : 0,
+      isGood: ({ preparedTransaction }) => !tampered.has(preparedTransaction),
+      tell
+    }),
+    book: () => ({ ...bookOf(inputs), pinned: pinnedIn(keys) })
   }
 }
 
@@ -256,8 +353,21 @@ const treasuryOf = (machine: Machine): bigint => {
   return atoms
 }
 
+/** The passkeys whose approvals the signer takes, by account. */
+const pinnedIn = ({ records }: SimKeyStore): LedgerBook["pinned"] => {
+  const pinned = new Map<string, ReadonlySet<string>>()
+  for (const record of records.values()) {
+    const { accountId, passkeys } = JSON.parse(record) as {
+      readonly accountId?: string
+      readonly passkeys?: ReadonlyArray<{ readonly credentialId: string }>
+    }
+    if (accountId !== undefined) pinned.set(accountId, new Set(passkeys?.map(({ credentialId }) => credentialId)))
+  }
+  return pinned
+}
+
 /** What all inputs come to, had nothing ever been forgotten. */
-const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
+const bookOf = (inputs: ReadonlyArray<Input>): Omit<LedgerBook, "pinned"> => {
   const machine = new Machine(setting, empty())
   const held: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   let prunedThrough = 0
@@ -270,6 +380,9 @@ const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
     if (atoms !== held.at(-1)?.atoms) held.push({ offset: machine.state.offset, atoms })
   }
   const { completions } = machine.state
+  const taken = inputs.flatMap((input) =>
+    input._tag !== "Taken" ? [] : [{ hash: hex(input.hash), prepared: input.prepared, submissionId: input.submissionId }]
+  )
   return {
     treasuryAtoms: treasuryOf(machine),
     held,
@@ -277,9 +390,8 @@ const bookOf = (inputs: ReadonlyArray<Input>): LedgerBook => {
       input._tag === "Minted" && Number(input.amountAtoms) !== givenAtoms ? [Number(input.amountAtoms)] : []
     ),
     prunedThrough,
-    taken: inputs.flatMap((input) =>
-      input._tag !== "Taken" ? [] : [{ hash: hex(input.hash), prepared: input.prepared, submissionId: input.submissionId }]
-    ),
+    taken: taken.filter(({ submissionId }) => !submissionId.startsWith(strangers)),
+    byStrangers: new Set(taken.flatMap(({ hash, submissionId }) => submissionId.startsWith(strangers) ? [hash] : [])),
     done: completions.flatMap(({ commandId, hash, statusCode, submissionId, updateId }) =>
       statusCode === 0 && hash !== "" ? [{ commandId, hash: hex(hash), updateId, submissionId }] : []
     )

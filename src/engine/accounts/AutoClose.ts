@@ -180,7 +180,8 @@ export const attachedFault = (
 ): Refused | undefined => {
   if (!isSet(autoClose)) return undefined
   const count = state.brackets.of(slot).length
-  if (count >= mostBrackets) return refused(Refusal.openOrderLimit, number, mostBrackets, count + 1)
+  const most = state.capacity.brackets ?? mostBrackets
+  if (count >= most) return refused(Refusal.openOrderLimit, number, most, count + 1)
   return triggerFaultOf(market, entry, autoClose, number)
 }
 
@@ -212,7 +213,8 @@ const set = (state: State, market: MarketState, command: SetAutoClose): AutoClos
   const invalid = triggerFault(market, direction, { stopLoss, takeProfit }, ({ by }) => priceOf(market, by), none)
   if (invalid !== undefined) return invalid
   const kept = brackets.of(slot).filter(({ isOrderOpen }) => isOrderOpen).length
-  if (kept >= mostBrackets) return refused(Refusal.openOrderLimit, none, mostBrackets, kept + 1)
+  const most = state.capacity.brackets ?? mostBrackets
+  if (kept >= most) return refused(Refusal.openOrderLimit, none, most, kept + 1)
   const replaced = brackets.of(slot).filter(({ quantityAtoms }) => quantityAtoms > 0)
   for (const each of replaced) disarm(state, each, BracketEnd.replaced)
   const number = Ids.ordinal(state.sequence, 0)

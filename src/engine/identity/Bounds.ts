@@ -1,4 +1,4 @@
-/** How much is kept of each account's passkeys, sessions, keys and security events, and for how long. */
+/** How much is kept of each account's passkeys, sessions, keys and security events, of what waits and of tickets, and for how long. */
 
 export interface IdentityBounds {
   /** Most passkeys of an account. */
@@ -13,6 +13,12 @@ export interface IdentityBounds {
   readonly endedKeysMs: number
   /** Security events that are kept of an account, the latest. */
   readonly events: number
+  /** Most grants that wait, each until ten minutes after its agent asked at the latest: of all, and of one account. */
+  readonly grants: number
+  readonly grantsOfAccount: number
+  /** Most families of tickets, each until five minutes after its last rotation at the latest: of all, and live ones of one key. */
+  readonly families: number
+  readonly familiesOfKey: number
 }
 
 /** A venue's own. */
@@ -22,5 +28,9 @@ export const bounds: IdentityBounds = {
   keys: 64,
   endedKeys: 128,
   endedKeysMs: 30 * 24 * 60 * 60 * 1000,
-  events: 256
+  events: 256,
+  grants: 65_536,
+  grantsOfAccount: 16,
+  families: 65_536,
+  familiesOfKey: 64
 }

@@ -20,7 +20,6 @@ import { maxAccounts } from "../accounts/Deciding.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
-import { mostOfAccount } from "./Grants.js"
 import * as Keying from "./Keying.js"
 import { note } from "./Noting.js"
 import type { Passkey } from "./Passkeys.js"
@@ -175,9 +174,9 @@ const removePasskey = (state: State, command: RemovePasskey): Done | Refused => 
   return done
 }
 
-const refusesApproval = ({ identity: { grants } }: State, { account, deviceSha256 }: ApproveAgent, atEpochMs: number): Refusal => {
+const refusesApproval = ({ identity: { bounds, grants } }: State, { account, deviceSha256 }: ApproveAgent, atEpochMs: number): Refusal => {
   if (grants.find(deviceSha256) !== undefined) return Refusal.grantTaken
-  if (grants.liveOf(account, atEpochMs) >= mostOfAccount) return Refusal.keyLimit
+  if (grants.liveOf(account, atEpochMs) >= bounds.grantsOfAccount) return Refusal.keyLimit
   return grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none
 }
 

@@ -5,11 +5,8 @@
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
 import { StepwiseLine } from "../../domain/Stepwise.js"
+import type { IdentityBounds } from "./Bounds.js"
 
-/** Most grants that wait: each is over ten minutes after its agent asked at the latest. */
-const mostGrants = 65_536
-/** Most grants that wait of one account. */
-export const mostOfAccount = 16
 /** Grants that are over and forgotten with each new one, at most. */
 const forgottenAtOnce = 8
 
@@ -31,6 +28,8 @@ export interface Grant {
 export class Grants {
   private readonly byDevice = new StepwiseLine<string, Grant>()
   private readonly byAccount = new Multimap<number, Grant>()
+
+  constructor(private readonly bounds: Pick<IdentityBounds, "grants">) {}
 
   get count(): number {
     return this.byDevice.size
@@ -63,7 +62,7 @@ export class Grants {
 
   /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
   isFull(atEpochMs: number): boolean {
-    if (this.byDevice.size < mostGrants) return false
+    if (this.byDevice.size < this.bounds.grants) return false
     const [oldest] = this.byDevice.values()
     return oldest!.expiresAtEpochMs > atEpochMs
   }

@@ -12,9 +12,9 @@ import { Tickets } from "./Tickets.js"
 export class Identity {
   readonly passkeys = new Passkeys()
   readonly sessions = new Sessions()
-  readonly grants = new Grants()
+  readonly grants: Grants
   readonly security: SecurityLog
-  readonly tickets = new Tickets()
+  readonly tickets: Tickets
   readonly keyUses = new KeyUses()
   /** When keys that somebody has by name are forgotten, each so long after its end. Those of earlier programs' demo accounts have none. */
   readonly keyEnds = new Deadlines((apiKey) => apiKey)
@@ -26,6 +26,8 @@ export class Identity {
 
   constructor(given: Partial<IdentityBounds> = {}) {
     this.bounds = { ...bounds, ...given }
+    this.grants = new Grants(this.bounds)
+    this.tickets = new Tickets(this.bounds)
     this.security = new SecurityLog(this.bounds.events)
   }
 }

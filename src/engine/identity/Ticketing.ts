@@ -9,13 +9,13 @@ import type { RotateTicket } from "../../operations/identity/RotateTicket.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
-import { expiresAt, familyMs, mostFamiliesOfKey, type Standing, standingOf, type TicketFamily } from "./Tickets.js"
+import { expiresAt, familyMs, type Standing, standingOf, type TicketFamily } from "./Tickets.js"
 
 /** What refuses a mint without a record. */
 export const refusesMint = ({ apiKeys, identity }: State, { credential, scopes }: MintTicket, atEpochMs: number): Refusal => {
   if ((apiKeys.scopes(credential) & scopes) !== scopes) return Refusal.keyScopeMissing
   if (identity.tickets.isFull(atEpochMs)) return Refusal.tableFull
-  return identity.tickets.liveOf(credential, atEpochMs).length >= mostFamiliesOfKey ? Refusal.ticketFamilies : Refusal.none
+  return identity.tickets.liveOf(credential, atEpochMs).length >= identity.bounds.familiesOfKey ? Refusal.ticketFamilies : Refusal.none
 }
 
 /** The current ticket of a family, as it is told. */

@@ -6,6 +6,7 @@
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
 import { StepwiseLine } from "../../domain/Stepwise.js"
+import type { IdentityBounds } from "./Bounds.js"
 
 /** How long a ticket lives, unless its family ends before. */
 const ticketMs = 5 * 60 * 1000
@@ -13,10 +14,6 @@ const ticketMs = 5 * 60 * 1000
 export const familyMs = 12 * 60 * 60 * 1000
 /** For so long after a rotation the previous ticket may be presented once more: the answer may have been lost. */
 const repeatMs = 10_000
-/** Most live families of one key. */
-export const mostFamiliesOfKey = 64
-/** Most families in all: each is over five minutes after its last rotation at the latest. */
-const mostFamilies = 65_536
 /** Families that are over and forgotten with each new one, at most: more than one, so that they become fewer. */
 const forgottenAtOnce = 8
 
@@ -72,6 +69,8 @@ export class Tickets {
   private readonly byFamily = new StepwiseLine<number, TicketFamily>()
   private readonly byKey = new Multimap<number, number>()
 
+  constructor(private readonly bounds: Pick<IdentityBounds, "families" | "familiesOfKey">) {}
+
   find(family: number): TicketFamily | undefined {
     return this.byFamily.get(family)
   }
@@ -118,7 +117,7 @@ export class Tickets {
 
   /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
   isFull(atEpochMs: number): boolean {
-    if (this.byFamily.size < mostFamilies) return false
+    if (this.byFamily.size < this.bounds.families) return false
     const [oldest] = this.byFamily.values()
     return expiresAt(oldest!) > atEpochMs
   }
@@ -133,7 +132,7 @@ export class Tickets {
       if (expiresAt(family) > atEpochMs || left-- === 0) break
       this.remove(family)
     }
-    if (this.byKey.countOf(apiKey) < mostFamiliesOfKey) return
+    if (this.byKey.countOf(apiKey) < this.bounds.familiesOfKey) return
     const gone = this.of(apiKey).find((family) => family.isEnded || expiresAt(family) <= atEpochMs)
     if (gone !== undefined) this.remove(gone)
   }

@@ -121,11 +121,12 @@ class Copy {
     const trimmed: Array<number> = []
     for (const slot of parties.values()) this.addTrimmable(slot, trimmed)
     const orders = met.slots.length + trimmed.length + 1
-    const { marketsInOne, metAtOnce } = original.capacity
+    const { brackets, marketsInOne, metAtOnce } = original.capacity
     this.state = new State({
       orders,
       idempotencyKeys: 1,
       growth: { ...usualGrowth, rows: parties.size },
+      ...(brackets === undefined ? undefined : { brackets }),
       ...(metAtOnce === undefined ? undefined : { metAtOnce }),
       ...(marketsInOne === undefined ? undefined : { marketsInOne })
     })

@@ -1,6 +1,5 @@
 /** What is read of the venue as a whole. */
 import * as Ids from "../../domain/Ids.js"
-import { mostFamiliesOfKey } from "../identity/Tickets.js"
 import { minuteMs } from "../../domain/Retention.js"
 import { mostBrackets } from "../accounts/Brackets.js"
 import { noticeMs } from "../markets/Announced.js"
@@ -54,12 +53,12 @@ export class VenueReads {
       retentionSinceEpochMs,
       endedOrderExtraMs: orderGraceMinutes * minuteMs,
       openOrders: maxOpenOrders,
-      brackets: mostBrackets,
+      brackets: capacity.brackets ?? mostBrackets,
       ordersMet: capacity.metAtOnce ?? metAtOnce,
       noticeMs: capacity.noticeMs ?? noticeMs,
       fillsKept: fills.capacity,
       keys: identity.bounds.keys,
-      ticketFamilies: mostFamiliesOfKey
+      ticketFamilies: identity.bounds.familiesOfKey
     }
   }
 }

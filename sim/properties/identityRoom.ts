@@ -1,0 +1,82 @@
+/**
+ * Safety (bounds). A grant and a family of tickets find room exactly where there is some: no account has more grants that wait than it
+ * may, no key more live families, and the venue no more of either in all; and whoever is refused for want of room is refused for one of
+ * these. What is over leaves its room to others, from the oldest on, with each new one.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Taken = Extract<Observation, { readonly _tag: "Taken" }>
+
+/** Taken behind records that are not durable yet. */
+interface State {
+  undurable: Array<Taken>
+}
+
+/** Holds a refusal, or that there was none, to whether there was a reason for each. */
+const differing = (refusal: Refusal | undefined, reasons: ReadonlyArray<readonly [Refusal, boolean, boolean]>): Verdict => {
+  for (const [of, must, may] of reasons) {
+    if (refusal === of && !may) return broken(`is refused for want of room (${of}), and there is some`)
+    if (refusal === undefined && must) return broken(`is let in, and there is no room (${of})`)
+  }
+  return holds
+}
+
+const grantVerdict = ({ account }: CommandOfKind<"ApproveAgent">, at: number, refusal: Refusal | undefined, model: NaiveVenue): Verdict => {
+  const { identity } = model
+  const isOwn = identity.waitingOf(account, at) >= identity.bounds.grantsOfAccount
+  const isAll = identity.isFullOfGrants(at)
+  return differing(refusal, [[Refusal.keyLimit, isOwn, isOwn], [Refusal.tableFull, isAll, isAll]])
+}
+
+const familyVerdict = (
+  { credential }: CommandOfKind<"MintTicket">,
+  at: number,
+  refusal: Refusal | undefined,
+  model: NaiveVenue
+): Verdict => {
+  const { bounds: { families, familiesOfKey }, tickets } = model.identity
+  const isOwn = tickets.liveOf(credential, at) >= familiesOfKey
+  const { held, live } = tickets.room(at)
+  return differing(refusal, [[Refusal.ticketFamilies, isOwn, isOwn], [Refusal.tableFull, live >= families, held >= families]])
+}
+
+const judge = ({ answered, atEpochMs, command, sequence }: Taken, model: NaiveVenue): Verdict => {
+  const refusal = answered?.refusal
+  const verdict = command.kind === "ApproveAgent"
+    ? grantVerdict(command, atEpochMs, refusal, model)
+    : command.kind === "MintTicket"
+    ? familyVerdict(command, atEpochMs, refusal, model)
+    : holds
+  return verdict === undefined ? holds : broken(`a ${command.kind} behind record ${sequence} ${verdict}`)
+}
+
+export const identityRoom: Property<State> = {
+  name: "grants-and-tickets-find-room-up-to-their-bounds",
+  invariant: "bounds",
+  kind: "safety",
+  initial: () => ({ undurable: [] }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.undurable = []
+        return holds
+      case "Taken":
+        if (seen.command.kind !== "ApproveAgent" && seen.command.kind !== "MintTicket") return holds
+        if (seen.sequence === seen.model.sequence) return judge(seen, seen.model)
+        state.undurable.push(seen)
+        return holds
+      case "Committed": {
+        const { model, record: { sequence } } = seen
+        const due = state.undurable.filter((taken) => taken.sequence === sequence)
+        state.undurable = state.undurable.filter((taken) => taken.sequence > sequence)
+        return due.map((taken) => judge(taken, model)).find((verdict) => verdict !== undefined)
+      }
+      default:
+        return holds
+    }
+  }
+}
