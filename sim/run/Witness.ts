@@ -193,6 +193,28 @@ const describeProcess = (seen: OfProcess): string => {
   }
 }
 
+type OfLine = Extract<Observation, {
+  readonly _tag: "FrameTaken" | "FrameDone" | "FrameLeft" | "LineClosed" | "LineRests" | "OpenedElsewhere"
+}>
+
+/** What went over a connection of the stream, as a line. */
+const describeLine = (seen: OfLine): string => {
+  switch (seen._tag) {
+    case "FrameTaken":
+      return `takes ${seen.kind} of ${seen.line} at ${seen.atEpochMs} ${seen.text}`
+    case "FrameDone":
+      return `has taken it of ${seen.line}`
+    case "FrameLeft":
+      return `${seen.frame.type} leaves over ${seen.line} ${seen.frame.id ?? ""} ${seen.frame.channel ?? ""} ${seen.frame.error?.code ?? ""}`
+    case "LineClosed":
+      return `${seen.line} is closed with ${seen.code}`
+    case "LineRests":
+      return `${seen.line} is open`
+    case "OpenedElsewhere":
+      return `a connection is taken at ${seen.target}`
+  }
+}
+
 /** An observation as a line: what the run's digest is over, and what a trace shows. */
 const describe = (seen: Observation): string => {
   switch (seen._tag) {
@@ -218,6 +240,13 @@ const describe = (seen: Observation): string => {
       return `resync of ${seen.stream} for ${seen.reason} behind ${seen.before} to ${seen.client}`
     case "StreamRests":
       return `${seen.client} has ${seen.stream} ${seen.held}`
+    case "FrameTaken":
+    case "FrameDone":
+    case "FrameLeft":
+    case "LineClosed":
+    case "LineRests":
+    case "OpenedElsewhere":
+      return describeLine(seen)
     case "Arming":
       return `${seen.connectionId} is to cancel its orders`
     case "SaidBy":
