@@ -66,6 +66,10 @@ type Taken = Observation & { readonly _tag: "FrameTaken" }
 type Left = Observation & { readonly _tag: "FrameLeft" }
 
 const mayTrade = 2
+/** How ends are numbered. */
+const abuse = 1008
+const defect = 1011
+const silent = 4000
 const mostNotJson = 3
 /** How often a venue looks whether a connection is silent, and how long it may take to at most. */
 const lookedEachMs = 1_000
@@ -187,7 +191,12 @@ const letIn = (state: State, line: Conversation, { frame: { accountId, id } }: L
   return holds
 }
 
-const turnedAway = (state: State, line: Conversation, { atEpochMs, frame: { error, id } }: Left, { frame, takenAtEpochMs }: Due): Verdict => {
+const turnedAway = (
+  state: State,
+  line: Conversation,
+  { atEpochMs, frame: { error, id } }: Left,
+  { frame, takenAtEpochMs }: Due
+): Verdict => {
   const { isToCancel, ticket } = frame as Auth
   const found = familyOf(state, ticket)
   const { code } = error!
@@ -198,7 +207,8 @@ const turnedAway = (state: State, line: Conversation, { atEpochMs, frame: { erro
   }
   const isOfOther = line.account !== undefined && line.account !== family.account
   if (code === invalid && !isOfOther) return broken(`is told that ${id} is another account's, and it is not`)
-  if (code === "scope_missing" && (!isToCancel || (family.scopes & mayTrade) !== 0)) return broken(`is told of a scope by ${id} that it has`)
+  if (code === "scope_missing" && (!isToCancel || (family.scopes & mayTrade) !== 0))
+    return broken(`is told of a scope by ${id} that it has`)
   return holds
 }
 
@@ -324,8 +334,9 @@ const closed = (
   const { heardAtMs, mustEnd } = line
   line.isOver = true
   line.due.clear()
-  if (code === 1008 !== mustEnd) return broken(`is closed with ${code}, and ${mustEnd ? "is" : "was"} ${mustEnd ? "" : "not "}to be for abuse`)
-  if (code !== 4000) return code === 1011 ? broken("is closed for a defect") : holds
+  if (mustEnd && code !== abuse) return broken(`is closed with ${code}, and is to be for abuse`)
+  if (code === abuse && !mustEnd) return broken("is closed for abuse, and there was none")
+  if (code !== silent) return code === defect ? broken("is closed for a defect") : holds
   const quietMs = elapsedMs - heardAtMs
   return quietMs >= silenceMs - lookedEachMs ? holds : broken(`is closed as silent, and was heard ${quietMs} ms before`)
 }
@@ -341,7 +352,10 @@ const rests = ({ silenceMs }: State, line: Conversation, elapsedMs: number): Ver
 const ticketsTarget = "/v1/realtime/ticket"
 
 /** Keeps which ticket of which family a text is: its first twelve bytes say it. */
-const noteTicket = ({ tickets }: State, { answer: { json, status }, call: { target } }: Observation & { readonly _tag: "Answered" }): void => {
+const noteTicket = (
+  { tickets }: State,
+  { answer: { json, status }, call: { target } }: Observation & { readonly _tag: "Answered" }
+): void => {
   const ticket = status === 200 && target === ticketsTarget && isObject(json) ? (json as Json)["ticket"] : undefined
   if (typeof ticket !== "string") return
   const bytes = Buffer.from(ticket, "base64url")

@@ -164,7 +164,9 @@ class Client {
   /** Streams that it is given all of now. */
   get live(): ReadonlyArray<readonly [string, Held]> {
     if (this.#line === undefined || this.#isDead) return []
-    return [...this.held].filter(([key, { last }]) => last !== undefined && (this.#isTrusted || key.includes(":")) && !this.#away.has(key))
+    // Whoever is odd has asked for more than there is room for, or has let go of something: what was asked for in vain is told elsewhere.
+    const isGiven = (key: string): boolean => (this.#isTrusted || key.includes(":")) && (this.#odd === undefined || this.#begun.has(key))
+    return [...this.held].filter(([key, { last }]) => last !== undefined && isGiven(key))
   }
 
   /** Comes by a ticket. It stays with its first account. */
@@ -328,7 +330,7 @@ class Client {
       sayBinary: () => line.sayBinary(),
       fallSilent: () => line.fallSilent(),
       begun: () => [...this.#begun].map(namesOf),
-      account: () => this.#isTrusted ? this.account : undefined,
+      account: () => this.#hasAsked ? this.account : undefined,
       show: (ticket) => {
         if (ticket !== undefined) this.#show(ticket, {}, this.#odd!.nextId())
         else if (this.#ticket !== undefined) this.#authenticate()
@@ -345,7 +347,8 @@ class Client {
   /** What came of what was odd: a stream that was let go of is asked for again after a while. */
   #hearOdd(frame: Frame): void {
     const odd = this.#odd!
-    if (frame.type === "error" || frame.type === "auth_error") this.all.witness.count(`the stream refused what was odd: ${frame.error!.code}`)
+    if (frame.type === "error" || frame.type === "auth_error")
+      this.all.witness.count(`the stream refused what was odd: ${frame.error!.code}`)
     if (frame.type !== "unsubscribed") return
     const key = keyOf(frame as Names)
     const connection = this.#connections

@@ -19,7 +19,7 @@ export interface OddLine extends Pick<Line, "say" | "sayBinary" | "fallSilent"> 
   readonly isOpen: () => boolean
   /** Streams that have begun on it. */
   readonly begun: () => ReadonlyArray<Names>
-  /** The account that it speaks for; undefined before a ticket was taken. */
+  /** The account that it speaks for, or has spoken for until its ticket was over; undefined before one was taken. */
   readonly account: () => number | undefined
   /** Subscribes, unless that is done already: what comes of it is kept. */
   readonly follow: (names: Names, id: string) => void

@@ -438,7 +438,10 @@ describe("the stream", () => {
       subscribe({ channel: "account.balance" })
       await venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
       client.fresh()
-      const refused = [{ type: "auth_error", error: { code: "invalid_request" } }, { type: "error", error: { realtimeTicketFailure: "revoked" } }]
+      const refused = [{ type: "auth_error", error: { code: "invalid_request" } }, {
+        type: "error",
+        error: { realtimeTicketFailure: "revoked" }
+      }]
       expect(await client.authenticate(bob)).toMatchObject(refused)
       await venue.place(alice)
       expect(client.fresh()).toEqual([])
