@@ -203,7 +203,9 @@ const turnedAway = (
   if (found === undefined) return code === noTicket ? holds : broken(`is told ${code} of a ticket that nobody was told, ${id}`)
   const { family, isCurrent } = found
   if (code === noTicket) {
-    return isCurrent && Math.max(atEpochMs, takenAtEpochMs) < goodUntil(family) ? broken(`is told that ${id} shows no good ticket`) : holds
+    // Who asks for more than to read is looked at in his turn, by the time of records: a clock that was set back is behind it.
+    const latestEpochMs = Math.max(atEpochMs, takenAtEpochMs, state.model!.atEpochMs)
+    return isCurrent && latestEpochMs < goodUntil(family) ? broken(`is told that ${id} shows no good ticket`) : holds
   }
   const isOfOther = line.account !== undefined && line.account !== family.account
   if (code === invalid && !isOfOther) return broken(`is told that ${id} is another account's, and it is not`)
@@ -267,8 +269,9 @@ const ticketIsOver = (line: Conversation): Verdict => {
   const own = line.taking === undefined ? undefined : line.due.get(line.taking)
   if (own === undefined) return holds
   const { frame } = own
-  const isOfAccount = frame._tag === "subscribe" && frame.subject.isOfAccount && own.must === undefined
-  if (isOfAccount) line.streams.delete(frame.subject.stream)
+  const isOfAccount = frame._tag === "subscribe" && frame.subject.isOfAccount
+  // Of what was asked for before it goes on where another ticket is shown.
+  if (isOfAccount && own.must === undefined) line.streams.delete(frame.subject.stream)
   const isRefused = frame._tag === "order" || isOfAccount
   if (isRefused) line.due.set(line.taking!, { ...own, must: noTicket, isAtOnce: frame._tag === "order" })
   return holds
