@@ -246,6 +246,19 @@ export interface Streams {
   readonly missed?: Missed
   /** What they trade. Absent: nothing. */
   readonly trading?: Trading
+  /** What they do beside that which no good client does. Absent: nothing, and the venue has room for as much as it usually has. */
+  readonly odd?: Oddities
+}
+
+/**
+ * What clients of the stream do that is refused, or ends their connections: how long they wait on average between two such things, and
+ * what a connection may have at most, so little that it is met.
+ */
+export interface Oddities {
+  readonly meanPauseMs: number
+  readonly subscriptions: number
+  readonly orders: number
+  readonly messagesPerSecond: number
 }
 
 /** Orders of clients of the stream, over connections that are to cancel them: how long they wait on average between two. */
@@ -764,6 +777,21 @@ const streams = (random: SimRandom): Streams => {
   return { ...drawn, clients: 2, trading: { meanPauseMs: random.pick([100, 400, 1_500]) } }
 }
 
+/** In how many runs clients of the stream, if there are any, are odd as well. */
+const oddShare = 0.6
+
+const odd = (random: SimRandom): Pick<Streams, "odd"> =>
+  random.chance(oddShare)
+    ? {
+      odd: {
+        meanPauseMs: random.pick([150, 500, 1_500]),
+        subscriptions: random.pick([128, 128, 14]),
+        orders: random.pick([64, 64, 1, 2]),
+        messagesPerSecond: random.pick([100, 100, 40])
+      }
+    }
+    : {}
+
 /** In how many runs what is told again of accounts ends within the run, as little as bounds that are met from both sides. */
 const toldAgainShare = 0.4
 
@@ -1111,7 +1139,12 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     limits: limits(random.split("limits")),
     owners: owners(random.split("owners")),
     tickets: tickets(random.split("tickets")),
-    streams: { ...streams(random.split("streams")), ...toldAgain(random.split("told again")), ...missed(random.split("missed")) },
+    streams: {
+      ...streams(random.split("streams")),
+      ...toldAgain(random.split("told again")),
+      ...missed(random.split("missed")),
+      ...odd(random.split("odd"))
+    },
     favorites: favorites(random.split("favorites")),
     publisher: publisher(random.split("publisher")),
     follower: follower(random.split("follower")),

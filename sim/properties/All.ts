@@ -14,6 +14,7 @@ import { challengesAnsweredOnce } from "./challengesAnsweredOnce.js"
 import { closedSessions } from "./closedSessions.js"
 import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
 import { conservation } from "./conservation.js"
+import { conversations } from "./conversations.js"
 import { damageIsDetected } from "./damageIsDetected.js"
 import { delisting } from "./delisting.js"
 import { disconnects } from "./disconnects.js"
@@ -113,6 +114,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(feedRebuildsBook),
   watch(streams),
   watch(toldAgain),
+  watch(conversations),
   watch(disconnects),
   watch(band),
   watch(funding),

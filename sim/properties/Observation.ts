@@ -84,6 +84,28 @@ export interface ToldAgain {
   readonly ms: number
 }
 
+/** What one connection of the stream may have: frames of a second, orders under way, streams. */
+export interface Conversing {
+  readonly messagesPerSecond: number
+  readonly orders: number
+  readonly subscriptions: number
+}
+
+/** A frame of the venue's as far as it is told what it answers, and of which stream it is. */
+export interface FrameLeft {
+  readonly type: string
+  readonly id?: string
+  readonly channel?: string
+  readonly stream?: string
+  readonly marketId?: string
+  readonly timeframe?: string
+  readonly series?: string
+  readonly accountId?: string
+  readonly error?: { readonly code: string; readonly rejectionGuard?: string }
+  readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number }
+  readonly heads?: Readonly<globalThis.Record<string, number>>
+}
+
 /** What of a process is there or not, by how it is set: affiliates, and a platform whose workloads may have bots' keys. */
 export interface Settings {
   readonly affiliates: boolean
@@ -208,6 +230,9 @@ export type Observation =
     readonly limits: Limits
     readonly set: Settings
     readonly toldAgain: ToldAgain
+    readonly conversing: Conversing
+    /** For how long nothing is heard of a connection that is ended for it. */
+    readonly silenceMs: number
   }
   /** It refused to: the journal is another version's to finish, or to go on with. */
   | {
@@ -273,6 +298,27 @@ export type Observation =
     readonly held: string
     readonly expected: string
   }
+  /**
+   * A process takes up what came over a connection of the stream, and has done so: what it says at once leaves between the two. `text`:
+   * of a frame that is one. `atEpochMs`: by its clock; `elapsedMs`: by true time.
+   */
+  | {
+    readonly _tag: "FrameTaken"
+    readonly line: string
+    readonly kind: "text" | "binary" | "alive"
+    readonly text: string
+    readonly atEpochMs: number
+    readonly elapsedMs: number
+  }
+  | { readonly _tag: "FrameDone"; readonly line: string }
+  /** A frame leaves the process over a connection, which is there from the first of them on. */
+  | { readonly _tag: "FrameLeft"; readonly line: string; readonly frame: FrameLeft; readonly atEpochMs: number; readonly elapsedMs: number }
+  /** The process ends a connection. */
+  | { readonly _tag: "LineClosed"; readonly line: string; readonly code: number; readonly elapsedMs: number }
+  /** All is quiet, and a connection is open. */
+  | { readonly _tag: "LineRests"; readonly line: string; readonly elapsedMs: number }
+  /** Something took a connection where there is no stream. */
+  | { readonly _tag: "OpenedElsewhere"; readonly target: string }
   /** A client of the stream asks that a connection cancel its orders, which the venue has given an id. */
   | { readonly _tag: "Arming"; readonly connectionId: string; readonly account: number }
   /** It sends an order by a realtime ticket: what its key is remembered under. */

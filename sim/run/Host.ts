@@ -20,7 +20,7 @@ import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
 import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.js"
-import type { Limits, Settings, ToldAgain } from "../properties/Observation.js"
+import type { Conversing, Limits, Settings, ToldAgain } from "../properties/Observation.js"
 import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as JournalTap from "../world/JournalTap.js"
@@ -110,14 +110,22 @@ const reconcileMs = 4_000
 const promised: ToldAgain = { records: 1_000_000, ms: 7 * 24 * 60 * 60 * 1000 }
 
 /** What its stream has room for. */
-const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
+const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, odd, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
   behindBytes,
   bufferedBytes,
   keptUpdates,
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
-  ...(missed === undefined ? {} : { missed })
+  ...(missed === undefined ? {} : { missed }),
+  ...(odd === undefined ? {} : conversing(odd))
 })
+
+/** What a connection of the stream may have, and for how long nothing may be heard of it. */
+const conversing = ({ messagesPerSecond, orders, subscriptions }: Conversing): Conversing => ({ messagesPerSecond, orders, subscriptions })
+
+/** What the contract has a connection have. */
+const usualConversing: Conversing = { messagesPerSecond: 100, orders: 64, subscriptions: 128 }
+const usualSilenceMs = 60_000
 
 /** How long its histories rest, near the end of the journal and behind it. */
 const pausesOf = ({ histories }: Options): { readonly pauseMs?: number; readonly pauseBehindMs?: number } =>
@@ -244,7 +252,9 @@ export class Host {
       bounds,
       limits,
       set: settingsOf(options),
-      toldAgain: options.streams?.toldAgain ?? promised
+      toldAgain: options.streams?.toldAgain ?? promised,
+      conversing: options.streams?.odd ?? usualConversing,
+      silenceMs: options.streams?.silenceMs ?? usualSilenceMs
     })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY

@@ -8,17 +8,20 @@ import { type Streams as Options, unlimited } from "../faults/Options.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { Call } from "../properties/Observation.js"
+import type { Call, FrameLeft } from "../properties/Observation.js"
 import { firstOfStreamReads } from "../workload/Wallet.js"
 import type { Clients, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
 import { candlesKept, type Data, listOf, modelled, type Names, textOf, thingsIn } from "./StreamContents.js"
+import { type OddLine, StreamOddities } from "./StreamOddities.js"
 import { StreamTrading } from "./StreamTrading.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
 
 const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status"] as const
 const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"] as const
+
+const path = "/streams/v1/ws"
 
 /** How long a client that was turned away, or cut off, waits before it tries again. */
 const againMs = 200
@@ -41,16 +44,12 @@ interface Note {
   readonly mayBeMerged: boolean
 }
 
-interface Frame extends Partial<Names> {
-  readonly type: string
+interface Frame extends Omit<FrameLeft, "error"> {
   readonly connectionId?: string
   readonly reason?: string
-  readonly id?: string
-  readonly error?: { readonly code: string; readonly realtimeTicketFailure?: string }
-  readonly stream?: string
+  readonly error?: { readonly code: string; readonly rejectionGuard?: string; readonly realtimeTicketFailure?: string }
   readonly previousSequence?: number
   readonly sequence?: number
-  readonly accountId?: string
   readonly resumed?: boolean
   readonly expiresAt?: number
   readonly data?: Data
@@ -127,6 +126,9 @@ class Client {
   #connectionId = ""
   #isToCancel = false
   #hasAskedToCancel = false
+  /** What it does that no good client does; undefined where that is nothing. And streams that it has let go of for a while. */
+  #odd: StreamOddities | undefined
+  readonly #away = new Set<string>()
   /** Connects again after a while. */
   #again: () => void = () => {}
 
@@ -149,6 +151,11 @@ class Client {
     this.#key = undefined
   }
 
+  /** Does odd things from its next connection on. */
+  beOdd(odd: StreamOddities): void {
+    this.#odd = odd
+  }
+
   /** The account whose ticket it came by; -1 before. */
   get account(): number {
     return this.#accountId === undefined ? -1 : this.all.model.accounts.findIndex(({ born }) => Ids.accountId(born) === this.#accountId)
@@ -157,7 +164,9 @@ class Client {
   /** Streams that it is given all of now. */
   get live(): ReadonlyArray<readonly [string, Held]> {
     if (this.#line === undefined || this.#isDead) return []
-    return [...this.held].filter(([key, { last }]) => last !== undefined && (this.#isTrusted || key.includes(":")))
+    // Whoever is odd has asked for more than there is room for, or has let go of something: what was asked for in vain is told elsewhere.
+    const isGiven = (key: string): boolean => (this.#isTrusted || key.includes(":")) && (this.#odd === undefined || this.#begun.has(key))
+    return [...this.held].filter(([key, { last }]) => last !== undefined && isGiven(key))
   }
 
   /** Comes by a ticket. It stays with its first account. */
@@ -237,6 +246,7 @@ class Client {
     this.#isDead = false
     this.#hasAsked = false
     this.#begun.clear()
+    this.#away.clear()
     this.#onItsWay = 0
     this.#timesBehindOf.clear()
     this.#connectionId = ""
@@ -244,9 +254,23 @@ class Client {
     this.#isToCancel = this.#trading?.isToCancel ?? false
     this.#isSlow = this.all.busy() && this.random.chance(this.options.slowShare)
     const slowMs = this.#isSlow ? 200 * this.random.next() : 0
-    network.connect<Note>("/streams/v1/ws", this.random, () => slowMs, {
-      leaving: (text) => this.#note(text, connection === this.#connections),
+    const target = this.#odd?.target() ?? path
+    const called = `${this.name}/${connection}`
+    network.connect<Note>(target, this.random, () => slowMs, {
+      leaving: (text) => this.#note(text, called, connection === this.#connections),
+      taking: (taken) => {
+        const atEpochMs = this.all.clock()
+        const { witness } = this.all
+        const what = typeof taken === "string" ? { kind: taken, text: "" } : { kind: "text" as const, ...taken }
+        witness.see({ _tag: "FrameTaken", line: called, ...what, atEpochMs, elapsedMs: this.all.world.elapsedMs() })
+        return () => witness.see({ _tag: "FrameDone", line: called })
+      },
+      closing: (code) => {
+        this.all.witness.count(`the stream ended a connection with ${code}`)
+        this.all.witness.see({ _tag: "LineClosed", line: called, code, elapsedMs: this.all.world.elapsedMs() })
+      },
       opened: (line) => {
+        if (target.split("?")[0] !== path) this.all.witness.see({ _tag: "OpenedElsewhere", target })
         if (this.#isOver || connection !== this.#connections) return line.cut()
         this.#line = line
         this.#opened(line, again)
@@ -272,6 +296,7 @@ class Client {
     // What it had long ago it shows as somebody would who has copied it.
     if (older !== undefined && older !== this.#ticket && this.#copied.chance(copiedShare)) this.#show(older, {})
     this.#authenticate()
+    this.#odd?.begin(this.#oddLine(line))
     if (!this.random.chance(this.options.cutShare)) return
     time.after(2 * this.random.next() * this.options.meanLineMs, () => {
       if (this.#line !== line || !this.all.busy()) return
@@ -297,14 +322,54 @@ class Client {
     this.connect()
   }
 
+  /** Its connection, for what is odd. */
+  #oddLine(line: Line): OddLine {
+    return {
+      isOpen: () => this.#line === line && !this.#isDead,
+      say: (text) => line.say(text),
+      sayBinary: () => line.sayBinary(),
+      fallSilent: () => line.fallSilent(),
+      begun: () => [...this.#begun].map(namesOf),
+      account: () => this.#hasAsked ? this.account : undefined,
+      show: (ticket) => {
+        if (ticket !== undefined) this.#show(ticket, {}, this.#odd!.nextId())
+        else if (this.#ticket !== undefined) this.#authenticate()
+      },
+      follow: (names, id) => {
+        const key = keyOf(names)
+        if (this.held.has(key)) return
+        this.held.set(key, { last: undefined, things: new Map() })
+        this.#say({ op: "subscribe", ...names, id })
+      }
+    }
+  }
+
+  /** What came of what was odd: a stream that was let go of is asked for again after a while. */
+  #hearOdd(frame: Frame): void {
+    const odd = this.#odd!
+    if (frame.type === "error" || frame.type === "auth_error")
+      this.all.witness.count(`the stream refused what was odd: ${frame.error!.code}`)
+    if (frame.type !== "unsubscribed") return
+    const key = keyOf(frame as Names)
+    const connection = this.#connections
+    this.#begun.delete(key)
+    this.#away.add(key)
+    this.all.world.time.after(odd.awayMs(), () => {
+      if (connection !== this.#connections || this.#isOver || !this.#away.delete(key)) return
+      const { last } = this.held.get(key)!
+      const from = last === undefined || !odd.resumes() ? {} : { fromSequence: last }
+      this.#say({ op: "subscribe", ...namesOf(key), ...from })
+    })
+  }
+
   #say(frame: object): void {
     this.#line?.say(JSON.stringify({ id: `f${++this.#ids}`, ...frame }))
   }
 
-  #show(ticket: string, more: object): void {
+  #show(ticket: string, more: object, id = `f${this.#ids + 1}`): void {
     if (this.#line === undefined) return
-    this.all.witness.see({ _tag: "Shown", client: this.name, id: `f${this.#ids + 1}`, ticket })
-    this.#say({ op: "auth", ticket, ...more })
+    this.all.witness.see({ _tag: "Shown", client: this.name, id, ticket })
+    this.#say({ op: "auth", ticket, ...more, id })
   }
 
   #authenticate(): void {
@@ -338,6 +403,7 @@ class Client {
     this.#isTrusted = false
     if (this.#trading === undefined) return
     this.#ticket = undefined
+    if (this.#odd?.stays() === true) return this.#authenticate()
     this.#line?.cut()
     this.#again()
   }
@@ -347,7 +413,8 @@ class Client {
     const line = this.#line
     const { clients, witness } = this.all
     this.#trading?.begin({
-      isOpen: () => this.#line === line && this.#isTrusted && !this.#isDead,
+      isOpen: () => this.#line === line && !this.#isDead,
+      mayAct: () => this.#isTrusted,
       ticket: () => this.#shown,
       send: (draft, frame) => {
         clients.saidOver(draft)
@@ -360,10 +427,11 @@ class Client {
   }
 
   /** What is so as a frame leaves: all that is durable by then, and what it should come to. */
-  #note(text: string, isCurrentLine: boolean): Note {
+  #note(text: string, line: string, isCurrentLine: boolean): Note {
     const { follower, model } = this.all
     follower.drain()
     const frame: Frame = JSON.parse(text)
+    this.all.witness.see({ _tag: "FrameLeft", line, frame, atEpochMs: this.all.clock(), elapsedMs: this.all.world.elapsedMs() })
     if (frame.type === "auth_ok") this.#expiresAtEpochMs = frame.expiresAt!
     if (frame.type === "auth_error") {
       const failure = frame.error!.realtimeTicketFailure ?? ""
@@ -399,6 +467,7 @@ class Client {
       return
     }
     if (frame.type === "auth_ok") return this.#authenticated(frame.accountId!)
+    if (frame.type !== "subscribed" && this.#odd?.isOwn(frame.id) === true) return this.#hearOdd(frame)
     if (frame.type === "auth_error") {
       this.all.witness.count(`the stream let nobody in: ${frame.error!.code}`)
       if (frame.error!.code === "realtime_ticket_rejected") this.#ticket = undefined
@@ -411,7 +480,8 @@ class Client {
     if (frame.type === "error") {
       const { code } = frame.error!
       this.all.witness.count(`the stream refused: ${code}`)
-      if (code === "realtime_ticket_rejected") this.#isOut()
+      // Whoever stays on the connection hears of orders that came too late, too.
+      if (code === "realtime_ticket_rejected" && (frame.id === undefined || this.#odd === undefined)) this.#isOut()
       // The histories are being opened, or made anew: there are no candles until they are.
       if (code === "dependency_unavailable") this.#askForCandlesLater()
     }
@@ -510,6 +580,11 @@ class Client {
     })
   }
 
+  /** Its connection, where the venue has one open. */
+  get open(): string | undefined {
+    return this.#line === undefined || this.#isDead || this.#connectionId === "" ? undefined : `${this.name}/${this.#connections}`
+  }
+
   /** Whether it is given what it asked for: it is connected, and has shown its ticket where it has one. */
   get isServed(): boolean {
     return this.#isOver || this.#line !== undefined && !this.#isDead && (this.#isTrusted || this.#ticket === undefined)
@@ -562,6 +637,11 @@ export class StreamClients {
         const random = root.split(client.name).split("trading")
         client.trade(new StreamTrading(client.name, this.world, this.clients, random, streams.trading))
       }
+      if (streams?.odd !== undefined) {
+        const random = root.split(client.name).split("odd")
+        const mayMint = (limits ?? unlimited).perKey === unlimited.perKey
+        client.beOdd(new StreamOddities(client.name, this.world, this.clients, random, streams.odd, mayMint))
+      }
       client.connect()
       for (const { parameters } of this.model.markets.slice(0, 2)) client.follow(parameters.marketId)
     }
@@ -575,6 +655,8 @@ export class StreamClients {
   /** Nothing is sent any more: everybody must have what there is. */
   compare(): void {
     for (const client of this.#clients) {
+      const { open } = client
+      if (open !== undefined) this.witness.see({ _tag: "LineRests", line: open, elapsedMs: this.world.elapsedMs() })
       for (const { expected, held, last, stream } of client.compared()) {
         this.witness.see({ _tag: "StreamRests", client: client.name, stream, account: client.account, last, held, expected })
       }

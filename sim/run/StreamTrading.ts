@@ -23,6 +23,8 @@ const lastOrders = 3
 /** A connection that is traded over. */
 export interface TradingLine {
   readonly isOpen: () => boolean
+  /** Whether a ticket lets it trade now. */
+  readonly mayAct: () => boolean
   /** The ticket that lets it trade. */
   readonly ticket: () => string | undefined
   readonly send: (draft: Calls.Draft, frame: object) => void
@@ -66,7 +68,7 @@ export class StreamTrading {
     const next = (): void =>
       void this.world.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, () => {
         if (!line.isOpen() || !this.clients.open) return
-        this.#act(line)
+        if (line.mayAct()) this.#act(line)
         next()
       })
     next()

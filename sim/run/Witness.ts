@@ -193,6 +193,45 @@ const describeProcess = (seen: OfProcess): string => {
   }
 }
 
+type OfStream = Extract<Observation, {
+  readonly _tag:
+    | "Streamed"
+    | "Resynced"
+    | "StreamRests"
+    | "FrameTaken"
+    | "FrameDone"
+    | "FrameLeft"
+    | "LineClosed"
+    | "LineRests"
+    | "OpenedElsewhere"
+}>
+
+/** What went over a connection of the stream, and what its client has by it, as a line. */
+const describeStream = (seen: OfStream): string => {
+  switch (seen._tag) {
+    case "FrameTaken":
+      return `takes ${seen.kind} of ${seen.line} at ${seen.atEpochMs} ${seen.text}`
+    case "FrameDone":
+      return `has taken it of ${seen.line}`
+    case "FrameLeft":
+      return `${seen.frame.type} leaves over ${seen.line} ${seen.frame.id ?? ""} ${seen.frame.channel ?? ""} ${
+        seen.frame.error?.code ?? ""
+      }`
+    case "LineClosed":
+      return `${seen.line} is closed with ${seen.code}`
+    case "LineRests":
+      return `${seen.line} is open`
+    case "OpenedElsewhere":
+      return `a connection is taken at ${seen.target}`
+    case "Streamed":
+      return `streamed ${seen.stream} ${seen.isSnapshot ? "snapshot" : seen.previousSequence} ${seen.sequence} to ${seen.client}`
+    case "Resynced":
+      return `resync of ${seen.stream} for ${seen.reason} behind ${seen.before} to ${seen.client}`
+    case "StreamRests":
+      return `${seen.client} has ${seen.stream} ${seen.held}`
+  }
+}
+
 /** An observation as a line: what the run's digest is over, and what a trace shows. */
 const describe = (seen: Observation): string => {
   switch (seen._tag) {
@@ -213,11 +252,15 @@ const describe = (seen: Observation): string => {
     case "Fed":
       return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
     case "Streamed":
-      return `streamed ${seen.stream} ${seen.isSnapshot ? "snapshot" : seen.previousSequence} ${seen.sequence} to ${seen.client}`
     case "Resynced":
-      return `resync of ${seen.stream} for ${seen.reason} behind ${seen.before} to ${seen.client}`
     case "StreamRests":
-      return `${seen.client} has ${seen.stream} ${seen.held}`
+    case "FrameTaken":
+    case "FrameDone":
+    case "FrameLeft":
+    case "LineClosed":
+    case "LineRests":
+    case "OpenedElsewhere":
+      return describeStream(seen)
     case "Arming":
       return `${seen.connectionId} is to cancel its orders`
     case "SaidBy":

@@ -40,10 +40,17 @@ export interface Fate {
   readonly duplicated: boolean
 }
 
+/** What comes to the process of a client: a frame's text, one that is no text, or its answer to a ping. */
+export type Taken = { readonly text: string } | "binary" | "alive"
+
 /** A client's end of a WebSocket. Frames come in the order in which they were sent, whole. */
 export interface Hearing<Note> {
   /** Called as a frame leaves the process; what it returns comes with the frame. */
   readonly leaving: (text: string) => Note
+  /** Called as the process takes something up; what it returns, once it has: what it says at once leaves between the two. */
+  readonly taking: (taken: Taken) => () => void
+  /** Called as the process ends it, and says why. */
+  readonly closing: (code: number) => void
   readonly opened: (line: Line) => void
   /** Nothing listened, or it was not taken. */
   readonly refused: () => void
@@ -55,10 +62,14 @@ export interface Hearing<Note> {
 /** What a client does with its WebSocket. */
 export interface Line {
   readonly say: (text: string) => void
+  /** Says what is no text. */
+  readonly sayBinary: () => void
   /** Goes away without a word. */
   readonly cut: () => void
   /** Nothing comes or goes any more, and neither end hears of that. */
   readonly die: () => void
+  /** Says nothing any more, not even where it is asked for a sign of life, and hears all. */
+  readonly fallSilent: () => void
 }
 
 /** How slowly a client takes frames: milliseconds for each. */
@@ -120,6 +131,17 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
   let unread = 0
   let isDead = false
   let isOver = false
+  let isSilent = false
+  /** Hands the process something of the client's, if that can still come. */
+  const hand = (taken: Taken, act: (conversation: Conversation) => void): void =>
+    toVenue(() => {
+      if (isDead || isOver || isSilent) return
+      say((conversation) => {
+        const done = hearing.taking(taken)
+        act(conversation)
+        done()
+      })
+    })
   /** What is on its way to the client comes before the end. */
   const end = (code: number | undefined): void =>
     toClient(() => {
@@ -144,17 +166,18 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
       bufferedBytes: () => unread,
       ping: () =>
         toClient(() => {
-          if (!isDead && !isOver) toVenue(() => say((conversation) => conversation.alive()))
+          if (!isDead && !isOver) hand("alive", (conversation) => conversation.alive())
         }),
-      close: (code) => end(code)
+      close: (code) => {
+        hearing.closing(code)
+        end(code)
+      }
     },
     accepted: (taken) => {
       say = taken
       hearing.opened({
-        say: (text) =>
-          toVenue(() => {
-            if (!isDead && !isOver) say((conversation) => conversation.text(Buffer.from(text)))
-          }),
+        say: (text) => hand({ text }, (conversation) => conversation.text(Buffer.from(text))),
+        sayBinary: () => hand("binary", (conversation) => conversation.binary()),
         cut: () => {
           if (isOver) return
           isOver = true
@@ -162,6 +185,9 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
         },
         die: () => {
           isDead = true
+        },
+        fallSilent: () => {
+          isSilent = true
         }
       })
     },

@@ -564,7 +564,7 @@ export interface Reads {
   readonly securityStanding: (account: number) => SecurityStanding
   /** A transfer by its number; undefined where there is none, or none that is kept. */
   readonly transfer: (number: number) => TransferView | undefined
-  /** The last record that changed any of an account's deposits; a later one of the account where that is not known so exactly. */
+  /** The last record that changed any of an account's deposits; a later one where that is not known so exactly. */
   readonly depositsSequence: (account: number) => number
   /** Kept transfers of an account and a kind, newest first, at most `limit`, older than a number (`Infinity`: from the newest). */
   readonly transfersOf: (account: number, kind: TransferKind, before: number, limit: number) => ReadonlyArray<TransferView>

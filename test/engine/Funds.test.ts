@@ -589,6 +589,23 @@ describe("what is kept", () => {
       .toBe(Refusal.transferNotFound)
   })
 
+  test.each([{ endedOfAccount: 2 }, { endedInAll: 2 }])("of deposits leaves it known when the last of them changed, with %j", (bounds) => {
+    const driver = new FundsDriver(bounds)
+    const [owner, other] = [driver.owner(), driver.owner()]
+    // What has come to nothing has moved nothing else of its account.
+    for (let count = 0; count < 4; count++) {
+      const number = driver.deposit(owner, usdc(5))
+      expect(driver.engine.depositsSequence(owner.account)).toBe(driver.engine.sequence)
+      driver.refusal({ kind: "CancelTransfer", ...driver.by(owner), transfer: number })
+      expect(driver.engine.depositsSequence(owner.account)).toBe(driver.engine.sequence)
+    }
+    const last = driver.engine.sequence
+    for (let count = 0; count < 2; count++) {
+      driver.refusal({ kind: "CancelTransfer", ...driver.by(other), transfer: driver.deposit(other, usdc(5)) })
+    }
+    expect(driver.engine.depositsSequence(owner.account)).toBeGreaterThanOrEqual(last)
+  })
+
   test("of all together is bounded as well", () => {
     const driver = new FundsDriver({ endedInAll: 2 })
     const owners = [driver.owner(), driver.owner(), driver.owner()]

@@ -34,7 +34,6 @@ const notOnThis = Errors.invalidRequest("marketId: an account's channels are abo
 const neededOnThis = Errors.invalidRequest("marketId: a market's channel needs one.")
 const timeframeNeeded = Errors.invalidRequest("timeframe: candles are of one length.")
 const onlyOfCandles = Errors.invalidRequest("timeframe, series: are of candles, and of no other channel.")
-const tooMany = Errors.invalidRequest(`A connection has at most ${bounds.subscriptions} subscriptions.`)
 const subscribedAlready = Errors.invalidRequest("The channel is subscribed to already on this connection.")
 const notSubscribed = Errors.invalidRequest("The channel is not subscribed to on this connection.")
 const otherAccount = Errors.invalidRequest("ticket: the connection speaks for another account.")
@@ -48,8 +47,10 @@ export class Session implements Conversation {
   /** Those that have yet to begin. */
   private readonly opening = new Map<string, Subscribing>()
   private authority: Authority | undefined = undefined
-  /** The connection's number where its orders end with it, and whose they are. */
-  private armed: { readonly connection: number; readonly account: number } | undefined = undefined
+  /** The account that it has spoken for, for good: once a ticket is over, what stands still of that account goes on for nobody else. */
+  private account: number | undefined = undefined
+  /** The connection's number where its orders end with it. */
+  private armed: number | undefined = undefined
   private isWarned = false
   /** Whether anything is held back because the client was slow. */
   private holds = false
@@ -80,7 +81,7 @@ export class Session implements Conversation {
       serverTimeEpochMs: setting.now(),
       heartbeatMs: bounds.heartbeatMs,
       limits: {
-        subscriptions: bounds.subscriptions,
+        subscriptions: setting.room.subscriptions,
         messagesPerSecond: setting.room.messagesPerSecond,
         bufferedBytes: setting.room.bufferedBytes
       },
@@ -219,18 +220,17 @@ export class Session implements Conversation {
     }
     this.later(() => {
       if (typeof found === "number") return refuse(Errors.refused(found))
-      const ofOther = this.armed ?? this.authority
-      if (ofOther !== undefined && ofOther.account !== found.account) return refuse(otherAccount)
+      if (this.isOfOther(found)) return refuse(otherAccount)
       if (endOf(found, reads, now()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
       if (!cancelOnDisconnect || this.armed !== undefined) return this.trust(id, found)
       if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
       disconnects.arm(found, this.connectionId, (armed) => {
         if (typeof armed !== "number") refuse(armed)
         else {
-          const before = this.armed
-          if (this.isClosed || before !== undefined) disconnects.end(armed)
-          else this.armed = { connection: armed, account: found.account }
-          if (before !== undefined && before.account !== found.account) refuse(otherAccount)
+          const isOfOther = this.isOfOther(found)
+          if (this.isClosed || this.armed !== undefined || isOfOther) disconnects.end(armed)
+          else this.armed = armed
+          if (isOfOther) refuse(otherAccount)
           else this.trust(id, found)
         }
         this.flush()
@@ -238,9 +238,15 @@ export class Session implements Conversation {
     })
   }
 
+  /** Whether an account is another one than that which the connection has spoken for. */
+  private isOfOther({ account }: Authority): boolean {
+    return this.account !== undefined && this.account !== account
+  }
+
   private trust(id: string, authority: Authority): void {
     if (this.isClosed) return
     this.authority = authority
+    this.account = authority.account
     this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
@@ -251,7 +257,7 @@ export class Session implements Conversation {
   private disconnect(): void {
     const { armed } = this
     this.armed = undefined
-    if (armed !== undefined) this.setting.disconnects.end(armed.connection)
+    if (armed !== undefined) this.setting.disconnects.end(armed)
   }
 
   /** What may be known only once the state that it was read from is durable. */
@@ -286,7 +292,10 @@ export class Session implements Conversation {
     if (typeof subject !== "number") return this.later(() => this.refuse(id, subject))
     const name = nameOf(frame)
     if (this.places.has(name) || this.opening.has(name)) return this.refuse(id, subscribedAlready)
-    if (this.subscriptions >= bounds.subscriptions) return this.refuse(id, tooMany)
+    const { subscriptions } = this.setting.room
+    if (this.subscriptions >= subscriptions) {
+      return this.refuse(id, Errors.invalidRequest(`A connection has at most ${subscriptions} subscriptions.`))
+    }
     if (channel === candleChannel) return this.beginCandles(frame, name, subject)
     const log = this.setting.hub.open(channel, subject)
     if (log === undefined) return this.refuse(id, Errors.refused(Refusal.inboxFull))
@@ -336,7 +345,7 @@ export class Session implements Conversation {
     const { authority } = this
     if (authority === undefined) return this.refuse(frame.id, noTicket)
     if ((authority.scopes & scopeTrade) === 0) return this.later(() => this.refuse(frame.id, wrongScope))
-    if (this.orders >= bounds.orders) return this.refuse(frame.id, orderTooMany)
+    if (this.orders >= this.setting.room.orders) return this.refuse(frame.id, orderTooMany)
     this.orders++
     const { id, idempotencyKey } = frame
     this.setting.handle({
@@ -351,7 +360,7 @@ export class Session implements Conversation {
       json: { value: frame.body ?? null },
       remoteAddress: this.from.remoteAddress,
       ticketOf: authority,
-      ...(this.armed === undefined ? undefined : { connection: this.armed.connection })
+      ...(this.armed === undefined ? undefined : { connection: this.armed })
     }, ({ body, status }) => {
       this.orders--
       if (this.isClosed) return

@@ -15,11 +15,8 @@ import type { Reply, Request, UpgradeRequest } from "../http/Listener.js"
 import type { Disconnects } from "./Disconnects.js"
 
 export const bounds = {
-  subscriptions: 128,
   /** Frames that are no JSON, until the connection ends. */
   notJson: 3,
-  /** Orders' frames of one connection that are under way. */
-  orders: 64,
   heartbeatMs: 5_000,
   /** How long before its end a ticket is said to end. */
   warningMs: 30_000,
@@ -42,6 +39,10 @@ export interface Room {
   readonly missed: Bounds
   /** Frames that one connection may send in a second. */
   readonly messagesPerSecond: number
+  /** Streams that one connection may ask for. */
+  readonly subscriptions: number
+  /** Orders' frames of one connection that may be under way. */
+  readonly orders: number
   /** A client that says nothing for so long, not even on the protocol's own level, is gone. */
   readonly silenceMs: number
 }
@@ -53,6 +54,8 @@ export const usualRoom: Room = {
   toldAgain,
   missed: usualBounds,
   messagesPerSecond: 100,
+  subscriptions: 128,
+  orders: 64,
   silenceMs: 60_000
 }
 

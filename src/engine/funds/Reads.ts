@@ -27,9 +27,10 @@ export class FundsReads extends AccountReads {
   }
 
   depositsSequence(account: number): number {
-    const { accounts, funds: { transfers } } = this.state
-    if (transfers.mayHaveForgottenOf(account)) return accounts.lastSequence(account)
-    return transfers.of(account, "deposit", Infinity, Infinity).reduce((last, { lastSequence }) => Math.max(last, lastSequence), 0)
+    const { transfers } = this.state.funds
+    // What is forgotten had changed last before it was: a deposit that has come to nothing has moved nothing else of its account.
+    const forgotten = transfers.mayHaveForgottenOf(account) ? transfers.forgotBySequence : 0
+    return transfers.of(account, "deposit", Infinity, Infinity).reduce((last, { lastSequence }) => Math.max(last, lastSequence), forgotten)
   }
 
   forgottenTransfers(account: number): ForgottenTransfers {

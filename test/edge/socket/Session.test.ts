@@ -432,6 +432,22 @@ describe("the stream", () => {
       expect(subscribe({ channel: "account.balance" })).toMatchObject([{ type: "subscribed" }, { data: { accountId: alice.accountId } }])
     })
 
+    test("of another account is refused on the same connection, also once the ticket is over that was shown before", async () => {
+      const ticket = await client.ticket(alice)
+      client.say({ op: "auth", ticket })
+      subscribe({ channel: "account.balance" })
+      await venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+      client.fresh()
+      const refused = [{ type: "auth_error", error: { code: "invalid_request" } }, {
+        type: "error",
+        error: { realtimeTicketFailure: "revoked" }
+      }]
+      expect(await client.authenticate(bob)).toMatchObject(refused)
+      await venue.place(alice)
+      expect(client.fresh()).toEqual([])
+      expect(await client.authenticate(alice)).toMatchObject([{ type: "auth_ok" }, { type: "update", channel: "account.balance" }])
+    })
+
     test("that was rotated is refused, and its family goes on while its answer may have been lost", async () => {
       const ticket = await client.ticket(alice)
       const rotated = await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })

@@ -1,0 +1,428 @@
+/**
+ * Safety (I16). Over a connection of the stream each frame is answered once, and as the contract has it: what is no frame, what asks for
+ * nothing that there is, what is asked for twice, what was never asked for, what there is no room for, and what no ticket or none with
+ * the scope lets do is refused; nothing else is. A stream is told of between the answers to who asks for it and to who wants no more of
+ * it, and never outside; of an account only while a ticket of it is shown, and a connection that has spoken for one account speaks for
+ * no other. A connection is ended for three frames that are no JSON, one that is no text, more frames than a second may have and
+ * silence, then and not otherwise; and nothing leaves behind its end.
+ *
+ * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
+ */
+import { isObject, type Json } from "../reading/Bodies.js"
+import * as Frames from "../reading/Frames.js"
+import { goodUntil, type NaiveFamily } from "../model/NaiveTickets.js"
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Conversing, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** What a frame is to be answered. */
+interface Due {
+  readonly frame: Exclude<Frames.Frame, { readonly _tag: "noJson" }>
+  /** The type of the answer, or the code of the error; undefined where several are good. */
+  readonly must: string | undefined
+  /** Whether it leaves before anything else is taken up. */
+  readonly isAtOnce: boolean
+  readonly takenAtEpochMs: number
+}
+
+interface Subscribed {
+  /** The frame that asked for it. */
+  readonly id: string
+  /** Whether it was said to have begun. */
+  hasBegun: boolean
+}
+
+interface Conversation {
+  /** The account that it has spoken for; undefined before any. */
+  account: number | undefined
+  /** Whether a ticket lets it speak now, and trade. */
+  scopes: number | undefined
+  readonly streams: Map<string, Subscribed>
+  readonly due: Map<string, Due>
+  /** The frame that is being taken up, as far as it is refused without an id. */
+  unnamed: number
+  /** The id of the frame that is being taken up. */
+  taking: string | undefined
+  /** Why it has to be ended by the time that what is being taken up is taken. */
+  mustEnd: boolean
+  isOver: boolean
+  notJson: number
+  second: number
+  messages: number
+  heardAtMs: number
+}
+
+interface State {
+  conversing: Conversing
+  silenceMs: number
+  readonly lines: Map<string, Conversation>
+  /** Families of tickets that were told, with the place of each in its family. */
+  readonly tickets: Map<string, { readonly family: number; readonly generation: number }>
+  model: NaiveVenue | undefined
+}
+
+type Taken = Observation & { readonly _tag: "FrameTaken" }
+type Left = Observation & { readonly _tag: "FrameLeft" }
+
+const mayTrade = 2
+/** How ends are numbered. */
+const abuse = 1008
+const defect = 1011
+const silent = 4000
+const mostNotJson = 3
+/** How often a venue looks whether a connection is silent, and how long it may take to at most. */
+const lookedEachMs = 1_000
+const lookedAtLatestMs = 15_000
+
+const invalid = "invalid_request"
+const noTicket = "realtime_ticket_rejected"
+
+// ---- what is taken up
+
+const due = (line: Conversation, { atEpochMs }: Taken, frame: Due["frame"], must: string | undefined, isAtOnce: boolean): void => {
+  if (frame.id === undefined) line.unnamed++
+  else line.due.set(frame.id, { frame, must, isAtOnce, takenAtEpochMs: atEpochMs })
+}
+
+const orders = ({ due }: Conversation): number =>
+  [...due.values()].filter(({ frame, must }) => frame._tag === "order" && must === undefined).length
+
+type OfStream = Extract<Frames.Frame, { readonly _tag: "subscribe" | "unsubscribe" }>
+
+const subscribe = ({ conversing, model }: State, line: Conversation, taken: Taken, frame: OfStream): void => {
+  const { isOfAccount, marketId, stream } = frame.subject
+  if (isOfAccount && line.scopes === undefined) return due(line, taken, frame, noTicket, false)
+  const isThere = isOfAccount || model!.markets.some(({ parameters }) => parameters.marketId === marketId)
+  if (!isThere) return due(line, taken, frame, "market_not_found", false)
+  if (line.streams.has(stream) || line.streams.size >= conversing.subscriptions) return due(line, taken, frame, invalid, true)
+  line.streams.set(stream, { id: frame.id, hasBegun: false })
+  due(line, taken, frame, undefined, false)
+}
+
+const unsubscribe = (line: Conversation, taken: Taken, frame: OfStream): void => {
+  const subscribed = line.streams.get(frame.subject.stream)
+  if (subscribed === undefined) return due(line, taken, frame, invalid, true)
+  // Who wants no more of what has not begun is told that alone.
+  line.due.delete(subscribed.id)
+  line.streams.delete(frame.subject.stream)
+  due(line, taken, frame, "unsubscribed", true)
+}
+
+const order = ({ conversing }: State, line: Conversation, taken: Taken, frame: Due["frame"]): void => {
+  if (line.scopes === undefined) return due(line, taken, frame, noTicket, true)
+  if ((line.scopes & mayTrade) === 0) return due(line, taken, frame, "scope_missing", false)
+  if (orders(line) >= conversing.orders) return due(line, taken, frame, "rate_limited", true)
+  due(line, taken, frame, undefined, false)
+}
+
+const text = (state: State, line: Conversation, taken: Taken): void => {
+  const frame = Frames.read(taken.text)
+  line.taking = "id" in frame ? frame.id : undefined
+  switch (frame._tag) {
+    case "noJson":
+      line.unnamed++
+      line.notJson++
+      line.mustEnd = line.notJson >= mostNotJson
+      return
+    case "malformed":
+      return due(line, taken, frame, invalid, frame.id === undefined)
+    case "ping":
+      return due(line, taken, frame, "pong", true)
+    case "auth":
+      return due(line, taken, frame, undefined, false)
+    case "subscribe":
+      return subscribe(state, line, taken, frame)
+    case "unsubscribe":
+      return unsubscribe(line, taken, frame)
+    case "order":
+      return order(state, line, taken, frame)
+  }
+}
+
+const took = (state: State, line: Conversation, taken: Taken): void => {
+  if (line.isOver) return
+  if (taken.kind === "binary") {
+    line.mustEnd = true
+    return
+  }
+  line.heardAtMs = taken.elapsedMs
+  const second = Math.floor(taken.atEpochMs / 1_000)
+  line.messages = second === line.second ? line.messages + 1 : 1
+  line.second = second
+  line.mustEnd = line.messages > state.conversing.messagesPerSecond
+  if (!line.mustEnd && taken.kind === "text") text(state, line, taken)
+}
+
+const done = (line: Conversation): Verdict => {
+  const { due, mustEnd, taking, unnamed } = line
+  line.taking = undefined
+  line.unnamed = 0
+  line.mustEnd = false
+  if (mustEnd && !line.isOver) return broken("is to be ended for what it was sent, and is not")
+  if (line.isOver) return holds
+  const own = taking === undefined ? undefined : due.get(taking)
+  if (own?.isAtOnce === true) return broken(`has no answer to ${taking}, which is ${own.must} at once`)
+  return unnamed > 0 ? broken("has no answer to a frame that is none, or without an id") : holds
+}
+
+// ---- what leaves
+
+/** The family of a ticket that was told, and whether it is its current one. */
+const familyOf = ({ model, tickets }: State, ticket: string): { readonly family: NaiveFamily; readonly isCurrent: boolean } | undefined => {
+  const place = tickets.get(ticket)
+  const family = place === undefined ? undefined : model?.identity.tickets.families[place.family]
+  return family === undefined ? undefined : { family, isCurrent: !family.isEnded && family.generation === place!.generation }
+}
+
+type Auth = Extract<Frames.Frame, { readonly _tag: "auth" }>
+
+const letIn = (state: State, line: Conversation, { frame: { accountId, id } }: Left, frame: Auth): Verdict => {
+  const found = familyOf(state, frame.ticket)
+  if (found === undefined) return broken(`is let in by ${id}, whose ticket nobody was told`)
+  const { account, scopes } = found.family
+  if (accountId !== idOf(state.model!.accounts[account]!.born)) return broken(`is told ${accountId} by ${id}, whose ticket is another's`)
+  if (line.account !== undefined && line.account !== account) {
+    return broken(`speaks for account ${account} by ${id}, and has spoken for account ${line.account}`)
+  }
+  if (frame.isToCancel && (scopes & mayTrade) === 0) return broken(`is to cancel orders by ${id}, whose ticket may not trade`)
+  line.account = account
+  line.scopes = scopes
+  return holds
+}
+
+const turnedAway = (
+  state: State,
+  line: Conversation,
+  { atEpochMs, frame: { error, id } }: Left,
+  { frame, takenAtEpochMs }: Due
+): Verdict => {
+  const { isToCancel, ticket } = frame as Auth
+  const found = familyOf(state, ticket)
+  const { code } = error!
+  if (found === undefined) return code === noTicket ? holds : broken(`is told ${code} of a ticket that nobody was told, ${id}`)
+  const { family, isCurrent } = found
+  if (code === noTicket) {
+    // Who asks for more than to read is looked at in his turn, by the time of records: a clock that was set back is behind it.
+    const latestEpochMs = Math.max(atEpochMs, takenAtEpochMs, state.model!.atEpochMs)
+    return isCurrent && latestEpochMs < goodUntil(family) ? broken(`is told that ${id} shows no good ticket`) : holds
+  }
+  const isOfOther = line.account !== undefined && line.account !== family.account
+  if (code === invalid && !isOfOther) return broken(`is told that ${id} is another account's, and it is not`)
+  if (code === "scope_missing" && (!isToCancel || (family.scopes & mayTrade) !== 0))
+    return broken(`is told of a scope by ${id} that it has`)
+  return holds
+}
+
+/** What is refused of a stream that might have begun. */
+const notBegun = (line: Conversation, { frame: { error, id } }: Left, { frame }: Due, model: NaiveVenue): Verdict => {
+  const { marketId, stream } = (frame as OfStream).subject
+  line.streams.delete(stream)
+  const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)
+  switch (error!.code) {
+    case "market_not_found":
+      return market === undefined || market.status === "draft" || market.status === "backfilling"
+        ? holds
+        : broken(`is told by ${id} that there is no ${marketId}`)
+    case "dependency_unavailable":
+      return stream.startsWith("market.candles") ? holds : broken(`is told by ${id} that ${stream} waits for histories`)
+    case "overloaded":
+      return holds
+    default:
+      return broken(`is refused ${stream} by ${id} as ${error!.code}`)
+  }
+}
+
+const answered = (state: State, line: Conversation, left: Left): Verdict => {
+  const { frame, frame: { error, id, type } } = left
+  const answer = line.due.get(id!)
+  if (answer === undefined) return broken(`is answered ${type} to ${id}, which asks for nothing, or was answered before`)
+  line.due.delete(id!)
+  const { frame: of, must } = answer
+  const came = type === "error" || type === "auth_error" ? error!.code : type
+  if (must !== undefined) {
+    return came === must ? holds : broken(`is answered ${came} to ${id}, must be ${must}: ${JSON.stringify(of)}`)
+  }
+  switch (of._tag) {
+    case "auth":
+      if (type === "auth_ok") return letIn(state, line, left, of)
+      return type === "auth_error" ? turnedAway(state, line, left, answer) : broken(`is answered ${type} to a ticket, ${id}`)
+    case "subscribe": {
+      if (type === "error") return notBegun(line, left, answer, state.model!)
+      const { stream } = of.subject
+      if (type !== "subscribed" || Frames.streamOf(frame as { readonly channel: string }) !== stream) {
+        return broken(`is answered ${type} of ${frame.channel} to ${id}, which asks for ${stream}`)
+      }
+      line.streams.get(stream)!.hasBegun = true
+      return holds
+    }
+    default:
+      if (type !== "result" && type !== "error") return broken(`is answered ${type} to an order, ${id}`)
+      return came === "rate_limited" && error?.rejectionGuard === undefined ? broken(`is told by ${id} of too many orders`) : holds
+  }
+}
+
+/** The ticket is over that was shown last: what is being taken up is answered as if there had been none. */
+const ticketIsOver = (line: Conversation): Verdict => {
+  if (line.scopes === undefined) return broken("is told that its ticket is over, and none is shown")
+  line.scopes = undefined
+  const own = line.taking === undefined ? undefined : line.due.get(line.taking)
+  if (own === undefined) return holds
+  const { frame } = own
+  const isOfAccount = frame._tag === "subscribe" && frame.subject.isOfAccount
+  // Of what was asked for before it goes on where another ticket is shown.
+  if (isOfAccount && own.must === undefined) line.streams.delete(frame.subject.stream)
+  const isRefused = frame._tag === "order" || isOfAccount
+  if (isRefused) line.due.set(line.taking!, { ...own, must: noTicket, isAtOnce: frame._tag === "order" })
+  return holds
+}
+
+const toldOf = (line: Conversation, stream: string, type: string): Verdict => {
+  if (line.streams.get(stream)?.hasBegun !== true) return broken(`is sent ${type} of ${stream}, which has not begun`)
+  return stream.startsWith("account.") && line.scopes === undefined ? broken(`is sent ${type} of ${stream} without a ticket`) : holds
+}
+
+const leaves = (state: State, line: Conversation, left: Left): Verdict => {
+  const { frame, frame: { channel, error, heads, id, stream, type } } = left
+  if (line.isOver) return broken(`is sent ${type} behind its end`)
+  switch (type) {
+    case "hello":
+    case "ticket_expiring":
+      return holds
+    case "update":
+    case "snapshot":
+      return toldOf(line, Frames.streamOf(frame as { readonly channel: string }), type)
+    case "resync":
+      return toldOf(line, Frames.streamOf({ ...frame, channel: channel ?? stream! }), type)
+    case "heartbeat": {
+      const other = Object.keys(heads!).find((name) => line.streams.get(name)?.hasBegun !== true)
+      return other === undefined ? holds : broken(`has ${other} in a heartbeat, which has not begun`)
+    }
+    default:
+      if (id !== undefined) return answered(state, line, left)
+      if (type === "error" && error!.code === noTicket) return ticketIsOver(line)
+      if (type !== "error" || error!.code !== invalid || line.unnamed === 0) return broken(`is sent ${type} ${error?.code} for nothing`)
+      line.unnamed--
+      return holds
+  }
+}
+
+const opened = ({ conversing, lines }: State, { elapsedMs, frame: { limits, type }, line }: Left): Verdict => {
+  lines.set(line, {
+    account: undefined,
+    scopes: undefined,
+    streams: new Map(),
+    due: new Map(),
+    unnamed: 0,
+    taking: undefined,
+    mustEnd: false,
+    isOver: false,
+    notJson: 0,
+    second: 0,
+    messages: 0,
+    heardAtMs: elapsedMs
+  })
+  if (type !== "hello") return broken(`begins with ${type}`)
+  const isAsSet = limits!.subscriptions === conversing.subscriptions && limits!.messagesPerSecond === conversing.messagesPerSecond
+  return isAsSet ? holds : broken(`is told of ${JSON.stringify(limits)}, and is set ${JSON.stringify(conversing)}`)
+}
+
+// ---- ends
+
+const closed = (
+  { silenceMs }: State,
+  line: Conversation,
+  { code, elapsedMs }: Observation & { readonly _tag: "LineClosed" }
+): Verdict => {
+  const { heardAtMs, mustEnd } = line
+  line.isOver = true
+  line.due.clear()
+  if (mustEnd && code !== abuse) return broken(`is closed with ${code}, and is to be for abuse`)
+  if (code === abuse && !mustEnd) return broken("is closed for abuse, and there was none")
+  if (code !== silent) return code === defect ? broken("is closed for a defect") : holds
+  const quietMs = elapsedMs - heardAtMs
+  return quietMs >= silenceMs - lookedEachMs ? holds : broken(`is closed as silent, and was heard ${quietMs} ms before`)
+}
+
+const rests = ({ silenceMs }: State, line: Conversation, elapsedMs: number): Verdict => {
+  if (line.isOver) return holds
+  const [unanswered] = line.due
+  if (unanswered !== undefined) return broken(`has no answer to ${unanswered[0]}: ${JSON.stringify(unanswered[1].frame)}`)
+  const quietMs = elapsedMs - line.heardAtMs
+  return quietMs < silenceMs + lookedAtLatestMs ? holds : broken(`is open, and nothing was heard of it for ${quietMs} ms`)
+}
+
+const ticketsTarget = "/v1/realtime/ticket"
+
+/** Keeps which ticket of which family a text is: its first twelve bytes say it. */
+const noteTicket = (
+  { tickets }: State,
+  { answer: { json, status }, call: { target } }: Observation & { readonly _tag: "Answered" }
+): void => {
+  const ticket = status === 200 && target === ticketsTarget && isObject(json) ? (json as Json)["ticket"] : undefined
+  if (typeof ticket !== "string") return
+  const bytes = Buffer.from(ticket, "base64url")
+  tickets.set(ticket, { family: Number(bytes.readBigUInt64BE(0)), generation: bytes.readUInt32BE(8) })
+}
+
+const ofLine = (
+  state: State,
+  seen: Extract<Observation, { readonly _tag: "FrameTaken" | "FrameDone" | "FrameLeft" | "LineClosed" | "LineRests" }>
+): Verdict => {
+  const line = state.lines.get(seen.line)
+  if (line === undefined) return seen._tag === "FrameLeft" ? opened(state, seen) : broken("is taken up before it was greeted")
+  switch (seen._tag) {
+    case "FrameTaken":
+      took(state, line, seen)
+      return holds
+    case "FrameDone":
+      return done(line)
+    case "FrameLeft":
+      return leaves(state, line, seen)
+    case "LineClosed":
+      return closed(state, line, seen)
+    case "LineRests":
+      return rests(state, line, seen.elapsedMs)
+  }
+}
+
+export const conversations: Property<State> = {
+  name: "frames-are-answered-as-the-stream-says",
+  invariant: "I16",
+  kind: "safety",
+  initial: () => ({
+    conversing: { messagesPerSecond: 0, orders: 0, subscriptions: 0 },
+    silenceMs: 0,
+    lines: new Map(),
+    tickets: new Map(),
+    model: undefined
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.conversing = seen.conversing
+        state.silenceMs = seen.silenceMs
+        // What was open to the process before is gone with it.
+        state.lines.clear()
+        return holds
+      case "Committed":
+        state.model = seen.model
+        return holds
+      case "Answered":
+        noteTicket(state, seen)
+        return holds
+      case "OpenedElsewhere":
+        return broken(`a connection is taken at ${seen.target}, where there is no stream`)
+      case "FrameTaken":
+      case "FrameDone":
+      case "FrameLeft":
+      case "LineClosed":
+      case "LineRests": {
+        const verdict = ofLine(state, seen)
+        return verdict === undefined ? holds : broken(`${seen.line} ${verdict}`)
+      }
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Frames that clients of the stream send, as its contract reads them: what each asks for, or that it asks for nothing that there is.
+ * It shares nothing with the venue's decoders.
+ */
+import * as Bodies from "./Bodies.js"
+
+/** A stream as answers and heartbeats name it. */
+export interface Subject {
+  /** `account.orders`, `market.book:BTC-USDC-PERP`, `market.candles:BTC-USDC-PERP:1m:trade`. */
+  readonly stream: string
+  readonly isOfAccount: boolean
+  readonly marketId: string | undefined
+}
+
+export type Frame =
+  | { readonly _tag: "noJson" }
+  /** It is refused for what it says; without an id of its own nobody is told which it was. */
+  | { readonly _tag: "malformed"; readonly id: string | undefined }
+  | { readonly _tag: "ping"; readonly id: string }
+  | { readonly _tag: "auth"; readonly id: string; readonly ticket: string; readonly isToCancel: boolean }
+  | { readonly _tag: "subscribe" | "unsubscribe"; readonly id: string; readonly subject: Subject }
+  | { readonly _tag: "order"; readonly id: string }
+
+const candles = "market.candles"
+const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status", candles]
+const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"]
+const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+
+const isText = (value: unknown): boolean => typeof value === "string"
+const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)
+const isTicket = (value: unknown): boolean => typeof value === "string" && /^[A-Za-z0-9_-]{43}$/.test(value)
+
+const op = { op: isText, id: isId }
+const stream = { ...op, channel: Bodies.oneOf(...marketChannels, ...accountChannels) }
+const ofStream = { marketId: Bodies.name, timeframe: Bodies.oneOf(...timeframes), series: Bodies.oneOf("trade", "index") }
+const order = Bodies.shape({ ...op, idempotencyKey: isText, body: () => true })
+const ofOrder = Bodies.shape({ ...op, idempotencyKey: isText, body: () => true, orderId: Bodies.name })
+
+const shapes: ReadonlyMap<string, Bodies.Shape> = new Map([
+  ["ping", Bodies.shape(op)],
+  ["auth", Bodies.shape({ ...op, ticket: isTicket }, { cancelOnDisconnect: Bodies.flag })],
+  ["subscribe", Bodies.shape(stream, { ...ofStream, fromSequence: Bodies.whole(0) })],
+  ["unsubscribe", Bodies.shape(stream, ofStream)],
+  ["place", order],
+  ["place_batch", order],
+  ["cancel_batch", order],
+  ["cancel_all", order],
+  ["cancel_all_after", order],
+  ["amend", ofOrder],
+  ["cancel", ofOrder]
+])
+
+interface Named {
+  readonly channel: string
+  readonly marketId?: string
+  readonly timeframe?: string
+  readonly series?: string
+}
+
+/** What a stream is called by; of candles a frame says which series only where it is not that of trades. */
+export const streamOf = ({ channel, marketId, series = "trade", timeframe }: Named): string =>
+  [channel, marketId, ...(channel === candles ? [timeframe, series] : [])].filter((part) => part !== undefined).join(":")
+
+/** The stream that a frame names; undefined where its names are none of a stream's. */
+const subjectOf = (named: Named): Subject | undefined => {
+  const { channel, marketId, series, timeframe } = named
+  const isOfAccount = channel.startsWith("account.")
+  const isOfCandles = channel === candles
+  if (isOfAccount === (marketId !== undefined) || isOfCandles !== (timeframe !== undefined)) return undefined
+  return series !== undefined && !isOfCandles ? undefined : { stream: streamOf(named), isOfAccount, marketId }
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What a frame is. */
+export const read = (text: string): Frame => {
+  const parsed = Bodies.parse(text)
+  if (parsed === undefined) return isJson(text) ? { _tag: "malformed", id: undefined } : { _tag: "noJson" }
+  const { value } = parsed
+  const id = Bodies.isObject(value) && isId(value["id"]) ? value["id"] : undefined
+  const named = Bodies.isObject(value) ? value["op"] : undefined
+  const shape = typeof named === "string" ? shapes.get(named) : undefined
+  if (shape === undefined || id === undefined || !Bodies.fits(value, shape)) return { _tag: "malformed", id }
+  switch (named) {
+    case "ping":
+      return { _tag: "ping", id }
+    case "auth":
+      return { _tag: "auth", id, ticket: String(value["ticket"]), isToCancel: value["cancelOnDisconnect"] === true }
+    case "subscribe":
+    case "unsubscribe": {
+      const subject = subjectOf(value as unknown as Named)
+      return subject === undefined ? { _tag: "malformed", id } : { _tag: named, id, subject }
+    }
+    default:
+      return { _tag: "order", id }
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * What clients of the stream do that no good client does: frames that are none, that ask for nothing there is, or for what is there
+ * already; tickets of others, of fewer scopes and of nobody; streams that are let go of and asked for again; and what ends a connection.
+ * Everything is drawn from a generator of its own. What must come of it, a property says; what the client has goes on as if it
+ * had said nothing.
+ */
+import type { Oddities as Options } from "../faults/Options.js"
+import type { Answer } from "../properties/Observation.js"
+import type { Identity } from "../workload/Calls.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { Line } from "../world/SimNetwork.js"
+import type { Clients } from "./Clients.js"
+import type { Names } from "./StreamContents.js"
+import type { World } from "./World.js"
+
+/** A connection over which it is done. */
+export interface OddLine extends Pick<Line, "say" | "sayBinary" | "fallSilent"> {
+  readonly isOpen: () => boolean
+  /** Streams that have begun on it. */
+  readonly begun: () => ReadonlyArray<Names>
+  /** The account that it speaks for, or has spoken for until its ticket was over; undefined before one was taken. */
+  readonly account: () => number | undefined
+  /** Subscribes, unless that is done already: what comes of it is kept. */
+  readonly follow: (names: Names, id: string) => void
+  /** Shows a ticket, or the client's own once more. */
+  readonly show: (ticket: string | undefined) => void
+}
+
+/** How often a client whose ticket is over shows another on the same connection. */
+const staysShare = 0.5
+/** Where connections are asked for: mostly where the stream is. */
+const path = "/streams/v1/ws"
+const targets = [path, path, path, path, path, path, path, `${path}?as=odd`, "/streams/v1", `${path}/`, "/streams/v2/ws"]
+/** How long a stream is let go of, and a ticket shown that lets do less, at most. */
+const mostAwayMs = 1_000
+const mostTickets = 8
+
+const weights = { malformed: 6, unnamed: 1, twice: 3, never: 2, away: 4, atOnce: 2, ping: 1, ticket: 3, order: 2, end: 0.7 } as const
+
+/** Frames that are refused for what they say, but for their ids. */
+const malformed: ReadonlyArray<object> = [
+  {},
+  { op: "dance" },
+  { op: 7 },
+  { op: "ping", more: 1 },
+  { op: "auth", ticket: "no ticket" },
+  { op: "auth" },
+  { op: "subscribe", channel: "market.gossip" },
+  { op: "subscribe", channel: "market.book" },
+  { op: "subscribe", channel: "account.orders", marketId: "BTC-USDC-PERP" },
+  { op: "subscribe", channel: "market.candles", marketId: "BTC-USDC-PERP" },
+  { op: "subscribe", channel: "market.candles", marketId: "BTC-USDC-PERP", timeframe: "7m" },
+  { op: "subscribe", channel: "market.trades", marketId: "BTC-USDC-PERP", timeframe: "1m" },
+  { op: "subscribe", channel: "market.trades", marketId: "BTC-USDC-PERP", series: "trade" },
+  { op: "subscribe", channel: "account.balance", fromSequence: -1 },
+  { op: "unsubscribe", channel: "market.book", marketId: "" },
+  { op: "place", idempotencyKey: "odd", body: {}, orderId: "ord_1" },
+  { op: "place", body: {} },
+  { op: "cancel", idempotencyKey: "odd", body: {} },
+  { op: "amend", idempotencyKey: "odd", body: {}, orderId: "" },
+  { op: "cancel_all", idempotencyKey: 1, body: {} }
+]
+
+/** Texts that are JSON and nobody can be told which frame was refused. */
+const unnamed = [
+  "[]",
+  "null",
+  "1",
+  "\"ping\"",
+  "{}",
+  "{\"op\":\"ping\"}",
+  "{\"op\":\"ping\",\"id\":\"\"}",
+  "{\"op\":\"ping\",\"id\":7}",
+  "{\"op\":\"ping\",\"id\":\"two words\"}",
+  `{"op":"ping","id":"${"x".repeat(65)}"}`,
+  "{\"op\":\"ping\",\"id\":\"a\",\"id\":\"a\"}",
+  "{\"op\":\"ping\",\"id\":\"\u00e4\"}"
+]
+
+const notJson = ["", "{", "ping", "{'op':'ping'}", "{\"op\":\"ping\",}", "\u0000"]
+
+/** Orders that are refused whoever sends them. */
+const vain: ReadonlyArray<object> = [
+  { op: "place", body: {} },
+  { op: "place", body: null },
+  { op: "place_batch", body: { orders: [] } },
+  { op: "amend", orderId: "ord_none", body: {} },
+  { op: "cancel", orderId: "ord_none", body: { more: 1 } },
+  { op: "cancel_batch", body: [] },
+  { op: "cancel_all", body: { marketId: 7 } },
+  { op: "cancel_all_after", body: {} }
+]
+
+const candles = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+
+export class StreamOddities {
+  #ids = 0
+  #tickets = 0
+
+  constructor(
+    readonly name: string,
+    readonly world: World,
+    readonly clients: Clients,
+    readonly random: SimRandom,
+    readonly options: Options,
+    /** Whether it may ask for tickets of its own: not where requests of keys are counted. */
+    readonly mayMint: boolean
+  ) {}
+
+  /** Where the next connection is asked for. */
+  target(): string {
+    return this.clients.open ? this.random.pick(targets) : path
+  }
+
+  /** Whether a client whose ticket is over goes on with another on the same connection. */
+  stays(): boolean {
+    return this.clients.open && this.random.chance(staysShare)
+  }
+
+  /** Whether an answer is to something that was done here. */
+  isOwn(id: string | undefined): boolean {
+    return id?.startsWith("odd") === true
+  }
+
+  nextId(): string {
+    return `odd-${++this.#ids}`
+  }
+
+  /** How long a stream is let go of. */
+  awayMs(): number {
+    return this.random.next() * mostAwayMs
+  }
+
+  /** Whether it is asked for from where the client is. */
+  resumes(): boolean {
+    return this.random.chance(0.8)
+  }
+
+  /** Does odd things as long as the line is open. */
+  begin(line: OddLine): void {
+    const next = (): void =>
+      void this.world.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, () => {
+        if (!line.isOpen() || !this.clients.open) return
+        this.#act(line)
+        next()
+      })
+    next()
+  }
+
+  #say({ say }: OddLine, frame: object): void {
+    say(JSON.stringify({ id: this.nextId(), ...frame }))
+  }
+
+  #act(line: OddLine): void {
+    const { random } = this
+    const begun = line.begun()
+    const act = random.weighted(weights)
+    this.clients.witness.count(`odd: ${act}`)
+    switch (act) {
+      case "malformed":
+        return this.#say(line, random.pick(malformed))
+      case "unnamed":
+        return line.say(random.pick(unnamed))
+      case "ping":
+        return this.#say(line, { op: "ping" })
+      case "never":
+        return this.#never(line)
+      case "ticket":
+        return this.#ticket(line)
+      case "order":
+        return this.#say(line, { idempotencyKey: `${this.name}-odd-${this.#ids}`, ...random.pick(vain) })
+      case "atOnce":
+        return this.#atOnce(line)
+      case "end":
+        return this.#end(line)
+      default:
+        if (begun.length > 0) this.#say(line, { op: act === "twice" ? "subscribe" : "unsubscribe", ...random.pick(begun) })
+    }
+  }
+
+  /** Names what is not subscribed to, or what there is not. */
+  #never(line: OddLine): void {
+    const { random } = this
+    const marketId = "NONE-USDC-PERP"
+    this.#say(line, random.pick([
+      { op: "subscribe", channel: "market.book", marketId },
+      { op: "subscribe", channel: "market.candles", marketId, timeframe: "1m" },
+      { op: "unsubscribe", channel: "market.book", marketId },
+      { op: "unsubscribe", channel: "market.candles", marketId, timeframe: "1d", series: "index" }
+    ]))
+  }
+
+  /** Asks for a stream, wants no more of it before it has begun, and perhaps asks for it again. */
+  #atOnce(line: OddLine): void {
+    const { clients: { follower: { model } }, random } = this
+    const { marketId } = random.pick(model.markets).parameters
+    const names = { channel: "market.candles", marketId, timeframe: random.pick(candles), series: random.pick(["trade", "index"]) }
+    line.follow(names, this.nextId())
+    if (random.chance(0.7)) this.#say(line, { op: "unsubscribe", ...names })
+  }
+
+  /** Shows a ticket that lets it do nothing else than it may, or less. */
+  #ticket(line: OddLine): void {
+    const { random } = this
+    const account = line.account()
+    if (account === undefined) return
+    const which = random.weighted({ own: 2, madeUp: 1, other: 2, reading: 2 })
+    if (which === "own") return line.show(undefined)
+    if (which === "madeUp") return line.show(Buffer.from(random.bytes(32)).toString("base64url"))
+    const { identities } = this.clients
+    const who = which === "reading"
+      ? identities.find((one) => one.account === account)
+      : random.pick(identities.filter((one) => one.account !== account))
+    if (who === undefined) return
+    this.#mint(who, which === "reading" ? ["read"] : ["read", "trade"], (ticket) => {
+      if (!line.isOpen()) return
+      line.show(ticket)
+      if (which === "reading") this.world.time.after(this.awayMs(), () => line.isOpen() && line.show(undefined))
+    })
+  }
+
+  #mint(who: Identity, scopes: ReadonlyArray<string>, told: (ticket: string) => void): void {
+    if (!this.mayMint || this.#tickets++ >= mostTickets) return
+    const draft = OwnerCalls.mintTicket(OwnerCalls.demoKey(this.name, who), { scopes })
+    this.clients.issueUnscripted({ ...draft, persistent: false }, (answer: Answer | undefined) => {
+      if (answer?.status === 200) told((answer.json as { readonly ticket: string }).ticket)
+    })
+  }
+
+  /** Does what its connection is ended for, or nearly so. */
+  #end(line: OddLine): void {
+    const { options, random } = this
+    const how = random.weighted({ notJson: 3, binary: 1, flood: 1, silence: 0.6 })
+    if (how === "binary") return line.sayBinary()
+    if (how === "silence") return line.fallSilent()
+    const count = how === "notJson" ? random.pick([1, 2, 3, 4]) : options.messagesPerSecond + random.pick([-1, 1, 1])
+    for (let index = 0; index < count; index++) {
+      if (how === "notJson") line.say(random.pick(notJson))
+      else this.#say(line, { op: "ping" })
+    }
+  }
+}
