@@ -1095,6 +1095,17 @@ const mayLoseLock: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
+const disk = (random: SimRandom): Options["disk"] => ({
+  errorRate: swarm(random, random.pick([0.001, 0.003, 0.01]), 0.3),
+  noSpaceShare: random.next(),
+  readErrorRate: swarm(random, 0.02, 0.2),
+  nameErrorRate: swarm(random, 0.02, 0.2),
+  hangRate: swarm(random, 0.002, 0.25),
+  misdirectRate: swarm(random, 0.3, 0.3),
+  maxCallMs: random.pick([0.5, 3, 20]),
+  tornRate: 0.8 + 0.2 * random.next()
+})
+
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
   const drawnEdges = edges(random.split("edges"))
@@ -1106,16 +1117,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       halfOpen: swarm(random, 0.05),
       maxDelayMs: random.pick([1, 3, 20, 300])
     },
-    disk: {
-      errorRate: swarm(random, random.pick([0.001, 0.003, 0.01]), 0.3),
-      noSpaceShare: random.next(),
-      readErrorRate: swarm(random, 0.02, 0.2),
-      nameErrorRate: swarm(random, 0.02, 0.2),
-      hangRate: swarm(random, 0.002, 0.25),
-      misdirectRate: swarm(random, 0.3, 0.3),
-      maxCallMs: random.pick([0.5, 3, 20]),
-      tornRate: 0.8 + 0.2 * random.next()
-    },
+    disk: disk(random),
     process: {
       meanCrashMs: mean(random, random.pick([300, 1_000, 1_000]), 6_000),
       crashInRecovery: swarm(random, 0.4),

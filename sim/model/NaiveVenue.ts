@@ -1793,6 +1793,7 @@ export class NaiveVenue {
     order.quantity = total
     order.canceled = canceled
     if (canceled === 0) order.trimmed = 0
+    this.#promise(order)
     this.#touch(order)
     if (!keepsPlace) {
       market.resting = market.resting.filter((other) => other !== order)

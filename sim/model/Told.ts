@@ -461,7 +461,6 @@ export const done = (decision: Decision): unknown => {
     case "OpenDemoAccounts":
     case "RevokeKeyByOperator":
     case "IssueBotKey":
-    case "RevokeKeyByOperator":
       // When a key was last used a process knows by itself: properties of their own hold the rest of it.
       return undefined
   }

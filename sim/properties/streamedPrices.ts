@@ -23,8 +23,9 @@ interface Decided {
 interface Session {
   /** How many sessions may have been opened until its opening was answered. */
   readonly openings: number
-  /** The numbers that were sent in it, and the answers to those that were taken. */
+  /** The numbers that were sent in it, those that were told to be taken just then, and the answers to all that were taken. */
   readonly sent: Set<number>
+  readonly first: Set<number>
   readonly taken: Map<number, string>
 }
 
@@ -90,7 +91,9 @@ const takenVerdict = (state: State, model: NaiveVenue, batch: Batches.Batch, ses
   if (prices.length !== batch.prices.length) return broken(`${what} has ${batch.prices.length} prices, and is told ${prices.length}`)
   const text = JSON.stringify(prices)
   const known = session.taken.get(sequence)
-  if (known !== undefined && !repeated) return broken(`${what} is taken twice`)
+  // Whoever repeats it may hear of it first.
+  if (!repeated && session.first.has(sequence)) return broken(`${what} is taken twice`)
+  if (!repeated) session.first.add(sequence)
   if (known !== undefined && known !== text) return broken(`${what} was told ${known}, and is told ${text}`)
   session.taken.set(sequence, text)
   for (const [at, sent] of batch.prices.entries()) {
@@ -119,7 +122,7 @@ const answered = (state: State, call: Call, { json, status }: Answer, model: Nai
   if (call.endpoint === "openIndexStream" && status === 200) {
     const { lastSequence, session } = json as { readonly session: string; readonly lastSequence: number }
     if (lastSequence !== 0 || state.sessions.has(session)) return broken(`${session} is opened, with ${lastSequence} as its last batch`)
-    state.sessions.set(session, { openings: state.openings, sent: new Set(), taken: new Map() })
+    state.sessions.set(session, { openings: state.openings, sent: new Set(), first: new Set(), taken: new Map() })
     return holds
   }
   const batch = Batches.batchOf(call)

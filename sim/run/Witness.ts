@@ -204,11 +204,14 @@ type OfStream = Extract<Observation, {
     | "LineClosed"
     | "LineRests"
     | "OpenedElsewhere"
+    | "Arming"
 }>
 
 /** What went over a connection of the stream, and what its client has by it, as a line. */
 const describeStream = (seen: OfStream): string => {
   switch (seen._tag) {
+    case "Arming":
+      return `${seen.connectionId} is to cancel its orders`
     case "FrameTaken":
       return `takes ${seen.kind} of ${seen.line} at ${seen.atEpochMs} ${seen.text}`
     case "FrameDone":
@@ -260,9 +263,8 @@ const describe = (seen: Observation): string => {
     case "LineClosed":
     case "LineRests":
     case "OpenedElsewhere":
-      return describeStream(seen)
     case "Arming":
-      return `${seen.connectionId} is to cancel its orders`
+      return describeStream(seen)
     case "SaidBy":
       return `${seen.scope} by a ticket`
     case "SaidOver":

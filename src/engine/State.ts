@@ -131,9 +131,9 @@ export interface Capacity {
   readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** Positions whose funding one record settles, `settledAtOnce` of `markets/Funding.ts` unless given: likewise. */
   readonly settledAtOnce?: number
-  /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
-  /** Most brackets of a position: 20 when absent. */
+  /** Most brackets of a position, 20 unless given: likewise. */
   readonly brackets?: number
+  /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
   readonly triggeredAtOnce?: TriggeredAtOnce
   /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
   readonly countedAtOnce?: number
