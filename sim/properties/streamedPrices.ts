@@ -21,7 +21,7 @@ interface Decided {
 
 /** What is known of a session. */
 interface Session {
-  /** How many sessions may have been opened until its opening was answered. */
+  /** How many sessions had been opened before it was asked for, itself counted. */
   readonly openings: number
   /** The numbers that were sent in it, those that were told to be taken just then, and the answers to all that were taken. */
   readonly sent: Set<number>
@@ -30,7 +30,9 @@ interface Session {
 }
 
 interface State {
+  /** How often a process began to open a session, or started; and how often until each opening was first asked for. */
   openings: number
+  readonly before: Map<number, number>
   readonly sessions: Map<string, Session>
   /** Prices of streams and feeds, by their records. */
   readonly decided: Map<number, Decided>
@@ -122,7 +124,7 @@ const answered = (state: State, call: Call, { json, status }: Answer, model: Nai
   if (call.endpoint === "openIndexStream" && status === 200) {
     const { lastSequence, session } = json as { readonly session: string; readonly lastSequence: number }
     if (lastSequence !== 0 || state.sessions.has(session)) return broken(`${session} is opened, with ${lastSequence} as its last batch`)
-    state.sessions.set(session, { openings: state.openings, sent: new Set(), first: new Set(), taken: new Map() })
+    state.sessions.set(session, { openings: state.before.get(call.id)! + 1, sent: new Set(), first: new Set(), taken: new Map() })
     return holds
   }
   const batch = Batches.batchOf(call)
@@ -136,15 +138,19 @@ export const streamedPrices: Property<State> = {
   name: "streamed-prices-are-taken-once-and-told",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ openings: 0, sessions: new Map(), decided: new Map() }),
+  initial: () => ({ openings: 0, before: new Map(), sessions: new Map(), decided: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked": {
-        if (seen.call.endpoint === "openIndexStream") state.openings++
+        const { endpoint, id } = seen.call
+        if (endpoint === "openIndexStream" && !state.before.has(id)) state.before.set(id, state.openings)
         const batch = Batches.batchOf(seen.call)
         if (batch !== undefined) state.sessions.get(batch.session)?.sent.add(batch.sequence)
         return holds
       }
+      case "Handling":
+        if (seen.call.endpoint === "openIndexStream") state.openings++
+        return holds
       case "Started":
         state.openings++
         return holds
