@@ -198,6 +198,7 @@ type OfStream = Extract<Observation, {
     | "Streamed"
     | "Resynced"
     | "StreamRests"
+    | "SaidOver"
     | "FrameTaken"
     | "FrameDone"
     | "FrameLeft"
@@ -229,6 +230,8 @@ const describeStream = (seen: OfStream): string => {
       return `resync of ${seen.stream} for ${seen.reason} behind ${seen.before} to ${seen.client}`
     case "StreamRests":
       return `${seen.client} has ${seen.stream} ${seen.held}`
+    case "SaidOver":
+      return `${seen.scope} over ${seen.connectionId}`
   }
 }
 
@@ -254,6 +257,7 @@ const describe = (seen: Observation): string => {
     case "Streamed":
     case "Resynced":
     case "StreamRests":
+    case "SaidOver":
     case "FrameTaken":
     case "FrameDone":
     case "FrameLeft":
@@ -265,8 +269,6 @@ const describe = (seen: Observation): string => {
       return `${seen.connectionId} is to cancel its orders`
     case "SaidBy":
       return `${seen.scope} by a ticket`
-    case "SaidOver":
-      return `${seen.scope} over ${seen.connectionId}`
     case "Shown":
       return `${seen.client} shows a ticket, ${seen.id}`
     case "TurnedAway":
