@@ -198,6 +198,7 @@ type OfStream = Extract<Observation, {
     | "Streamed"
     | "Resynced"
     | "StreamRests"
+    | "SaidOver"
     | "FrameTaken"
     | "FrameDone"
     | "FrameLeft"
@@ -232,6 +233,8 @@ const describeStream = (seen: OfStream): string => {
       return `resync of ${seen.stream} for ${seen.reason} behind ${seen.before} to ${seen.client}`
     case "StreamRests":
       return `${seen.client} has ${seen.stream} ${seen.held}`
+    case "SaidOver":
+      return `${seen.scope} over ${seen.connectionId}`
   }
 }
 
@@ -257,6 +260,7 @@ const describe = (seen: Observation): string => {
     case "Streamed":
     case "Resynced":
     case "StreamRests":
+    case "SaidOver":
     case "FrameTaken":
     case "FrameDone":
     case "FrameLeft":
@@ -267,8 +271,6 @@ const describe = (seen: Observation): string => {
       return describeStream(seen)
     case "SaidBy":
       return `${seen.scope} by a ticket`
-    case "SaidOver":
-      return `${seen.scope} over ${seen.connectionId}`
     case "Shown":
       return `${seen.client} shows a ticket, ${seen.id}`
     case "TurnedAway":
