@@ -65,6 +65,7 @@ interface State {
 type Taken = Observation & { readonly _tag: "FrameTaken" }
 type Left = Observation & { readonly _tag: "FrameLeft" }
 
+const mayRead = 1
 const mayTrade = 2
 /** How ends are numbered. */
 const abuse = 1008
@@ -209,9 +210,8 @@ const turnedAway = (
   }
   const isOfOther = line.account !== undefined && line.account !== family.account
   if (code === invalid && !isOfOther) return broken(`is told that ${id} is another account's, and it is not`)
-  if (code === "scope_missing" && (!isToCancel || (family.scopes & mayTrade) !== 0))
-    return broken(`is told of a scope by ${id} that it has`)
-  return holds
+  const lacksScope = (family.scopes & mayRead) === 0 || (isToCancel && (family.scopes & mayTrade) === 0)
+  return code === "scope_missing" && !lacksScope ? broken(`is told of a scope by ${id} that it has`) : holds
 }
 
 /** What is refused of a stream that might have begun. */

@@ -49,8 +49,9 @@ export class Place {
   private giveUp: () => void = () => {}
   /** Is called once when the client has taken most of what is on its way. */
   private whenTaken: () => void = () => {}
-  /** Tells the client how it began, until that is told. */
+  /** Tells the client how it began, until that is told; and where the client was as it asked. */
   private began: (resumption: Resumption) => void = () => {}
+  private asked: number | undefined = undefined
 
   constructor(private readonly setting: Setting, private log: Log, private readonly around: Around) {
     this.subscription = new Subscription(log, around.sink)
@@ -65,9 +66,20 @@ export class Place {
 
   /** Begins behind a sequence that the client has, or with a snapshot. `began` is told before anything of the stream is sent. */
   begin(fromSequence: number | undefined, began: (resumption: Resumption) => void): void {
-    this.began = began
-    if (fromSequence === undefined) this.anew(began)
-    else this.from(fromSequence, began)
+    this.asked = fromSequence
+    this.began = (resumption) => {
+      this.began = () => {}
+      this.asked = undefined
+      began(resumption)
+    }
+    this.goFrom(fromSequence)
+  }
+
+  /** Goes on behind what the client has, or with a snapshot, and tells it that it has begun where that was not told yet. */
+  private goFrom(sequence: number | undefined): void {
+    const began = (resumption: Resumption): void => this.began(resumption)
+    if (sequence === undefined) this.anew(began)
+    else this.from(sequence, began)
   }
 
   /** What was told of the stream is no good any more: a snapshot follows. Only what is no account's is made anew. */
@@ -91,8 +103,7 @@ export class Place {
     this.subscription = new Subscription(log, this.around.sink)
     this.subscription.last = last
     this.isPaused = false
-    if (this.isGiven) this.from(this.last, () => {})
-    else this.anew(() => {})
+    this.goFrom(this.isGiven ? this.last : this.asked)
   }
 
   /** Stands still. What has not left for the client does not leave any more: it goes on behind what has. */

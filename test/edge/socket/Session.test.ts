@@ -448,6 +448,31 @@ describe("the stream", () => {
       expect(await client.authenticate(alice)).toMatchObject([{ type: "auth_ok" }, { type: "update", channel: "account.balance" }])
     })
 
+    test.each([false, true])(
+      "over before a stream of its account has begun leaves it to begin with the next one, where it was asked for: resumed %j",
+      async (resumed) => {
+        const ticket = await client.ticket(alice)
+        client.say({ op: "auth", ticket })
+        client.fresh()
+        venue.holdDisk()
+        void venue.place(alice)
+        const from = resumed ? { fromSequence: venue.engine.sequence } : {}
+        expect(client.say({ op: "subscribe", id: "first", channel: "account.orders", ...from })).toEqual([])
+        void venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+        expect(client.say({ op: "subscribe", id: "second", channel: "account.fills" })).toMatchObject([
+          { type: "error", error: { realtimeTicketFailure: "revoked" } }
+        ])
+        venue.releaseDisk()
+        expect(client.fresh()).toMatchObject([{ type: "error", id: "second", error: { realtimeTicketFailure: "missing" } }])
+        const came = await client.authenticate(alice)
+        expect(came).toMatchObject([
+          { type: "auth_ok" },
+          { type: "subscribed", id: "first", channel: "account.orders", resumed },
+          ...resumed ? [] : [{ type: "snapshot" }]
+        ])
+      }
+    )
+
     test("that was rotated is refused, and its family goes on while its answer may have been lost", async () => {
       const ticket = await client.ticket(alice)
       const rotated = await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })
