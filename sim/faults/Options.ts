@@ -1106,6 +1106,9 @@ const disk = (random: SimRandom): Options["disk"] => ({
   tornRate: 0.8 + 0.2 * random.next()
 })
 
+/** About how long clients take for an order of a table that they fill. */
+const fillingMs = 200
+
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
   const drawnEdges = edges(random.split("edges"))
@@ -1174,9 +1177,10 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       oversight: { ...drawn.oversight, calls: 0, ledgerCalls: 0 }
     }
     : sized
-  // A table that is full finds room in what it forgets only where a day passes while it is.
-  const passing = { meanFaultMs: 1_500, maxJumpMs: longJumpMs, freezeShare: 0 }
-  const profiled = ofProfile(profile, isPast ? { ...fitting, clock: passing } : fitting, random)
+  // A table that is full finds room in what it forgets only where a day passes while it is, and no record forgets all of it.
+  const passing = { meanFaultMs: fillingMs * drawn.bounds.orders, maxJumpMs: longJumpMs, freezeShare: 0 }
+  const past = { ...fitting, clock: passing, bounds: { ...fitting.bounds, forgottenAtOnce: 1 } }
+  const profiled = ofProfile(profile, isPast ? past : fitting, random)
   const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
   const money = profile === "calm" ? undefined : funds(random.split("funds"))
   return money === undefined ? options : { ...options, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
