@@ -20,7 +20,8 @@ import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
-  "cancelByOperator", "addToFund", "setLimits", "delistMarket", "withdrawDelisting", "creditAccount", "setAccountFlags"] as const
+  "cancelByOperator", "addToFund", "setLimits", "delistMarket", "withdrawDelisting", "creditAccount", "setAccountFlags",
+  "revokeKeyByOperator", "stopWithdrawals", "allowWithdrawals"] as const
 /** What an account cancels without a body. */
 const bodylessNames = ["cancelAutoClose", "cancelTriggers"] as const
 const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...bodylessNames, ...operatorNames]
@@ -227,7 +228,8 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
 }
 
 /** What the venue itself says, of keys that it issues and of what the owner is told: requests may not choose it. */
-const ofVenue: ReadonlySet<string> = new Set([...Object.keys(grantFields).map((name) => `keys.${name}`), "connection", "tellsOwner"])
+const ofVenue: ReadonlySet<string> = new Set([...Object.keys(grantFields).map((name) => `keys.${name}`), "connection", "tellsOwner", // Why withdrawals are stopped: the venue itself stops them where books differ.
+  "reason", "differenceAtoms", "atOffset"])
 
 /**
  * What requests ask for under a key; what is proved by a credential alone is read elsewhere, and so are bots' keys, which are asked
