@@ -4,7 +4,6 @@
  * not all of them were read.
  */
 import { isObject, type Json } from "../reading/Bodies.js"
-import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** A step that closed something of a place. */
@@ -19,6 +18,8 @@ interface State {
   /** The last record seen durable, and what it was when a call was sent. */
   sequence: number
   readonly asked: Map<string, number>
+  /** Whether rankings have no room for all, so that more than one may be begun in a record. */
+  hasLittleRoom: boolean
 }
 
 const atomsOf = (json: Json, name: string): bigint => BigInt(String(json[`${name}Atoms`]))
@@ -64,11 +65,9 @@ const placesOf = (ranking: Json): ReadonlyArray<Json> => ranking["ranking"] as R
 /** What the steps name a ranking by. */
 const keyOf = (ranking: Json): string => `${String(ranking["marketId"])} ${String(ranking["sequence"])} ${opposite(ranking["side"])}`
 
-/** Whether an answer may have some and not all of the rankings that are alike: of the oldest in it, where it is as long as was asked. */
-const mayLackSome = (told: ReadonlyArray<Json>, { target }: Call, key: string): boolean => {
-  const limit = new URLSearchParams(target.split("?")[1]).get("limit")
-  return limit !== null && told.length >= Number(limit) && keyOf(told.at(-1)!) === key
-}
+/** Whether an answer may have some and not all of the rankings that are alike: of the oldest in it, where one has little room. */
+const mayLackSome = ({ hasLittleRoom }: State, told: ReadonlyArray<Json>, key: string): boolean =>
+  hasLittleRoom && keyOf(told.at(-1)!) === key
 
 const note = ({ told }: State, step: Json): void => {
   if (step["step"] !== "deleveraging") return
@@ -80,19 +79,22 @@ const note = ({ told }: State, step: Json): void => {
 
 const opposite = (side: unknown): string => (side === "long" ? "short" : "long")
 
+/** Positions that a venue's own rankings have room for. */
+const placesOfVenue = 1_024
+
 export const rankings: Property<State> = {
   name: "rankings-can-be-reckoned-again",
   invariant: "I13",
   kind: "safety",
-  initial: () => ({ told: new Map(), sequence: 0, asked: new Map() }),
+  initial: () => ({ told: new Map(), sequence: 0, asked: new Map(), hasLittleRoom: false }),
   observe: (state, seen) => {
+    if (seen._tag === "Started") state.hasLittleRoom = (seen.bounds.liquidatedAtOnce?.places ?? placesOfVenue) < placesOfVenue
     if (seen._tag === "Committed") state.sequence = seen.record.sequence
     if (seen._tag === "Asked" && seen.call.endpoint === "listDeleveragings") {
       state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
     }
     if (seen._tag !== "Answered" || seen.answer.status !== 200 || !isObject(seen.answer.json)) return holds
-    const { answer: { json }, attempt, call } = seen
-    const { endpoint, id } = call
+    const { answer: { json }, attempt, call: { endpoint, id } } = seen
     if (endpoint === "listLiquidations") { for (const step of json["steps"] as ReadonlyArray<Json>) note(state, step) }
     if (endpoint !== "listDeleveragings") return holds
     const told = json["deleveragings"] as ReadonlyArray<Json>
@@ -102,7 +104,7 @@ export const rankings: Property<State> = {
       if (ordered !== holds) return ordered
       const key = keyOf(each)
       const alike = told.filter((other) => keyOf(other) === key)
-      if (mayLackSome(told, call, key)) continue
+      if (mayLackSome(state, told, key)) continue
       const closed = closedVerdict(what, state, alike, key, state.asked.get(`${id}/${attempt}`) ?? 0)
       if (closed !== holds) return closed
     }

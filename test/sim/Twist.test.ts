@@ -227,9 +227,17 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
   } else if (one !== other) into.add(at)
 }
 
-/** What the venue itself says, of keys that it issues and of what the owner is told: requests may not choose it. */
-const ofVenue: ReadonlySet<string> = new Set([...Object.keys(grantFields).map((name) => `keys.${name}`), "connection", "tellsOwner", // Why withdrawals are stopped: the venue itself stops them where books differ.
-  "reason", "differenceAtoms", "atOffset"])
+/**
+ * What the venue itself says, of keys that it issues, of what the owner is told, and of why it stops withdrawals: requests may not
+ * choose it.
+ */
+const fieldsOfStops = ["reason", "differenceAtoms", "atOffset"]
+const ofVenue: ReadonlySet<string> = new Set([
+  ...Object.keys(grantFields).map((name) => `keys.${name}`),
+  ...fieldsOfStops,
+  "connection",
+  "tellsOwner"
+])
 
 /**
  * What requests ask for under a key; what is proved by a credential alone is read elsewhere, and so are bots' keys, which are asked
