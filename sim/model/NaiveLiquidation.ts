@@ -24,6 +24,10 @@ export interface Bounds {
 /** A venue's own. */
 export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64, places: 1_024 }
 
+/** Positions that a ranking has room for, by the bounds of a run. */
+export const rankingPlacesOf = ({ liquidatedAtOnce }: { readonly liquidatedAtOnce?: { readonly places?: number } }): number =>
+  liquidatedAtOnce?.places ?? venueBounds.places
+
 /** A part is a fifth; of a position up to so much at mark, in money atoms, all; and all from so long after the first part on. */
 const fifth = 5
 export const wholeNotional = 100_000_000_000n

@@ -6,15 +6,8 @@
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
-
-type Taken = Extract<Observation, { readonly _tag: "Taken" }>
-
-/** Taken behind records that are not durable yet. */
-interface State {
-  undurable: Array<Taken>
-}
+import { type Taken, Undurable } from "./Undurable.js"
 
 /** Holds a refusal, or that there was none, to whether there was a reason for each. */
 const differing = (refusal: Refusal | undefined, reasons: ReadonlyArray<readonly [Refusal, boolean, boolean]>): Verdict => {
@@ -54,29 +47,13 @@ const judge = ({ answered, atEpochMs, command, sequence }: Taken, model: NaiveVe
   return verdict === undefined ? holds : broken(`a ${command.kind} behind record ${sequence} ${verdict}`)
 }
 
-export const identityRoom: Property<State> = {
+export const identityRoom: Property<Undurable> = {
   name: "grants-and-tickets-find-room-up-to-their-bounds",
   invariant: "bounds",
   kind: "safety",
-  initial: () => ({ undurable: [] }),
-  observe: (state, seen) => {
-    switch (seen._tag) {
-      case "Started":
-        state.undurable = []
-        return holds
-      case "Taken":
-        if (seen.command.kind !== "ApproveAgent" && seen.command.kind !== "MintTicket") return holds
-        if (seen.sequence === seen.model.sequence) return judge(seen, seen.model)
-        state.undurable.push(seen)
-        return holds
-      case "Committed": {
-        const { model, record: { sequence } } = seen
-        const due = state.undurable.filter((taken) => taken.sequence === sequence)
-        state.undurable = state.undurable.filter((taken) => taken.sequence > sequence)
-        return due.map((taken) => judge(taken, model)).find((verdict) => verdict !== undefined)
-      }
-      default:
-        return holds
-    }
-  }
+  initial: () => new Undurable(),
+  observe: (undurable, seen) =>
+    seen._tag === "Taken" && seen.command.kind !== "ApproveAgent" && seen.command.kind !== "MintTicket"
+      ? holds
+      : undurable.observe(seen, judge)
 }

@@ -9,6 +9,7 @@ import { hasSessions, isListed, type Parameters, type Status, statuses } from ".
 import { states } from "../../src/domain/Session.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
+import { rankingPlacesOf } from "../model/NaiveLiquidation.js"
 import { type Announced, parametersFrom } from "./Announced.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -506,9 +507,6 @@ const noteTicks = (state: State): void => {
 /** What an account's liquidation has to do with: after each, those who are due may have been helped. */
 const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet", "MarketSessionSet"])
 
-/** Positions that a venue's own rankings have room for. */
-const placesOfVenue = 1_024
-
 export const liquidation: Property<State> = {
   name: "who-falls-under-his-margin-is-liquidated-and-nobody-else",
   invariant: "I13",
@@ -532,7 +530,7 @@ export const liquidation: Property<State> = {
     taken: undefined
   }),
   observe: (state, seen) => {
-    if (seen._tag === "Started") state.places = seen.bounds.liquidatedAtOnce?.places ?? placesOfVenue
+    if (seen._tag === "Started") state.places = rankingPlacesOf(seen.bounds)
     if (seen._tag !== "Fed") return holds
     const { events, record } = seen.decided
     const endedSecond = Math.floor(state.atEpochMs / 1_000)

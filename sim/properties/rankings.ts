@@ -3,6 +3,7 @@
  * are in the order of their scores, the largest first, and each has closed what the steps say that name its place, or more where
  * not all of them were read.
  */
+import { rankingPlacesOf, venueBounds } from "../model/NaiveLiquidation.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -79,16 +80,13 @@ const note = ({ told }: State, step: Json): void => {
 
 const opposite = (side: unknown): string => (side === "long" ? "short" : "long")
 
-/** Positions that a venue's own rankings have room for. */
-const placesOfVenue = 1_024
-
 export const rankings: Property<State> = {
   name: "rankings-can-be-reckoned-again",
   invariant: "I13",
   kind: "safety",
   initial: () => ({ told: new Map(), sequence: 0, asked: new Map(), hasLittleRoom: false }),
   observe: (state, seen) => {
-    if (seen._tag === "Started") state.hasLittleRoom = (seen.bounds.liquidatedAtOnce?.places ?? placesOfVenue) < placesOfVenue
+    if (seen._tag === "Started") state.hasLittleRoom = rankingPlacesOf(seen.bounds) < venueBounds.places
     if (seen._tag === "Committed") state.sequence = seen.record.sequence
     if (seen._tag === "Asked" && seen.call.endpoint === "listDeleveragings") {
       state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)

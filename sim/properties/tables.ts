@@ -10,15 +10,13 @@ import { Principal } from "../../src/operations/Header.js"
 import type { Command } from "../../src/operations/Operations.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { mayAddRisk } from "./inbox.js"
-import type { Bounds, Observation } from "./Observation.js"
+import type { Bounds } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
-
-type Taken = Extract<Observation, { readonly _tag: "Taken" }>
+import { type Taken, Undurable } from "./Undurable.js"
 
 interface State {
   bounds: Bounds | undefined
-  /** Taken behind records that are not durable yet. */
-  undurable: Array<Taken>
+  readonly undurable: Undurable
 }
 
 /** How much of a table of this capacity may be taken, the command's own among it. */
@@ -116,29 +114,9 @@ export const tables: Property<State> = {
   name: "tables-are-full-exactly-at-their-bounds",
   invariant: "bounds",
   kind: "safety",
-  initial: () => ({ bounds: undefined, undurable: [] }),
+  initial: () => ({ bounds: undefined, undurable: new Undurable() }),
   observe: (state, seen) => {
-    switch (seen._tag) {
-      case "Started":
-        state.bounds = seen.bounds
-        state.undurable = []
-        return holds
-      case "Taken":
-        if (seen.sequence === seen.model.sequence) return judge(seen, state.bounds!, seen.model)
-        state.undurable.push(seen)
-        return holds
-      case "Committed": {
-        const { model, record: { sequence } } = seen
-        const due = state.undurable.filter((taken) => taken.sequence === sequence)
-        state.undurable = state.undurable.filter((taken) => taken.sequence > sequence)
-        for (const taken of due) {
-          const verdict = judge(taken, state.bounds!, model)
-          if (verdict !== undefined) return verdict
-        }
-        return holds
-      }
-      default:
-        return holds
-    }
+    if (seen._tag === "Started") state.bounds = seen.bounds
+    return state.undurable.observe(seen, (taken, model) => judge(taken, state.bounds!, model))
   }
 }

@@ -3,6 +3,7 @@
  * It shares nothing with the venue's decoders.
  */
 import * as Bodies from "./Bodies.js"
+import { timeframes } from "./Queries.js"
 
 /** A stream as answers and heartbeats name it. */
 export interface Subject {
@@ -24,7 +25,6 @@ export type Frame =
 const candles = "market.candles"
 const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status", candles]
 const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"]
-const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 
 const isText = (value: unknown): boolean => typeof value === "string"
 const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)

@@ -45,7 +45,7 @@ interface Route {
 const wholeUpTo = (most: number) => (value: string): boolean => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= most
 const since = (value: string): boolean => /^(0|[1-9]\d{0,14})$/.test(value)
 const waitMs = (value: string): boolean => /^(0|[1-9]\d{0,4})$/.test(value) && Number(value) <= 30_000
-const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+export const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 const windows = ["daily", "weekly", "monthly", "all_time"]
 const window = (value: string): boolean => windows.includes(value)
 const timeframe = (value: string): boolean => timeframes.includes(value)

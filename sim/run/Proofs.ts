@@ -5,6 +5,7 @@
 import * as crypto from "node:crypto"
 import { Effect, Exit, Layer, Stream } from "effect"
 import { none } from "../../src/domain/None.js"
+import { minuteMs } from "../../src/domain/Retention.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import type { Reads } from "../../src/engine/Reads.js"
@@ -296,7 +297,6 @@ const retained = ({ orders, sequence }: State, model: NaiveVenue): string | unde
   }
   return undefined
 }
-const minuteMs = 60_000
 
 /** What each file holds, by its path. One that was only being prepared is nobody's, and may go at any start. */
 const fingerprints = (disk: SimDisk): ReadonlyMap<string, string> =>

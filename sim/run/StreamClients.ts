@@ -13,15 +13,14 @@ import { firstOfStreamReads } from "../workload/Wallet.js"
 import type { Clients, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
 import { candlesKept, type Data, listOf, modelled, type Names, textOf, thingsIn } from "./StreamContents.js"
-import { type OddLine, StreamOddities } from "./StreamOddities.js"
+import * as Queries from "../reading/Queries.js"
+import { type OddLine, path, StreamOddities } from "./StreamOddities.js"
 import { StreamTrading } from "./StreamTrading.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
 
 const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status"] as const
 const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"] as const
-
-const path = "/streams/v1/ws"
 
 /** How long a client that was turned away, or cut off, waits before it tries again. */
 const againMs = 200
@@ -87,7 +86,7 @@ const namesOf = (key: string): Names => {
   }
 }
 
-const timeframes = ["1m", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+const timeframes = ["1m", ...Queries.timeframes]
 
 class Client {
   readonly held = new Map<string, Held>()

@@ -5,6 +5,7 @@
  * had said nothing.
  */
 import type { Oddities as Options } from "../faults/Options.js"
+import { timeframes } from "../reading/Queries.js"
 import type { Answer } from "../properties/Observation.js"
 import type { Identity } from "../workload/Calls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
@@ -30,7 +31,7 @@ export interface OddLine extends Pick<Line, "say" | "sayBinary" | "fallSilent"> 
 /** How often a client whose ticket is over shows another on the same connection. */
 const staysShare = 0.5
 /** Where connections are asked for: mostly where the stream is. */
-const path = "/streams/v1/ws"
+export const path = "/streams/v1/ws"
 const targets = [path, path, path, path, path, path, path, `${path}?as=odd`, "/streams/v1", `${path}/`, "/streams/v2/ws"]
 /** How long a stream is let go of, and a ticket shown that lets do less, at most. */
 const mostAwayMs = 1_000
@@ -91,8 +92,6 @@ const vain: ReadonlyArray<object> = [
   { op: "cancel_all", body: { marketId: 7 } },
   { op: "cancel_all_after", body: {} }
 ]
-
-const candles = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 
 export class StreamOddities {
   #ids = 0
@@ -195,7 +194,7 @@ export class StreamOddities {
   #atOnce(line: OddLine): void {
     const { clients: { follower: { model } }, random } = this
     const { marketId } = random.pick(model.markets).parameters
-    const names = { channel: "market.candles", marketId, timeframe: random.pick(candles), series: random.pick(["trade", "index"]) }
+    const names = { channel: "market.candles", marketId, timeframe: random.pick(timeframes), series: random.pick(["trade", "index"]) }
     line.follow(names, this.nextId())
     if (random.chance(0.7)) this.#say(line, { op: "unsubscribe", ...names })
   }

@@ -309,6 +309,13 @@ export const operate = (
   persistent: true
 })
 
+/** What an operator asks for without a key: no record comes of it by itself. */
+export const ask = (token: string, intent: string, endpoint: string, method: "GET" | "POST", target: string, body: unknown): Draft => ({
+  ...operate(token, intent, endpoint, "", "", method, target, body),
+  idempotencyKey: undefined,
+  scope: undefined
+})
+
 /** Everything an operator sets about a market, as the route takes it. */
 export const marketBody = (market: Parameters) => ({
   underlyingSymbol: market.underlyingSymbol,

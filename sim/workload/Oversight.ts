@@ -17,6 +17,7 @@ import type { Draft } from "./Calls.js"
 import * as Changes from "./Changes.js"
 import * as OwnerCalls from "./OwnerCalls.js"
 import type { Desk } from "./Owners.js"
+import { Pace } from "./Pace.js"
 import * as Twist from "./Twist.js"
 import { of } from "./Wallet.js"
 
@@ -80,7 +81,7 @@ class Overseer {
   #ofOthers = 0
   #keys = 0
   #gifts = 0
-  #left: number
+  readonly pace: Pace
 
   constructor(
     readonly client: string,
@@ -90,28 +91,17 @@ class Overseer {
     readonly holders: Holders,
     readonly means: Weights
   ) {
-    this.#left = set.calls
+    this.pace = new Pace(desk, random, set, insistsShare, () => this.#act())
   }
 
   start(): void {
-    this.#later(() => this.#act())
+    this.pace.next()
   }
 
-  #later(then: () => void): void {
-    if (this.#left > 0) this.desk.time.after(-Math.log(1 - this.random.next()) * this.set.meanPauseMs, then)
-  }
+  readonly #next = (): void => this.pace.next()
 
-  readonly #next = (): void => this.#later(() => this.#act())
-
-  /** Begins a call; nothing more follows once there are to be none. */
-  #say(draft: Draft, then: (answer: Answer | undefined, call: number) => void = this.#next): void {
-    if (!this.desk.isOpen() || this.#left-- <= 0) return
-    this.#issue(draft, then)
-  }
-
-  #issue(draft: Draft, then: (answer: Answer | undefined, call: number) => void): void {
-    const { id } = this.desk.issue({ ...draft, persistent: draft.persistent && this.random.chance(insistsShare) },
-      (answer) => then(answer, id))
+  #say(draft: Draft, then?: (answer: Answer | undefined, call: number) => void): void {
+    this.pace.say(draft, then)
   }
 
   #act(): void {
@@ -125,8 +115,7 @@ class Overseer {
 
   /** What is only asked: it has no key, and nobody insists on it. */
   #ask(endpoint: string, method: "GET" | "POST", target: string, body?: object): Draft {
-    const draft = Calls.operate(this.set.token, endpoint, endpoint, "", "", method, target, body)
-    return { ...draft, client: this.client, idempotencyKey: undefined, scope: undefined, persistent: false }
+    return { ...Calls.ask(this.set.token, endpoint, endpoint, method, target, body), client: this.client, persistent: false }
   }
 
   // ---- keys
@@ -244,7 +233,7 @@ class Overseer {
     const isRaced = this.random.chance(0.2)
     const afterMs = this.random.next() * maxStopMs
     const allow = (): void => {
-      if (this.desk.isOpen()) this.#issue(this.#stopping("DELETE"), () => {})
+      if (this.desk.isOpen()) this.pace.issue(this.#stopping("DELETE"), () => {})
     }
     this.#say(this.#remembered(this.#stopping("PUT")), () => {
       if (!stays && !isRaced) this.desk.time.after(afterMs, allow)
@@ -328,7 +317,7 @@ class Overseer {
     this.#say(this.#previewOf(marketId, body), () => {
       const isNew = marketId === unknownMarket && !("effectiveAtEpochMs" in body)
       if (isNew) return this.#next()
-      this.#say({ ...this.#draft("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${marketId}`, body) })
+      this.#say(this.#draft("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${marketId}`, body))
     })
   }
 
@@ -349,7 +338,7 @@ class Overseer {
       () => Twist.broken(this.#previewOf(marketId, Calls.marketBody(parameters)), this.random) ?? this.#previewOf("none", {}),
       () => this.#ask("fundLedgerParty", "POST", "/v1/operator/demo/ledger-funds", { amount: "1" }),
       () => ({ ...this.#ask("reconcile", "POST", "/v1/operator/reconciliation"), body: "[]" }),
-      () => ({ ...this.#revocation("no%20spaces%20allowed") })
+      () => this.#revocation("no%20spaces%20allowed")
     ]
     const draft = this.random.pick(ways)()
     this.#say(Requests.read(draft)._tag === "asked" ? draft : { ...draft, scope: undefined, persistent: false })

@@ -37,7 +37,6 @@ class Publisher {
   /** The next number, and the batches that were made, by their numbers. */
   private next = 1
   private batches: Array<ReadonlyArray<Streamed>> = []
-  private keys = 0
 
   constructor(private readonly desk: OperatorsDesk, private readonly token: string, private readonly random: SimRandom) {}
 
@@ -59,12 +58,7 @@ class Publisher {
   }
 
   private draft(endpoint: string, target: string, body: unknown): Calls.Draft {
-    return {
-      ...Calls.operate(this.token, "stream index prices", endpoint, "", String(this.keys++), "POST", target, body),
-      client: "publisher",
-      idempotencyKey: undefined,
-      scope: undefined
-    }
+    return { ...Calls.ask(this.token, "stream index prices", endpoint, "POST", target, body), client: "publisher" }
   }
 
   private open(): void {

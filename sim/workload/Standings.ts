@@ -13,6 +13,7 @@ import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import * as OwnerCalls from "./OwnerCalls.js"
 import type { Desk } from "./Owners.js"
+import { Pace } from "./Pace.js"
 import * as SoftwareWorkload from "./SoftwareWorkload.js"
 import * as Twist from "./Twist.js"
 import { of } from "./Wallet.js"
@@ -71,7 +72,7 @@ class Clerk {
   #flagged: string | undefined
   #keys = 0
   #tokens = 0
-  #left: number
+  readonly pace: Pace
 
   constructor(
     readonly desk: Desk,
@@ -79,25 +80,18 @@ class Clerk {
     readonly set: Set,
     readonly owners: ReadonlyArray<OwnerCalls.KeyHolder>
   ) {
-    this.#left = set.calls
+    this.pace = new Pace(desk, random, set, insistsShare, () => this.#act())
     this.#beside = random.split("beside")
   }
 
   start(): void {
-    this.#later(() => this.#act())
+    this.pace.next()
   }
 
-  #later(then: () => void): void {
-    if (this.#left > 0) this.desk.time.after(-Math.log(1 - this.random.next()) * this.set.meanPauseMs, then)
-  }
+  readonly #next = (): void => this.pace.next()
 
-  readonly #next = (): void => this.#later(() => this.#act())
-
-  /** Begins a call; nothing more follows once there are to be none. */
-  #say(draft: Draft, then: (answer: Answer | undefined, call: number) => void = this.#next): void {
-    if (!this.desk.isOpen() || this.#left-- <= 0) return
-    const { id } = this.desk.issue({ ...draft, persistent: draft.persistent && this.random.chance(insistsShare) },
-      (answer) => then(answer, id))
+  #say(draft: Draft, then?: (answer: Answer | undefined, call: number) => void): void {
+    this.pace.say(draft, then)
   }
 
   #act(): void {

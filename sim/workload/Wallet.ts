@@ -20,10 +20,10 @@ export const firstOfStandings = 4_000_000
 export const firstOfAgents = 5_000_000
 /** And those of owners who bring money in and take it out from here on. */
 export const firstOfFunds = 6_000_000
-/** And those of feed processes from here on. */
-export const firstOfPublishers = 6_750_000
 /** And those of an operator who looks after keys, the ledger and the markets from here on. */
 export const firstOfOversight = 6_500_000
+/** And those of feed processes from here on. */
+export const firstOfPublishers = 6_750_000
 /** And those of clients of the stream who trade over it from here on. What they do follows from the seed, and is in no script. */
 export const firstOfStreams = 7_000_000
 /** And those of the same clients who read beside it, from here on; likewise. */

@@ -240,8 +240,9 @@ export class State extends Values {
 
   /** Who holds what, by the marks at which they are looked at. */
   triggers = new Triggers()
-  /** The open orders of positions that have many, by slot; and from how many on they have them here. */
+  /** From how many open orders on a position has a list of them. */
   readonly listedFrom: number
+  /** Those lists, by slot. */
   readonly openLists = new StepwiseMap<number, OpenList>()
   /** Accounts whose money or positions the record at hand has changed, each once, in the order in which it first did. */
   readonly changedAccounts = new Line()

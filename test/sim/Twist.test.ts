@@ -227,11 +227,10 @@ const differences = (one: unknown, other: unknown, at: string, into: Set<string>
   } else if (one !== other) into.add(at)
 }
 
-/**
- * What the venue itself says, of keys that it issues, of what the owner is told, and of why it stops withdrawals: requests may not
- * choose it.
- */
+/** Why withdrawals are stopped: the venue itself stops them where books differ. */
 const fieldsOfStops = ["reason", "differenceAtoms", "atOffset"]
+
+/** What the venue itself says, also of keys that it issues and of what the owner is told: requests may not choose it. */
 const ofVenue: ReadonlySet<string> = new Set([
   ...Object.keys(grantFields).map((name) => `keys.${name}`),
   ...fieldsOfStops,

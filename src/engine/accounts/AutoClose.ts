@@ -23,7 +23,7 @@ import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import type { State, TriggeredAtOnce } from "../State.js"
 import { arm, BracketEnd, disarm, end, resize, waitOn } from "./Bracketing.js"
-import { Bracket, type Kind, mostBrackets } from "./Brackets.js"
+import { Bracket, type Kind, mostBracketsOf } from "./Brackets.js"
 import { nextNumber, trade } from "./OwnOrders.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
@@ -180,7 +180,7 @@ export const attachedFault = (
 ): Refused | undefined => {
   if (!isSet(autoClose)) return undefined
   const count = state.brackets.of(slot).length
-  const most = state.capacity.brackets ?? mostBrackets
+  const most = mostBracketsOf(state.capacity)
   if (count >= most) return refused(Refusal.openOrderLimit, number, most, count + 1)
   return triggerFaultOf(market, entry, autoClose, number)
 }
@@ -213,7 +213,7 @@ const set = (state: State, market: MarketState, command: SetAutoClose): AutoClos
   const invalid = triggerFault(market, direction, { stopLoss, takeProfit }, ({ by }) => priceOf(market, by), none)
   if (invalid !== undefined) return invalid
   const kept = brackets.of(slot).filter(({ isOrderOpen }) => isOrderOpen).length
-  const most = state.capacity.brackets ?? mostBrackets
+  const most = mostBracketsOf(state.capacity)
   if (kept >= most) return refused(Refusal.openOrderLimit, none, most, kept + 1)
   const replaced = brackets.of(slot).filter(({ quantityAtoms }) => quantityAtoms > 0)
   for (const each of replaced) disarm(state, each, BracketEnd.replaced)

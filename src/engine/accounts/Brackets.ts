@@ -14,7 +14,10 @@ import { Deadlines } from "../Deadlines.js"
 import { long, short, type Direction } from "./Triggers.js"
 
 /** Most brackets of one account in one market, those of open orders that have yet to arm theirs among them. */
-export const mostBrackets = 20
+const mostBrackets = 20
+
+/** The same by the bounds of a state. */
+export const mostBracketsOf = ({ brackets = mostBrackets }: { readonly brackets?: number }): number => brackets
 
 /** The triggers of a bracket, by their place in its key. */
 const takeProfit = 0

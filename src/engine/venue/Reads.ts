@@ -1,7 +1,7 @@
 /** What is read of the venue as a whole. */
 import * as Ids from "../../domain/Ids.js"
 import { minuteMs } from "../../domain/Retention.js"
-import { mostBrackets } from "../accounts/Brackets.js"
+import { mostBracketsOf } from "../accounts/Brackets.js"
 import { noticeMs } from "../markets/Announced.js"
 import { metAtOnce } from "../Matching.js"
 import { maxOpenOrders } from "../orders/Checks.js"
@@ -53,7 +53,7 @@ export class VenueReads {
       retentionSinceEpochMs,
       endedOrderExtraMs: orderGraceMinutes * minuteMs,
       openOrders: maxOpenOrders,
-      brackets: capacity.brackets ?? mostBrackets,
+      brackets: mostBracketsOf(capacity),
       ordersMet: capacity.metAtOnce ?? metAtOnce,
       noticeMs: capacity.noticeMs ?? noticeMs,
       fillsKept: fills.capacity,

@@ -1,0 +1,36 @@
+/** Commands that a process took, each judged by the model as it stands at the record behind which it was taken. */
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Observation } from "./Observation.js"
+import { holds, type Verdict } from "./Property.js"
+
+export type Taken = Extract<Observation, { readonly _tag: "Taken" }>
+
+export class Undurable {
+  /** Taken behind records that are not durable yet. */
+  #waiting: Array<Taken> = []
+
+  /** What is found of a command that was taken, or of those that the model has come to with a record. */
+  observe(seen: Observation, judge: (taken: Taken, model: NaiveVenue) => Verdict): Verdict {
+    switch (seen._tag) {
+      case "Started":
+        this.#waiting = []
+        return holds
+      case "Taken":
+        if (seen.sequence === seen.model.sequence) return judge(seen, seen.model)
+        this.#waiting.push(seen)
+        return holds
+      case "Committed": {
+        const { model, record: { sequence } } = seen
+        const due = this.#waiting.filter((taken) => taken.sequence === sequence)
+        this.#waiting = this.#waiting.filter((taken) => taken.sequence > sequence)
+        for (const taken of due) {
+          const verdict = judge(taken, model)
+          if (verdict !== undefined) return verdict
+        }
+        return holds
+      }
+      default:
+        return holds
+    }
+  }
+}
