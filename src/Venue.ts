@@ -142,6 +142,8 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   /** Committed blocks, likewise. */
   readonly feed: Feed.Feed["Type"]
   readonly histories: Histories.Histories["Type"]
+  /** How the follower stands; undefined where none is kept. */
+  readonly follower: (() => Followers.FollowerStanding) | undefined
 }>() {}
 
 /** How long a stop waits until the latest uses of keys are noted. */
@@ -486,14 +488,15 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   yield* Effect.addFinalizer(() => noteLastUses(keyUses, writer))
   yield* Effect.forkScoped(keyUses.drive)
   const { durableSequence, followers } = writer
-  if (followers !== undefined) {
-    registerFollower(metrics, readiness, () => followers.standing, durableSequence)
+  const follower = followers === undefined ? undefined : () => followers.standing
+  if (followers !== undefined && follower !== undefined) {
+    registerFollower(metrics, readiness, follower, durableSequence)
     yield* followers.start
   }
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Effect.zipRight(Effect.sync(() => readiness.set("stopping")), Scope.close(listening, Exit.void)))
   const { failure, recovered } = writer
-  return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories })
+  return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories, follower })
 })
 
 /** A venue over leaves that are open. */

@@ -118,6 +118,11 @@ export type Came =
   | { readonly refusal: Refusal; readonly limit?: bigint; readonly actual?: bigint; readonly nearest?: bigint }
   | { readonly transfer: NaiveTransfer | undefined }
 
+type Unacceptable = Extract<Came, { readonly refusal: Refusal }>
+
+/** What a fact of the ledger comes to, before anything is done about it: why it is refused, or what is to be done. */
+type Judged = Unacceptable | (() => NaiveTransfer | undefined)
+
 const kinds = [
   "RequestDeposit",
   "RequestWithdrawal",
@@ -143,7 +148,22 @@ export const isOfFunds = (command: Command): command is FundsCommand => (kinds a
 const prefixes = { deposit: "dep_", withdrawal: "wdr_", party_change: "pch_" } as const
 const idOf = ({ kind, number }: NaiveTransfer): string => prefixes[kind] + number.toString(36)
 
-const refused = (refusal: Refusal): Came => ({ refusal })
+/** What the ledger and the signer have done, as the venue's own services tell it. */
+const facts = [
+  "BindParty",
+  "PrepareStep",
+  "BeginSubmission",
+  "NoteSubmission",
+  "NoteCompletion",
+  "NoteScan",
+  "RejectStep",
+  "NoteLedgerOffset"
+] as const
+export type Fact = CommandOfKind<(typeof facts)[number]>
+
+export const isFact = (command: Command): command is Fact => (facts as ReadonlyArray<string>).includes(command.kind)
+
+const refused = (refusal: Refusal): Unacceptable => ({ refusal })
 /** Refused with what was compared: `limit` would have passed where it is the nearest. */
 const beyond = (refusal: Refusal, limit: bigint, actual: bigint, isNearest: boolean): Came =>
   isNearest ? { refusal, limit, actual, nearest: limit } : { refusal, limit, actual }
@@ -356,24 +376,6 @@ export class NaiveFunds {
         return this.#cancel(command)
       case "ApproveStep":
         return this.#approve(command)
-      case "BindParty":
-        return this.#bind(command)
-      case "PrepareStep":
-        return this.#prepare(command)
-      case "BeginSubmission":
-        return this.#begin(command)
-      case "NoteSubmission":
-        return this.#answer(command)
-      case "NoteCompletion":
-        return this.#complete(command)
-      case "NoteScan":
-        return this.#scan(command)
-      case "RejectStep":
-        return this.#reject(command)
-      case "NoteLedgerOffset":
-        if (command.offset <= this.offset) return known
-        this.offset = command.offset
-        return { transfer: undefined }
       case "StopWithdrawals": {
         const { atOffset, differenceAtoms, reason } = command
         this.#stop({ reason, differenceAtoms, atOffset })
@@ -382,6 +384,40 @@ export class NaiveFunds {
       case "AllowWithdrawals":
         this.stop = undefined
         return { transfer: undefined }
+      default: {
+        const judged = this.#judge(command)
+        return typeof judged === "function" ? { transfer: judged() } : judged
+      }
+    }
+  }
+
+  /** Why a fact is refused as things stand; `none` where it is taken. */
+  refusalOf(fact: Fact): Refusal {
+    const judged = this.#judge(fact)
+    return typeof judged === "function" ? Refusal.none : judged.refusal
+  }
+
+  #judge(fact: Fact): Judged {
+    switch (fact.kind) {
+      case "BindParty":
+        return this.#bind(fact)
+      case "PrepareStep":
+        return this.#prepare(fact)
+      case "BeginSubmission":
+        return this.#begin(fact)
+      case "NoteSubmission":
+        return this.#answer(fact)
+      case "NoteCompletion":
+        return this.#complete(fact)
+      case "NoteScan":
+        return this.#scan(fact)
+      case "RejectStep":
+        return this.#reject(fact)
+      case "NoteLedgerOffset":
+        return fact.offset <= this.offset ? known : () => {
+          this.offset = fact.offset
+          return undefined
+        }
     }
   }
 
@@ -493,25 +529,29 @@ export class NaiveFunds {
       || this.transfers.some((each) => each.kind === "party_change" && each.end === undefined && each.partyId === partyId)
   }
 
-  #bind({ ofAccount, partyId, transfer: number }: CommandOfKind<"BindParty">): Came {
+  #bind({ ofAccount, partyId, transfer: number }: CommandOfKind<"BindParty">): Judged {
     const change = this.find(number)
     const own = this.parties.get(ofAccount)
     if (number >= 0) {
       if (change?.kind !== "party_change" || change.account !== ofAccount) return refused(Refusal.transferNotFound)
       if (change.partyId === partyId) return known
       if (change.end !== undefined || change.partyId !== "" || this.#isBound(partyId)) return impossible
-      change.partyId = partyId
-      return { transfer: change }
+      return () => {
+        change.partyId = partyId
+        return change
+      }
     }
     if (own?.partyId === partyId) return known
     if (own !== undefined || this.#isBound(partyId)) return impossible
-    this.parties.set(ofAccount, { partyId, isConfirmed: false })
-    for (const deposit of this.openOf(ofAccount)) if (deposit.kind === "deposit") deposit.partyId = partyId
-    return { transfer: undefined }
+    return () => {
+      this.parties.set(ofAccount, { partyId, isConfirmed: false })
+      for (const deposit of this.openOf(ofAccount)) if (deposit.kind === "deposit") deposit.partyId = partyId
+      return undefined
+    }
   }
 
   /** A step of a transfer, where it is the one at hand; or why nothing may be done with it. */
-  #atHand(number: number, name: StepName): { readonly transfer: NaiveTransfer; readonly step: NaiveStep } | Came {
+  #atHand(number: number, name: StepName): { readonly transfer: NaiveTransfer; readonly step: NaiveStep } | Unacceptable {
     const transfer = this.find(number)
     const step = transfer?.steps.find((each) => each.name === name)
     if (transfer === undefined || step === undefined) return refused(Refusal.transferNotFound)
@@ -519,7 +559,7 @@ export class NaiveFunds {
     return transfer.end !== undefined || step.accepted !== undefined ? known : impossible
   }
 
-  #prepare(command: CommandOfKind<"PrepareStep">): Came {
+  #prepare(command: CommandOfKind<"PrepareStep">): Judged {
     const found = this.#atHand(command.transfer, command.step)
     if (!("step" in found)) return found
     const { step, transfer } = found
@@ -531,13 +571,15 @@ export class NaiveFunds {
     if (attempt !== undefined) return attempt.hash === hash ? known : impossible
     const rest = JSON.stringify([userId, synchronizerId, participantId])
     if (step.binding !== undefined && (step.binding.commandId !== commandId || step.binding.rest !== rest)) return impossible
-    step.binding ??= { commandId, rest, offset: ledgerEndOffset }
     const mostRecordTime = maxRecordTimeEpochMs
-    step.attempts.push({ hash, scheme: hashingScheme, mostRecordTime, approval: undefined, submissions: [], isVoid: false })
-    return { transfer }
+    return () => {
+      step.binding ??= { commandId, rest, offset: ledgerEndOffset }
+      step.attempts.push({ hash, scheme: hashingScheme, mostRecordTime, approval: undefined, submissions: [], isVoid: false })
+      return transfer
+    }
   }
 
-  #begin({ step: name, submissionId, transfer: number }: CommandOfKind<"BeginSubmission">): Came {
+  #begin({ step: name, submissionId, transfer: number }: CommandOfKind<"BeginSubmission">): Judged {
     const found = this.#atHand(number, name)
     if (!("step" in found)) return found
     const { step, transfer } = found
@@ -548,15 +590,17 @@ export class NaiveFunds {
     if (listed.some(({ id }) => id === submissionId)) return known
     if (attempt === undefined || !isApproved(step)) return impossible
     if (before.length > 0 && outstanding(step).length === 0) return impossible
-    if (listed.length >= this.bounds.submissions) {
-      const first = listed.findIndex(({ state }) => state === "refused")
-      const gone = listed[Math.max(0, first)]!
-      // One that was refused is forgotten as such; of any other nobody will ever know.
-      if (gone.state === "refused") attempt.submissions.splice(attempt.submissions.indexOf(gone), 1)
-      else gone.isLost = true
+    return () => {
+      if (listed.length >= this.bounds.submissions) {
+        const first = listed.findIndex(({ state }) => state === "refused")
+        const gone = listed[Math.max(0, first)]!
+        // One that was refused is forgotten as such; of any other nobody will ever know.
+        if (gone.state === "refused") attempt.submissions.splice(attempt.submissions.indexOf(gone), 1)
+        else gone.isLost = true
+      }
+      attempt.submissions.push({ id: submissionId, state: "open", guard: "", refusedAt: 0, isLost: false })
+      return transfer
     }
-    attempt.submissions.push({ id: submissionId, state: "open", guard: "", refusedAt: 0, isLost: false })
-    return { transfer }
   }
 
   #submission({ accepted, ...step }: NaiveStep, id: string): NaiveSubmission | undefined {
@@ -564,7 +608,7 @@ export class NaiveFunds {
     return sent(attemptOf({ accepted, ...step })).find((each) => each.id === id && !each.isLost)
   }
 
-  #answer({ guard, outcome, step: name, submissionId, transfer: number }: CommandOfKind<"NoteSubmission">): Came {
+  #answer({ guard, outcome, step: name, submissionId, transfer: number }: CommandOfKind<"NoteSubmission">): Judged {
     const transfer = this.find(number)
     const step = transfer?.steps.find((each) => each.name === name)
     if (transfer === undefined || step === undefined) return refused(Refusal.transferNotFound)
@@ -574,9 +618,11 @@ export class NaiveFunds {
     if (outcome === "unknown" && submission.state === "unknown") return known
     if (outcome === "not_sent" && submission.state === "unknown") return impossible
     const states = { accepted: "taken", unknown: "unknown", refused: "refused", not_sent: "unsent", duplicate: "elsewhere" } as const
-    submission.state = states[outcome]
-    submission.guard = guard
-    return { transfer }
+    return () => {
+      submission.state = states[outcome]
+      submission.guard = guard
+      return transfer
+    }
   }
 
   /** The latest step that a command was prepared for. */
@@ -588,7 +634,7 @@ export class NaiveFunds {
     return undefined
   }
 
-  #complete(command: CommandOfKind<"NoteCompletion">): Came {
+  #complete(command: CommandOfKind<"NoteCompletion">): Judged {
     const { commandId, guard, offset, outcome, submissionId, updateId } = command
     const found = this.#stepOf(commandId)
     if (found === undefined) return refused(Refusal.transferNotFound)
@@ -597,20 +643,26 @@ export class NaiveFunds {
       const submission = this.#submission(step, submissionId)
       const state = outcome === "refused" ? "refused" : "elsewhere"
       if (submission === undefined || submission.state === "refused" || submission.state === state) return known
-      submission.state = state
-      submission.guard = guard
-      submission.refusedAt = offset
-      return { transfer }
+      return () => {
+        submission.state = state
+        submission.guard = guard
+        submission.refusedAt = offset
+        return transfer
+      }
     }
     if (step.accepted !== undefined) {
       const isSame = step.accepted.updateId === updateId && step.accepted.offset === offset
       if (isSame || offset <= step.contradictedAt) return known
-      step.contradictedAt = offset
-      this.contradictions++
-      return { transfer }
+      return () => {
+        step.contradictedAt = offset
+        this.contradictions++
+        return transfer
+      }
     }
-    this.#accept(transfer, step, { updateId, offset })
-    return { transfer }
+    return () => {
+      this.#accept(transfer, step, { updateId, offset })
+      return transfer
+    }
   }
 
   /** The ledger has done a step: what follows from that, whatever was thought of the transfer. */
@@ -643,7 +695,7 @@ export class NaiveFunds {
     this.around.enable(account)
   }
 
-  #scan({ hash, recordTimeEpochMs, step: name, throughOffset, transfer: number }: CommandOfKind<"NoteScan">): Came {
+  #scan({ hash, recordTimeEpochMs, step: name, throughOffset, transfer: number }: CommandOfKind<"NoteScan">): Judged {
     const found = this.#atHand(number, name)
     if (!("step" in found)) return found
     const { step, transfer } = found
@@ -655,23 +707,29 @@ export class NaiveFunds {
     if (isRefused && submissions.every(({ refusedAt }) => refusedAt <= throughOffset)) {
       const [first] = submissions
       const stage = first!.refusedAt === 0 ? "submission" : "completion"
-      if (transfer.end === undefined) this.#fail(transfer, "rejected", { step: name, stage, guard: first!.guard })
-      else attempt.isVoid = true
-      return { transfer }
+      return () => {
+        if (transfer.end === undefined) this.#fail(transfer, "rejected", { step: name, stage, guard: first!.guard })
+        else attempt.isVoid = true
+        return transfer
+      }
     }
     if (attempt.scheme < 3 || recordTimeEpochMs <= attempt.mostRecordTime) return impossible
-    attempt.isVoid = true
-    if (transfer.end === undefined) this.#waitAnew(transfer)
-    return { transfer }
+    return () => {
+      attempt.isVoid = true
+      if (transfer.end === undefined) this.#waitAnew(transfer)
+      return transfer
+    }
   }
 
-  #reject({ guard, stage, step: name, transfer: number }: CommandOfKind<"RejectStep">): Came {
+  #reject({ guard, stage, step: name, transfer: number }: CommandOfKind<"RejectStep">): Judged {
     const found = this.#atHand(number, name)
     if (!("step" in found)) return found
     const { step, transfer } = found
     if (transfer.end !== undefined || sent(attemptOf(step)).length > 0) return impossible
-    this.#fail(transfer, "rejected", { step: name, stage, guard })
-    return { transfer }
+    return () => {
+      this.#fail(transfer, "rejected", { step: name, stage, guard })
+      return transfer
+    }
   }
 
   // ---- ends

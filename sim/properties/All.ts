@@ -1,5 +1,6 @@
 /** Every property of the simulator. All of them watch every run. */
 import { addsUp } from "./addsUp.js"
+import { agentsWait } from "./agentsWait.js"
 import { answersEqualModel } from "./answersEqualModel.js"
 import { answersInFull } from "./answersInFull.js"
 import { authority } from "./authority.js"
@@ -25,6 +26,7 @@ import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { everyRecordHasACause } from "./everyRecordHasACause.js"
 import { failures } from "./failures.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
+import { factsAreTaken } from "./factsAreTaken.js"
 import { favoritesAreTheirAccounts } from "./favoritesAreTheirAccounts.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { followerOnlyByFaults } from "./followerOnlyByFaults.js"
@@ -96,6 +98,7 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(fundsEqualModel),
   watch(ledgerBook),
   watch(ledgerCommands),
+  watch(factsAreTaken),
   watch(moneyIsAsAsked),
   watch(givingUp),
   watch(pinned)
@@ -169,6 +172,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(identityEqualsModel),
   watch(challengesAnsweredOnce),
   watch(grantsGiveOneKey),
+  watch(agentsWait),
   watch(botKeys),
   ...ofOversight(),
   watch(wrongCodesAreCounted),

@@ -14,6 +14,7 @@ import { type Asked, familyOf, type Reading } from "../reading/Asked.js"
 import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { Markets, type Moment } from "../reading/Markets.js"
 import { type Call, isLimited, type Observation, occurredAtEpochMs, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -25,6 +26,8 @@ interface Request {
   readonly body: string
   /** What markets there were when it was first made. */
   readonly since: Moment
+  /** Whether it names no account that an operator's request is about, or one that there was by then. */
+  readonly isAccountThere: boolean
 }
 
 /** The good request that a call makes, and the scope of its key. */
@@ -52,6 +55,8 @@ interface State {
   readonly fingerprints: Map<string, string>
   /** By order number. */
   readonly orders: Map<number, Answers.Placed>
+  /** Every account's id, once its record is durable: none ever goes. */
+  readonly accounts: Set<string>
 }
 
 /** An account's number and the request's code with the key; -1 for the operator. */
@@ -67,6 +72,9 @@ const isAdmitted = ({ credential }: Call): boolean => credential === "trader" ||
 const isTurnedAway = ({ credential }: Call, { status, text }: Answered["answer"]): boolean =>
   credential === "issued" && (status === 401 || (status === 403 && text.includes("\"scope_missing\"")))
 
+const isAccountThere = ({ accounts }: State, { wanted }: Asked): boolean =>
+  !("accountId" in wanted) || wanted.accountId === undefined || accounts.has(wanted.accountId)
+
 const asked = (state: State, call: Call): void => {
   const { reading } = call
   if (reading._tag !== "asked" || !isAdmitted(call)) return
@@ -76,7 +84,14 @@ const asked = (state: State, call: Call): void => {
   // Each spelling is kept, since a command repeats of a fault what was sent.
   let request = same.find((each) => each.body === call.body)
   if (request === undefined) {
-    request = { asked: reading.asked, accountId: call.accountId, body: call.body, since: same[0]?.since ?? state.markets.moment() }
+    const [first] = same
+    request = {
+      asked: reading.asked,
+      accountId: call.accountId,
+      body: call.body,
+      since: first?.since ?? state.markets.moment(),
+      isAccountThere: first?.isAccountThere ?? isAccountThere(state, reading.asked)
+    }
     known.push(request)
     state.requests.set(scope, known)
   }
@@ -108,8 +123,11 @@ const meaning = ({ markets }: State, { asked, since }: Request): Commands.Find =
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
+const idOf = ({ born }: NaiveVenue["accounts"][number]): string => `acc_${born.toString(36)}`
+
 const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
   const { command, sequence } = record
+  for (let known = state.accounts.size; known < model.accounts.length; known++) state.accounts.add(idOf(model.accounts[known]!))
   const isKeyless = Commands.isOfIdentity(command) || Commands.isOfTickets(command) || Commands.isOfFunds(command)
     || command.kind === "SetFavorite"
     || command.kind === "RegisterAffiliate"
@@ -124,7 +142,7 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Comm
     const requests = state.requests.get(scope) ?? []
     let said = "was asked for by no request"
     const of = requests.filter((request) => {
-      const accountOf = (id: string) => model.accounts.findIndex(({ born }) => `acc_${born.toString(36)}` === id)
+      const accountOf = (id: string) => model.accounts.findIndex((account) => idOf(account) === id)
       const difference = Commands.difference(request.asked, command, meaning(state, request), accountOf)
       if (difference !== undefined) said = difference
       return difference === undefined
@@ -198,6 +216,15 @@ const nativeOf = (json: unknown): Json => {
 const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "DelistMarket", "OpenDemoAccounts",
   "AddToFund", "CreditAccount"])
 
+/** Whether there is no account, market or order that an operator names, as he is told; of an order that can be one, a record says so. */
+const isNotThere = (request: Request, decided: Decided | undefined, code: unknown, find: Commands.Find): boolean => {
+  const { asked: { wanted }, isAccountThere } = request
+  if (code === "account_not_found") return !isAccountThere
+  if (wanted.kind !== "CancelByOperator") return false
+  if (code === "market_not_found") return wanted.market !== undefined && find(wanted.market).includes(undefined)
+  return code === "not_found" && wanted.orderId !== undefined && (decided !== undefined || Commands.numberOf(wanted.orderId) < 0)
+}
+
 /** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
 const isRefusalOfMatter = (state: State, request: Request, decided: Decided | undefined, json: unknown): boolean => {
   const { asked } = request
@@ -210,11 +237,11 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
     return decided !== undefined || find(wanted.market).includes(undefined)
   // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
   if (wanted.kind === "PutMarket" && Market.fault(wanted.parameters) !== undefined) return true
-  // There is no such account, and a token that proves nothing has a guard of its own: when it does not, another property says.
-  if (wanted.kind === "SetAccountFlags" || wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined
-  if (wanted.kind === "CreditAccount" && code === "account_not_found") return true
-  // There is no such order, account, market or key.
-  if (wanted.kind === "CancelByOperator" || wanted.kind === "RevokeKeyByOperator") return code !== "invalid_request"
+  // A token that proves nothing has a guard of its own: when it does not, another property says, as of keys that there are not.
+  if (wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined
+  if (wanted.kind === "RevokeKeyByOperator") return code === "not_found"
+  if (wanted.kind === "CancelByOperator" || wanted.kind === "SetAccountFlags") return isNotThere(request, decided, code, find)
+  if (wanted.kind === "CreditAccount" && code === "account_not_found") return isNotThere(request, decided, code, find)
   // What breaks a market's rules or the venue's totals is an operator's, and decided.
   return decided !== undefined && (code !== "invalid_request" || mattersOf.has(wanted.kind))
 }
@@ -320,7 +347,8 @@ export const commandsAreAsAsked: Property<State> = {
     records: new Map(),
     said: new Map(),
     fingerprints: new Map(),
-    orders: new Map()
+    orders: new Map(),
+    accounts: new Set()
   }),
   observe: (state, seen) => {
     switch (seen._tag) {

@@ -45,6 +45,8 @@ export class Follower {
   paused = false
   #uncompared = nothing()
   #lastWhole = 0
+  /** Whether all of the engine is to be looked at as soon as it stands where the model does. */
+  #isWholeDue = false
   #lastDiskCalls = -1
 
   /** `reads`: the engine, while a process is ready. */
@@ -91,13 +93,17 @@ export class Follower {
         this.see({ _tag: "Committed", record, decision, model, block: where })
       }
     }
-    if (this.#uncompared.last !== undefined) this.inspect(this.records - this.#lastWhole >= wholeEvery)
+    if (this.#uncompared.last !== undefined || this.#isWholeDue) this.inspect(this.records - this.#lastWhole >= wholeEvery)
   }
 
-  /** Has the engine looked at, if it stands where the model does: what was touched, and if `whole` all of it too. */
+  /**
+   * Has the engine looked at, once it stands where the model does: what was touched, and if `whole` all of it too. A process that is
+   * ready is a record ahead as a rule, its own version's: what it restored is looked at behind that.
+   */
   inspect(whole: boolean): void {
     const { model } = this
     const reads = this.reads()
+    this.#isWholeDue ||= whole
     if (reads === undefined || reads.sequence !== model.sequence) return
     const { accounts, last, orders } = this.#uncompared
     this.#uncompared = nothing()
@@ -106,7 +112,8 @@ export class Follower {
     const decision = last === undefined ? undefined : { ...last, touchedOrders, touchedAccounts: accounts }
     const glance = new Glance(reads)
     this.see({ _tag: "Inspected", reads: glance, model, decision, whole: false })
-    if (!whole) return
+    if (!this.#isWholeDue) return
+    this.#isWholeDue = false
     this.#lastWhole = this.records
     this.see({ _tag: "Inspected", reads: glance, model, decision: undefined, whole: true })
   }

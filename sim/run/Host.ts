@@ -185,6 +185,8 @@ export class Host {
   reads: Reads | undefined
   /** How far its histories are, likewise. */
   histories: Histories["Type"]["standing"] | undefined
+  /** How its follower stands, while it is ready and keeps one. */
+  following: Venue.Venue["Type"]["follower"]
   /** An operation of the disk failed under the process that was started last; a disk that is full is no such fault. */
   diskFailed = false
   /** How many crashes struck. */
@@ -261,9 +263,10 @@ export class Host {
     this.#crashLoss = crash?.loss ?? "power"
     this.startTelling({
       beside: (feed) => this.reader.read(feed),
-      ready: (reads, { standing }) => {
+      ready: (reads, { standing }, following) => {
         this.reads = reads
         this.histories = standing
+        this.following = following
         this.#rules = rules
         this.#vain = 0
         follower.drain()
@@ -275,6 +278,7 @@ export class Host {
         this.process = undefined
         this.reads = undefined
         this.histories = undefined
+        this.following = undefined
         disk.crash("kill")
         const by = this.#refusedBy(failure)
         if (by === undefined) {
@@ -452,6 +456,7 @@ export class Host {
     this.process = undefined
     this.reads = undefined
     this.histories = undefined
+    this.following = undefined
     this.crashes++
     this.#stopping = false
     this.witness.see({ _tag: "Crashed", incarnation: this.#incarnation, ready, atEpochMs: this.world.time.nowEpochMs() })

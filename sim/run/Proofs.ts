@@ -34,6 +34,9 @@ import { Rebuilding } from "./Rebuilding.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
+/** How long a follower may take to come to the journal's end: it may have to begin anew, and rest as long as it does in a run. */
+const followedMs = 120_000
+
 /** Lives on until `done`. */
 export type Until = (what: string, done: () => boolean, budgetMs: number) => void
 
@@ -67,6 +70,10 @@ export class Proofs {
       follower.drain()
       return host.histories?.()?.sequence === model.sequence
     }, 30_000)
+    this.until("the follower's catching up", () => {
+      follower.drain()
+      return host.following === undefined || host.following().sequence >= model.sequence
+    }, followedMs)
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
     this.#replayFromStart()

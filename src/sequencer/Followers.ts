@@ -49,7 +49,7 @@ export interface FollowerStanding {
   readonly isRunning: boolean
   /** How often one was started. */
   readonly starts: number
-  /** The last record that it has run. */
+  /** The last record that it has run, or that is in the newest snapshot: one that is started anew goes on from there. */
   readonly sequence: number
   /** The last record at which it was found to have come to the writer's state. */
   readonly agreedSequence: number
@@ -111,7 +111,8 @@ export class Followers {
 
   get standing(): FollowerStanding {
     const { agreedSequence, isRunning, snapshotAtEpochMs, snapshotSequence, starts, told } = this
-    return { isRunning, starts, sequence: told.standing, agreedSequence, snapshotSequence, snapshotAtEpochMs }
+    const sequence = Math.max(told.standing, snapshotSequence)
+    return { isRunning, starts, sequence, agreedSequence, snapshotSequence, snapshotAtEpochMs }
   }
 
   /** Begins to keep one. */

@@ -1,0 +1,168 @@
+/**
+ * Safety (I11). An agent waits, under the code that its owner types, for one decision, and everybody is told how that stands: an owner
+ * may look at one that waits, approve it, and be told of the approval once more where the answer was lost; may deny it, also behind an
+ * own approval; and finds none that somebody else has decided about. The agent is told that nothing is decided yet, or that it is denied,
+ * exactly while that is so. Each is judged where one thing was done about an agent behind the other: what happens at once may come in
+ * any order.
+ */
+import { isObject } from "../reading/Bodies.js"
+import * as Identity from "../reading/Identity.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** Agents of one address wait beside each other up to this number: with another one the oldest may have to go. */
+const surelyWaiting = 16
+
+type Stands = { readonly is: "pending" } | { readonly is: "approved" | "denied"; readonly account: number; readonly atEpochMs: number }
+
+interface Agent {
+  readonly userCode: string
+  readonly deviceSha256: string
+  readonly expiresAtEpochMs: number
+  /** How many had begun in its process when it did. */
+  readonly place: number
+  stands: Stands
+  /** The call about it that was taken up and is not answered. */
+  underWay: number | undefined
+  /** Calls about it were under way at once, or one was never answered: nobody can say how it stands. */
+  isUnclear: boolean
+}
+
+/** A call about an agent, and how that stood when it was taken up; undefined where it is not clear. */
+interface Asked {
+  readonly agent: Agent
+  readonly stood: Stands | undefined
+}
+
+interface State {
+  /** Of the process that runs: agents wait no longer than that. */
+  agents: Array<Agent>
+  begun: number
+  readonly asked: Map<number, Asked>
+}
+
+type Wish = Extract<Identity.Wish, { readonly kind: `${string}AgentConnect` }>
+
+const wishOf = ({ accountId, body, method, target }: Call): Wish | undefined => {
+  const reading = Identity.read(method, target, body)
+  const wish = reading?.wish
+  if (wish === undefined || !wish.kind.endsWith("AgentConnect")) return undefined
+  return reading?.accountId === undefined || reading.accountId === accountId ? wish as Wish : undefined
+}
+
+const find = ({ agents }: State, wish: Wish): Agent | undefined =>
+  "userCode" in wish
+    ? agents.find(({ userCode }) => userCode === wish.userCode)
+    : wish.kind === "exchangeAgentConnect"
+    ? agents.find(({ deviceSha256 }) => deviceSha256 === wish.deviceSha256)
+    : undefined
+
+const handling = (state: State, { atEpochMs, call }: Observation & { readonly _tag: "Handling" }): void => {
+  const wish = wishOf(call)
+  if (wish === undefined) return
+  if (wish.kind === "beginAgentConnect") state.begun++
+  const agent = find(state, wish)
+  if (agent === undefined) return
+  // The network brings a request twice.
+  if (state.asked.has(call.id) || agent.underWay !== undefined) agent.isUnclear = true
+  const isThere = state.begun - agent.place < surelyWaiting && atEpochMs < agent.expiresAtEpochMs
+  state.asked.set(call.id, { agent, stood: agent.isUnclear || !isThere ? undefined : agent.stands })
+  if (wish.kind !== "exchangeAgentConnect") agent.underWay = call.id
+}
+
+const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): void => {
+  const wish = wishOf(call)
+  if (wish?.kind !== "beginAgentConnect" || answer?.status !== 200) return
+  const { deviceCode, expiresAtEpochMs, userCode } = JSON.parse(answer.text) as { readonly [name: string]: unknown }
+  state.agents.push({
+    userCode: String(userCode),
+    deviceSha256: Identity.sha256(String(deviceCode), "hex"),
+    expiresAtEpochMs: Number(expiresAtEpochMs),
+    place: state.begun,
+    stands: { is: "pending" },
+    underWay: undefined,
+    isUnclear: false
+  })
+}
+
+/** Whether the owner of an account finds the agent. */
+const isFound = (stood: Stands, wish: Wish, account: number): boolean =>
+  stood.is === "pending"
+  || stood.account === account && (wish.kind === "denyAgentConnect" || wish.kind === "approveAgentConnect" && stood.is === "approved")
+
+/** What an agent is told that polls, by how it stands; undefined where that depends on more. */
+const polled = (stood: Stands, code: string): Verdict => {
+  const isWaiting = code === "authorization_pending"
+  if (stood.is === "denied") return code === "access_denied" ? holds : broken(`is denied, and the agent is told ${code}`)
+  if (code === "access_denied") return broken(`is ${stood.is}, and the agent is told that it is denied`)
+  if (stood.is === "approved") return isWaiting ? broken("is approved, and the agent is told that nothing is decided") : holds
+  return isWaiting || code === "slow_down" ? holds : broken(`waits, and the agent is told ${code}`)
+}
+
+const memberOf = (json: unknown, name: string): unknown => isObject(json) ? json[name] : undefined
+
+const answered = (state: State, { answer: { json, status }, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const asked = state.asked.get(call.id)
+  const wish = wishOf(call)
+  if (asked === undefined || wish === undefined) return holds
+  state.asked.delete(call.id)
+  const { agent, stood } = asked
+  if (agent.underWay === call.id) agent.underWay = undefined
+  // What the venue could not take may have been decided all the same.
+  if (status >= 500) agent.isUnclear = true
+  const isDone = status === 200
+  if (wish.kind === "approveAgentConnect" && isDone) {
+    agent.stands = { is: "approved", account: call.account, atEpochMs: Number(memberOf(json, "approvedAtEpochMs")) }
+  }
+  // A denial counts from its request on, whatever becomes of its record.
+  if (wish.kind === "denyAgentConnect" && stood !== undefined && isFound(stood, wish, call.account) && status !== 401 && status !== 403) {
+    if (isDone) agent.stands = { is: "denied", account: call.account, atEpochMs: 0 }
+    else agent.isUnclear = true
+  }
+  if (stood === undefined) return holds
+  if (wish.kind === "exchangeAgentConnect") {
+    return status === 400 ? polled(stood, String(memberOf(json, "code"))) : isDone && stood.is !== "approved" ? broken("gets a key") : holds
+  }
+  if (isDone !== isFound(stood, wish, call.account) && (isDone || status === 404)) {
+    return broken(`is ${stood.is}, and its owner is answered ${status}`)
+  }
+  if (wish.kind !== "approveAgentConnect" || !isDone || stood.is !== "approved") return holds
+  return agent.stands.is === "approved" && agent.stands.atEpochMs === stood.atEpochMs
+    ? holds
+    : broken("was approved then, and is told another time")
+}
+
+export const agentsWait: Property<State> = {
+  name: "agents-wait-for-one-decision",
+  invariant: "I11",
+  kind: "safety",
+  initial: () => ({ agents: [], begun: 0, asked: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.agents = []
+        state.begun = 0
+        state.asked.clear()
+        return holds
+      case "Handling":
+        handling(state, seen)
+        return holds
+      case "Handled":
+        handled(state, seen)
+        return holds
+      case "Unanswered": {
+        const asked = state.asked.get(seen.call.id)
+        if (asked !== undefined) asked.agent.isUnclear = true
+        return holds
+      }
+      case "Answered": {
+        const verdict = answered(state, seen)
+        return verdict === undefined
+          ? holds
+          : broken(`${seen.call.method} ${seen.call.target} with ${seen.call.body}: the agent ${verdict}: ${seen.answer.text}`)
+      }
+      default:
+        return holds
+    }
+  }
+}
