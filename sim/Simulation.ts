@@ -34,6 +34,8 @@ import * as Owners from "./workload/Owners.js"
 import * as Standings from "./workload/Standings.js"
 import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
+import type { Draft } from "./workload/Calls.js"
+import * as Misfits from "./workload/Misfits.js"
 import * as Oversight from "./workload/Oversight.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Publisher from "./workload/Publisher.js"
@@ -42,6 +44,7 @@ import {
   firstOfAgents,
   firstOfFavorites,
   firstOfFunds,
+  firstOfMisfits,
   firstOfOversight,
   firstOfPublishers,
   firstOfStandings,
@@ -290,6 +293,7 @@ class Run {
       const haveMoved = options.funds === undefined ? () => true : this.beginFunds(options.funds)
       const holders = options.standings === undefined ? () => owners : this.beginStandings(options.standings, owners)
       if (options.oversight !== undefined) this.beginOversight(options.oversight, holders)
+      if (options.misfits !== undefined && options.misfits.calls > 0) this.beginMisfits(options.misfits)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
       // Owners with a ledger wait for it: they are given a while longer.
       const endMs = this.world.elapsedMs() + mostMovingMs
@@ -359,6 +363,14 @@ class Run {
   private beginPublisher(desk: OperatorsDesk, options: NonNullable<World.World["options"]["publisher"]>): void {
     const { clients, world: { root } } = this
     Publisher.start({ ...desk, issue: clients.issueFrom(firstOfPublishers) }, World.operatorToken, root.split("publisher"), options)
+  }
+
+  private beginMisfits(options: NonNullable<World.World["options"]["misfits"]>): void {
+    const { clients, model, world: { plans, root } } = this
+    const issue = clients.issueFrom(firstOfMisfits)
+    const resolved = (draft: Draft): Draft => clients.wallet.resolved(draft)
+    const desk = { time: plans, model, issue, isOpen: () => clients.open, demo: clients.identities, resolved, said: clients.said }
+    Misfits.start(desk, root.split("misfits"), options)
   }
 
   private beginOversight(options: NonNullable<World.World["options"]["oversight"]>, holders: () => ReadonlyArray<KeyHolder>): void {

@@ -103,6 +103,8 @@ export interface Options {
   readonly standings?: Standings
   /** An operator who looks after keys, the ledger and the markets. Absent from what was kept before there was one. */
   readonly oversight?: Oversight
+  /** Somebody who says what others say as it may not be said. Absent from what was kept before there was one. */
+  readonly misfits?: Misfits
   /** Money on a ledger. Absent where the venue has none. */
   readonly funds?: Funds
   /**
@@ -303,6 +305,12 @@ export interface Oversight {
   /** The same of whoever looks after the ledger, where there is one: its owners take their time. */
   readonly ledgerCalls: number
   readonly ledgerPauseMs: number
+}
+
+/** Somebody who says what others say as it may not be said, on any route: drawn by a generator of its own, and bounded. */
+export interface Misfits {
+  readonly calls: number
+  readonly meanPauseMs: number
 }
 
 /** A ledger with its signer, and owners who bring money in and take it out: drawn by generators of their own, and bounded. */
@@ -871,6 +879,13 @@ const oversight = (random: SimRandom): Oversight => ({
   ledgerPauseMs: random.pick([100, 300, 600])
 })
 
+const misfitsShare = 0.6
+
+const misfits = (random: SimRandom): Misfits => ({
+  calls: random.chance(misfitsShare) ? random.pick([20, 40, 60]) : 0,
+  meanPauseMs: random.pick([20, 60, 200])
+})
+
 /** In how many runs there is a ledger: the others are what they would be without any. */
 const fundsShare = 0.35
 /** What one record takes that holds a prepared transaction, bytes. */
@@ -1156,7 +1171,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     readings: readings(random.split("readings")),
     histories: histories(random),
     standings: standings(random.split("standings")),
-    oversight: oversight(random.split("oversight"))
+    oversight: oversight(random.split("oversight")),
+    misfits: misfits(random.split("misfits"))
   }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
@@ -1231,6 +1247,7 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
         favorites: drawn.favorites,
         standings: drawn.standings,
         oversight: drawn.oversight,
+        misfits: drawn.misfits,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

@@ -62,8 +62,9 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
     case "account_not_found":
       return isOperators ? [undefined] : ["account_mismatch"]
     case "invalid_request":
+      // A query that is not known is looked at before whose account it is.
       return call.reading._tag === "foreign" || namesAnother(call)
-        ? ["account_mismatch"]
+        ? call.target.includes("?") ? [undefined, "account_mismatch"] : ["account_mismatch"]
         : call.credential === "issued"
         ? [undefined, "account_mismatch"]
         : [undefined]

@@ -17,6 +17,7 @@ import { isObject, type Json } from "../reading/Bodies.js"
 import { isOfIdentity } from "../reading/Commands.js"
 import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
+import * as Requests from "../reading/Requests.js"
 import { addresses } from "../world/Addresses.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -473,7 +474,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   const { answer, call } = seen
   const reading = Identity.read(call.method, call.target, call.body)
   if (reading === undefined) return holds
-  const { wish } = reading
+  const wish = Requests.isReadable(call) ? reading.wish : undefined
   const what = `${call.method} ${call.target} of ${call.client}`
   const isDone = answer.status < 300
   if (wish === undefined) return isDone ? broken(`${what} is none by the contract, and is done: ${call.body}`) : holds

@@ -12,6 +12,7 @@ import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
 import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Funds from "../reading/Funds.js"
+import * as Requests from "../reading/Requests.js"
 import { custody } from "../world/SimBank.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -69,7 +70,10 @@ const namedBy = (account: number, { id, kind }: Funds.Named): string => `${accou
 
 const asked = (state: State, call: Call): void => {
   const reading = Funds.read(call.method, call.target, call.body)
-  if (reading?.wish === undefined || call.credential !== "issued" || call.account < 0 || reading.accountId !== call.accountId) return
+  if (
+    reading?.wish === undefined || !Requests.isReadable(call) || call.credential !== "issued" || call.account < 0
+    || reading.accountId !== call.accountId
+  ) return
   const { wish } = reading
   state.asked.set(call.id, { call, wish })
   if (wish.kind === "request" && call.scope !== undefined) add(state.requests, call.scope, wish)

@@ -18,7 +18,7 @@ export interface Batch {
 }
 
 /** Whether a request is one of a feed process: what it does is no command of an operator's. */
-export const isOfStream = (target: string): boolean => target === opening || target === sending
+export const isOfStream = (target: string): boolean => [opening, sending].includes(target.split("?")[0]!)
 
 /** The batch that a request sends; undefined where it sends none. Feed processes of the simulator send nothing that is none. */
 export const batchOf = ({ body, target }: { readonly target: string; readonly body: string }): Batch | undefined =>

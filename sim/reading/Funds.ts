@@ -48,7 +48,7 @@ export interface Reading {
   readonly wish: Wish | undefined
 }
 
-const places = /^\/v1\/accounts\/([^/]+)\/(deposits|withdrawals|ledger-party)(?:\/([^/?]+))?(?:\?.*)?$/
+const places = /^\/v1\/accounts\/([^/]+)\/(deposits|withdrawals|ledger-party)(?:\/([^/?]+))?(?:\?(.*))?$/
 
 /** Whether a request is about money on the ledger. */
 export const isOfFunds = (target: string): boolean => /^\/v1\/accounts\/[^/]+\/(?:deposits|withdrawals|ledger-party)(?:[/?]|$)/.test(target)
@@ -143,10 +143,14 @@ const wished = (method: string, kind: Kind, last: string | undefined, body: unkn
 
 /** A request as the contract has it; undefined where it is about something else. */
 export const read = (method: string, target: string, body: string): Reading | undefined => {
-  const [, accountId, place, last] = places.exec(target) ?? []
+  const [, accountId, place, last, search = ""] = places.exec(target) ?? []
   if (accountId === undefined || place === undefined) return undefined
   const said = body === "" ? undefined : Bodies.parse(body)?.value
-  return { accountId, wish: wished(method, kindOf[place as keyof typeof kindOf], last, said) }
+  const wish = wished(method, kindOf[place as keyof typeof kindOf], last, said)
+  // Pages are asked for by the query, and nothing else is.
+  const known = wish?.kind === "list" ? ["limit", "cursor"] : []
+  const isKnown = [...new URLSearchParams(search).keys()].every((key) => known.includes(key))
+  return { accountId, wish: isKnown ? wish : undefined }
 }
 
 /** The passkey that approves in a request's body; undefined where none does. */

@@ -627,6 +627,10 @@ const isJson = (contentType = "application/json"): boolean => {
     && (parameters.length === 0 || parameters.join() === "charset=utf-8" || parameters.join() === "charset=\"utf-8\"")
 }
 
+/** Whether a body is none, or one of a size and a type that can be read. */
+export const isReadable = ({ body, contentType }: Pick<Sent, "body" | "contentType">): boolean =>
+  body === "" || isJson(contentType) && Buffer.byteLength(body) <= bodyLimit
+
 const asked = (
   { operation, read, takesBody }: Route,
   found: Params,

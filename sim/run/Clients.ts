@@ -8,7 +8,7 @@ import { type Answer, type Call, isLimited, recordNamed } from "../properties/Ob
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
-import { firstApart, firstOfStreams, firstOfTickets, Wallet } from "../workload/Wallet.js"
+import { firstApart, firstOfMisfits, firstOfStreams, firstOfTickets, Wallet } from "../workload/Wallet.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { SimClock } from "../world/SimClock.js"
@@ -30,6 +30,8 @@ export class Clients {
   calls = 0
   /** Calls whose clients insist on an answer and have none. */
   readonly pending = new Set<Call>()
+  /** What clients have said last at each endpoint with a credential that was theirs. */
+  readonly said = new Map<string, Draft>()
   /** Which call a request is of that was sent. */
   readonly #callOf = new WeakMap<Request, Call>()
   /** What owners and agents were told. */
@@ -111,6 +113,8 @@ export class Clients {
       record(Script.record(draft, id, elapsedMs(), this.#settling, this.follower.model, this.identities))
     }
     const call = callOf(this.wallet.resolved(draft), id)
+    const isOwn = draft.credential !== "none" && draft.credential !== "wrong"
+    if (isOwn && draft.endpoint !== "" && (id < firstOfMisfits || id >= firstOfStreams)) this.said.set(draft.endpoint, draft)
     if (call.persistent) this.pending.add(call)
     this.#attempt(call, 1, settled)
     return call

@@ -24,6 +24,8 @@ export const firstOfFunds = 6_000_000
 export const firstOfOversight = 6_500_000
 /** And those of feed processes from here on. */
 export const firstOfPublishers = 6_750_000
+/** And those of whoever says what others say as it may not be said from here on. */
+export const firstOfMisfits = 6_875_000
 /** And those of clients of the stream who trade over it from here on. What they do follows from the seed, and is in no script. */
 export const firstOfStreams = 7_000_000
 /** And those of the same clients who read beside it, from here on; likewise. */

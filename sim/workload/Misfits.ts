@@ -1,0 +1,99 @@
+/**
+ * Somebody who says what others have said, on any route, as it may not be said: without a credential or with one that is none, of an
+ * account that is another's or nobody's, of a market that nobody has made, in a query that is not known, in a body that is too large or
+ * said to be something else. So that what an endpoint answers to whoever errs is asked of each, and not of orders alone. It draws from a
+ * generator of its own, and makes so many calls and no more.
+ */
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import type { Misfits as Options } from "../faults/Options.js"
+import * as Funds from "../reading/Funds.js"
+import * as Identity from "../reading/Identity.js"
+import * as Requests from "../reading/Requests.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { Draft } from "./Calls.js"
+import type { Desk } from "./Owners.js"
+import { Pace } from "./Pace.js"
+
+/** How a call is distorted: undefined where nothing of it can be in that way. */
+type Way = (draft: Draft, desk: Desk, random: SimRandom) => Partial<Draft> | undefined
+
+/** The account that a path names. */
+const ofAccount = /^(\/v1\/accounts\/|\/v1\/operator\/accounts\/)[^/?]+/
+/** The market that a path names. */
+const ofMarket = /(\/markets\/)[^/?]+/
+/** Other things that paths name, by their last segment. */
+const lastSegment = /\/(?:ord_|dep_|wdr_|pch_|key_|\{of )[^/?]*(?=$|\?)/
+
+/** A body may be so large, white space and all. */
+const mostBytes = 65_536
+
+const weights = { none: 3, wrong: 2, foreign: 5, nobody: 2, market: 3, unknown: 3, query: 4, large: 2, kind: 3 }
+
+const ways: Readonly<Record<keyof typeof weights, Way>> = {
+  none: () => ({ credential: "none", token: "" }),
+  wrong: ({ token }, _, random) => ({ credential: "wrong", token: random.pick(["pk_nonsense", "sess_nonsense", `${token.slice(0, 8)}x`]) }),
+  foreign: ({ target }, { model }, random) => {
+    const other = random.pick(model.accounts)
+    const named = target.replace(ofAccount, (_, before: string) => before + idOf(other.born))
+    return named === target ? undefined : { target: named }
+  },
+  nobody: ({ target }) => {
+    const named = target.replace(ofAccount, (_, before: string) => `${before}acc_nobody`)
+    return named === target ? undefined : { target: named }
+  },
+  market: ({ target }, _, random) => {
+    const named = target.replace(ofMarket, (_whole, before: string) => before + random.pick(["NONE-USDC-PERP", "NONE", "BTC-USDT-PERP"]))
+    return named === target ? undefined : { target: named }
+  },
+  unknown: ({ target }) => {
+    const named = target.replace(lastSegment, "/none")
+    return named === target ? undefined : { target: named }
+  },
+  query: ({ target }) => ({ target: `${target}${target.includes("?") ? "&" : "?"}colour=blue` }),
+  large: ({ body }) => body === "" ? undefined : { body: `${body}${" ".repeat(mostBytes)}` },
+  kind: ({ body }, _, random) => body === "" ? undefined : { contentType: random.pick(["", "text/plain", "application/jsonp"]) }
+}
+
+interface MisfitsDesk extends Desk {
+  /** A draft as what it means by now. */
+  readonly resolved: (draft: Draft) => Draft
+  /** What others have said last at each endpoint, with a credential. */
+  readonly said: ReadonlyMap<string, Draft>
+}
+
+/** How often another way is tried where a call cannot be distorted in the one that was drawn. */
+const tries = 4
+
+/** Whether a call may be made as it is, by whoever makes it. */
+const isGood = (draft: Draft): boolean => {
+  const { accountId, body, method, target } = draft
+  if (Requests.read(draft)._tag === "asked") return true
+  const reading = Funds.read(method, target, body) ?? Identity.read(method, target, body)
+  if (reading?.wish === undefined || !Requests.isReadable(draft)) return false
+  return reading.accountId === undefined || reading.accountId === accountId
+}
+
+/** A call as it may not be made; undefined where it may be made all the same. */
+const distorted = (draft: Draft, { resolved, ...desk }: MisfitsDesk, random: SimRandom): Draft | undefined => {
+  for (let index = 0; index < tries; index++) {
+    const change = ways[random.weighted(weights)](draft, desk, random)
+    if (change === undefined) continue
+    const varied = { ...draft, ...change, scope: undefined, persistent: false, intent: "misfit" }
+    if (varied.credential !== draft.credential || !isGood(resolved(varied))) return varied
+  }
+  return undefined
+}
+
+/** Begins what is said so. */
+export const start = (desk: MisfitsDesk, random: SimRandom, set: Options): void => {
+  const { said } = desk
+  let keys = 0
+  const act = (): void => {
+    const drawn = said.size === 0 ? undefined : distorted(random.pick([...said.values()]), desk, random)
+    if (drawn === undefined) return pace.next()
+    const idempotencyKey = drawn.idempotencyKey === undefined ? undefined : `misfit-${keys++}`
+    pace.say({ ...drawn, client: "misfit", idempotencyKey })
+  }
+  const pace = new Pace(desk, random, set, 0, act)
+  pace.next()
+}
