@@ -47,6 +47,8 @@ interface Expected {
 const good: Expected = { status: 200 }
 const invalid: Expected = { status: 400, code: "invalid_request", action: "fix_request" }
 const stale: Expected = { status: 400, code: "invalid_request", action: "restart_from_first_page" }
+/** No session of the index stream is open. */
+const noSession: Expected = { status: 409, code: "index_stream_conflict" }
 const elsewhere: Expected = { status: 400, code: "invalid_request", action: "refresh_state" }
 const crowded: Expected = { status: 429, code: "rate_limited" }
 const notAvailable: Expected = { status: 400, code: "operation_not_available", action: "none" }
@@ -101,8 +103,13 @@ const mayBe = (
   if (query.query.get("series") === "mark") return [notAvailable]
   // Records that another version has decided are not run again.
   if (query.endpoint === "listChanges") return [good, elsewhere, crowded]
+  // Where the venue gets its index prices otherwise nobody streams them, and before one is opened there is no session.
+  if (query.endpoint === "getIndexStream") return [good, notAvailable, noSession]
   // Of a sequence that nobody has asked for, or not lately, nothing is kept.
-  if (query.endpoint === "getSolvency") return query.query.has("sequence") ? [good, noOrder] : [good]
+  if (query.endpoint === "getSolvency" || query.endpoint === "getSolvencyProof")
+    return query.query.has("sequence")
+      ? [good, noOrder]
+      : [good]
   if (query.order !== undefined) return ofOrder(call, query, model)
   if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
   // An operator knows markets that have yet to be listed.

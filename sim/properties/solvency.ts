@@ -3,10 +3,11 @@
  * reference model: what accounts have and lack at the marks, what is held, collected and owed, and what was brought in. They add up to
  * the atom, the balances under the root come to what accounts have, and the treasury is held to the same journal.
  */
+import { verifyProof } from "../../src/client/solvency/Solvency.js"
 import { marginOf } from "../model/NaiveMoney.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
-import { firstDifference, type Pair } from "./Difference.js"
+import { difference, firstDifference, type Pair } from "./Difference.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -14,6 +15,8 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface Sums {
   readonly atEpochMs: number
   readonly leafCount: number
+  /** What each account has, by its index. */
+  readonly equities: ReadonlyArray<bigint>
   readonly atoms: Readonly<Record<string, bigint>>
 }
 
@@ -23,13 +26,17 @@ interface State {
   isAsked: boolean
   /** By sequence. */
   readonly sums: Map<number, Sums>
+  /** What was published, by sequence: the same whoever asks for it. */
+  readonly told: Map<number, Json>
 }
 
 const sumsOf = (model: NaiveVenue): Sums => {
   const { accounts, atEpochMs, deposited, feesCollected, fund, fundingRest, funds, markets } = model
   let [balances, shortfall, collateral, imbalance, fundAtoms] = [0n, 0n, 0n, 0n, 0n]
+  const equities: Array<bigint> = []
   for (const account of accounts) {
     const { equity } = marginOf(markets, account, undefined)
+    equities.push(equity)
     if (equity > 0n) balances += equity
     else shortfall -= equity
     collateral += account.collateral
@@ -39,6 +46,7 @@ const sumsOf = (model: NaiveVenue): Sums => {
   return {
     atEpochMs,
     leafCount: accounts.length,
+    equities,
     atoms: {
       balancesAtoms: balances,
       shortfallAtoms: shortfall,
@@ -96,19 +104,51 @@ const published = (state: State, { answer: { json, text }, call }: Answered): Ve
   return asked === null || asked === String(sequence) ? holds : broken(`${what} is another than was asked for: ${text}`)
 }
 
+/** A balance that is shown to be counted is the account's at that record, and leads to the root that everybody is told. */
+const proven = ({ sums, told }: State, { answer: { json }, call }: Answered): Verdict => {
+  const proof = json as Json
+  const sequence = Number(proof["journalSequence"])
+  const what = `${call.target} at record ${sequence}`
+  if (proof["accountId"] !== call.accountId) return broken(`${what} is of ${String(proof["accountId"])}`)
+  const asked = new URLSearchParams(call.target.split("?")[1] ?? "").get("sequence")
+  if (asked !== null && asked !== String(sequence)) return broken(`${what} is of another than was asked for`)
+  const equity = sums.get(sequence)?.equities[call.account]
+  const balance = equity === undefined || equity > 0n ? equity : 0n
+  if (balance !== undefined && String(balance) !== proof["balanceAtoms"]) {
+    return broken(`${what} counts ${String(proof["balanceAtoms"])}, and the account has ${balance}`)
+  }
+  const root = told.get(sequence)
+  if (root === undefined) return holds
+  const { findings } = verifyProof(proof, root)
+  const failing = findings.find((finding) => !finding.holds)
+  return failing === undefined ? holds : broken(`${what}: ${failing.text}`)
+}
+
+/** What is published of a record does not change, but for when the ledger was asked. */
+const toldAlike = ({ told }: State, json: Json, target: string): Verdict => {
+  const sequence = Number(json["journalSequence"])
+  const before = told.get(sequence)
+  told.set(sequence, json)
+  const apart = { treasury: undefined }
+  return before === undefined ? holds : difference(`${target} at record ${sequence}`, { ...json, ...apart }, { ...before, ...apart })
+}
+
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer: { json, status, text }, call } = seen
-  if (status === 200) return published(state, seen)
+  if (status === 200 && call.endpoint === "getSolvencyProof") return proven(state, seen)
+  if (status === 200) return published(state, seen) ?? toldAlike(state, json as Json, call.target)
   const { code } = isObject(json) ? json : {}
   if (status !== 404 || code === "route_not_found") return holds
   return call.target.includes("sequence=") ? holds : broken(`${call.target} names no record, and is answered ${status}: ${text}`)
 }
 
+const endpoints: ReadonlySet<string> = new Set(["getSolvency", "getSolvencyProof"])
+
 export const solvency: Property<State> = {
   name: "solvency-is-what-the-venue-owes",
   invariant: "I1",
   kind: "safety",
-  initial: () => ({ model: undefined, isAsked: false, sums: new Map() }),
+  initial: () => ({ model: undefined, isAsked: false, sums: new Map(), told: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Committed":
@@ -116,12 +156,12 @@ export const solvency: Property<State> = {
         if (state.isAsked) state.sums.set(seen.record.sequence, sumsOf(seen.model))
         return holds
       case "Asked":
-        if (seen.call.endpoint !== "getSolvency") return holds
+        if (!endpoints.has(seen.call.endpoint)) return holds
         if (!state.isAsked && state.model !== undefined) state.sums.set(state.model.sequence, sumsOf(state.model))
         state.isAsked = true
         return holds
       case "Answered":
-        return seen.call.endpoint === "getSolvency" ? answered(state, seen) : holds
+        return endpoints.has(seen.call.endpoint) ? answered(state, seen) : holds
       default:
         return holds
     }

@@ -34,6 +34,8 @@ interface State {
   openings: number
   readonly before: Map<number, number>
   readonly sessions: Map<string, Session>
+  /** By the call that looks where the stream stands: the last batch of each session that was told as taken before it was sent. */
+  readonly looking: Map<number, ReadonlyMap<string, number>>
   /** Prices of streams and feeds, by their records. */
   readonly decided: Map<number, Decided>
 }
@@ -120,7 +122,19 @@ const conflictVerdict = ({ openings }: State, batch: Batches.Batch, session: Ses
   return holds
 }
 
+/** Where a session stands: behind all that was told as taken, and not behind what was never sent. */
+const positionVerdict = ({ looking, sessions }: State, { id }: Call, { lastSequence, session }: Json): Verdict => {
+  const sent = sessions.get(String(session))?.sent
+  if (sent === undefined) return holds
+  const least = looking.get(id)?.get(String(session)) ?? 0
+  const stands = Number(lastSequence)
+  return stands >= least && (stands === 0 || sent.has(stands))
+    ? holds
+    : broken(`${String(session)} stands at ${stands}, ${least} was told as taken, and sent were ${[...sent].join()}`)
+}
+
 const answered = (state: State, call: Call, { json, status }: Answer, model: NaiveVenue): Verdict => {
+  if (call.endpoint === "getIndexStream") return status === 200 ? positionVerdict(state, call, json as Json) : holds
   if (call.endpoint === "openIndexStream" && status === 200) {
     const { lastSequence, session } = json as { readonly session: string; readonly lastSequence: number }
     if (lastSequence !== 0 || state.sessions.has(session)) return broken(`${session} is opened, with ${lastSequence} as its last batch`)
@@ -138,12 +152,15 @@ export const streamedPrices: Property<State> = {
   name: "streamed-prices-are-taken-once-and-told",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ openings: 0, before: new Map(), sessions: new Map(), decided: new Map() }),
+  initial: () => ({ openings: 0, before: new Map(), sessions: new Map(), looking: new Map(), decided: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked": {
         const { endpoint, id } = seen.call
         if (endpoint === "openIndexStream" && !state.before.has(id)) state.before.set(id, state.openings)
+        if (endpoint === "getIndexStream") {
+          state.looking.set(id, new Map([...state.sessions].map(([name, { taken }]) => [name, Math.max(0, ...taken.keys())])))
+        }
         const batch = Batches.batchOf(seen.call)
         if (batch !== undefined) state.sessions.get(batch.session)?.sent.add(batch.sequence)
         return holds

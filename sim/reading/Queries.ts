@@ -114,6 +114,8 @@ const routes: ReadonlyArray<Route> = [
   route("getLeaderboard", "public", "/v1/leaderboard", { window, metric: (value) => value === "projected_realized_pnl", ...page }, "board"),
   route("getInsuranceFund", "public", "/v1/insurance-fund", sinceAndLimit),
   route("getSolvency", "public", "/v1/solvency", { sequence: since }),
+  route("getSolvencyProof", "key", "/v1/accounts/:account/solvency-proof", { sequence: since }),
+  route("getIndexStream", "operator", "/v1/operator/index-stream"),
   route("listOperatorMarkets", "operator", "/v1/operator/markets"),
   route("getDelisting", "operator", "/v1/operator/markets/:market/delisting"),
   route("getAnnounced", "operator", "/v1/operator/markets/:market/announced"),

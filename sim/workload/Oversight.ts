@@ -259,8 +259,22 @@ class Overseer {
     const draft = { ...this.#ask("getSolvency", "GET", `/v1/solvency${search}`), token: "", credential: "none" as const }
     // The first only asks for it to be made.
     this.#say(draft, () => {
-      this.desk.time.after(this.random.next() * 10 * this.set.meanPauseMs, () => this.#say({ ...draft, target: "/v1/solvency" }))
+      this.desk.time.after(this.random.next() * 10 * this.set.meanPauseMs,
+        () =>
+          this.#say({ ...draft, target: "/v1/solvency" }, (answer) => {
+            const told = answer?.status === 200 ? (answer.json as { readonly journalSequence: number }).journalSequence : undefined
+            if (told === undefined || this.desk.demo.length === 0) return this.#next()
+            this.#say(this.#proof(told))
+          }))
     })
+  }
+
+  /** What shows an account that it is counted in what was published, or in whatever is by then. */
+  #proof(sequence: number): Draft {
+    const { accountId, ...who } = OwnerCalls.demoKey(this.client, this.random.pick(this.desk.demo))
+    const search = this.random.chance(0.8) ? `?sequence=${sequence}` : ""
+    const target = `/v1/accounts/${accountId}/solvency-proof${search}`
+    return { ...this.#ask("getSolvencyProof", "GET", target), ...who, accountId }
   }
 
   // ---- markets

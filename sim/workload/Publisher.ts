@@ -12,7 +12,7 @@ import * as Calls from "./Calls.js"
 import type { OperatorsDesk } from "./Desk.js"
 import * as Wallet from "./Wallet.js"
 
-const weights = { next: 12, "next two": 4, before: 2, beyond: 1, reopen: 1 } as const
+const weights = { next: 12, "next two": 4, before: 2, beyond: 1, reopen: 1, look: 2 } as const
 
 /** How far a price is from the mark at most, bps; how often it has a decimal more than the grid, and how often it is none at all. */
 const movesBps = [1, 10, 60]
@@ -54,6 +54,10 @@ class Publisher {
         return this.send(this.next + 1)
       case "reopen":
         return this.open()
+      case "look": {
+        const look = Calls.ask(this.token, "look at the index stream", "getIndexStream", "GET", "/v1/operator/index-stream", undefined)
+        this.desk.issue({ ...look, client: "publisher" }, () => {})
+      }
     }
   }
 
