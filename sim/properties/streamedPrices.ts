@@ -34,7 +34,7 @@ interface State {
   openings: number
   readonly before: Map<number, number>
   readonly sessions: Map<string, Session>
-  /** By the call that looks where the stream stands: the last batch of each session that was told as taken before it was sent. */
+  /** By call: the last batch of each session that was told as taken before it was sent. What was sent before may be answered behind it. */
   readonly looking: Map<number, ReadonlyMap<string, number>>
   /** Prices of streams and feeds, by their records. */
   readonly decided: Map<number, Decided>
@@ -107,7 +107,7 @@ const takenVerdict = (state: State, model: NaiveVenue, batch: Batches.Batch, ses
   return holds
 }
 
-const conflictVerdict = ({ openings }: State, batch: Batches.Batch, session: Session, { nearest }: Json): Verdict => {
+const conflictVerdict = ({ looking, openings }: State, call: Call, batch: Batches.Batch, session: Session, { nearest }: Json): Verdict => {
   if (nearest === undefined) {
     return openings > session.openings ? holds : broken(`the session of batch ${batch.sequence} has ended, and no other was opened`)
   }
@@ -116,10 +116,8 @@ const conflictVerdict = ({ openings }: State, batch: Batches.Batch, session: Ses
   for (let before = 1; before < expected; before++) {
     if (!session.sent.has(before)) return broken(`batch ${expected} is expected, and ${before} was not sent`)
   }
-  for (const taken of session.taken.keys()) {
-    if (taken >= batch.sequence) return broken(`batch ${batch.sequence} is said to leave something out, and ${taken} was taken`)
-  }
-  return holds
+  const taken = looking.get(call.id)?.get(batch.session) ?? 0
+  return taken < batch.sequence ? holds : broken(`batch ${batch.sequence} is said to leave something out, and ${taken} was taken`)
 }
 
 /** Where a session stands: behind all that was told as taken, and not behind what was never sent. */
@@ -145,7 +143,7 @@ const answered = (state: State, call: Call, { json, status }: Answer, model: Nai
   const session = batch === undefined ? undefined : state.sessions.get(batch.session)
   if (batch === undefined || session === undefined) return holds
   if (status === 200) return takenVerdict(state, model, batch, session, json as Json)
-  return status === 409 ? conflictVerdict(state, batch, session, json as Json) : holds
+  return status === 409 ? conflictVerdict(state, call, batch, session, json as Json) : holds
 }
 
 export const streamedPrices: Property<State> = {
@@ -156,9 +154,9 @@ export const streamedPrices: Property<State> = {
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked": {
-        const { endpoint, id } = seen.call
+        const { client, endpoint, id } = seen.call
         if (endpoint === "openIndexStream" && !state.before.has(id)) state.before.set(id, state.openings)
-        if (endpoint === "getIndexStream") {
+        if (client === "publisher" && !state.looking.has(id)) {
           state.looking.set(id, new Map([...state.sessions].map(([name, { taken }]) => [name, Math.max(0, ...taken.keys())])))
         }
         const batch = Batches.batchOf(seen.call)
