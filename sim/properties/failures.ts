@@ -48,6 +48,12 @@ const namesAnother = ({ accountId, body, endpoint, method, target }: Call): bool
   return reading?.access === "trader" && reading.accountId !== accountId
 }
 
+/** Whether nothing is wrong with a request but whose account it is about: a query and a body that are not known are looked at before that. */
+const isOfGoodForm = ({ body, method, target }: Call): boolean => {
+  const reading = Identity.read(method, target, body)
+  return !target.includes("?") && (reading === undefined || reading.wish !== undefined)
+}
+
 /** Why a credential is refused: told of keys, never of an operator's token. */
 const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefined> => {
   const isOperators = call.target.startsWith("/v1/operator/")
@@ -62,9 +68,8 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
     case "account_not_found":
       return isOperators ? [undefined] : ["account_mismatch"]
     case "invalid_request":
-      // A query that is not known is looked at before whose account it is.
       return call.reading._tag === "foreign" || namesAnother(call)
-        ? call.target.includes("?") ? [undefined, "account_mismatch"] : ["account_mismatch"]
+        ? isOfGoodForm(call) ? ["account_mismatch"] : [undefined, "account_mismatch"]
         : call.credential === "issued"
         ? [undefined, "account_mismatch"]
         : [undefined]

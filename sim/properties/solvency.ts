@@ -5,10 +5,11 @@
  */
 import { verifyProof } from "../../src/client/solvency/Solvency.js"
 import { marginOf } from "../model/NaiveMoney.js"
+import { isOfFunds } from "../model/NaiveFunds.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { difference, firstDifference, type Pair } from "./Difference.js"
-import type { Observation } from "./Observation.js"
+import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** The venue's sums at a record. */
@@ -20,8 +21,22 @@ interface Sums {
   readonly atoms: Readonly<Record<string, bigint>>
 }
 
+/** Since the process that runs was first asked: what stands in the way of making one has not been there. */
+interface Making {
+  records: number
+  /** When somebody was first told that there is none, by true time. */
+  lackingSinceMs: number | undefined
+  isHindered: boolean
+}
+
 interface State {
   model: NaiveVenue | undefined
+  /** Undefined until the process is asked. */
+  making: Making | undefined
+  /** Whether there is a ledger: then nobody can say how long it takes to answer. */
+  hasLedger: boolean
+  /** Calls that were taken up when one should long have been made. */
+  readonly late: Set<number>
   /** Whether anybody has asked for it: nothing is reckoned before. */
   isAsked: boolean
   /** By sequence. */
@@ -136,10 +151,36 @@ const toldAlike = ({ told }: State, json: Json, target: string): Verdict => {
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer: { json, status, text }, call } = seen
   if (status === 200 && call.endpoint === "getSolvencyProof") return proven(state, seen)
+  const isLate = state.late.delete(call.id)
+  if (status === 503 && text.includes("snapshot_unavailable") && state.making !== undefined) {
+    const sinceMs = state.making.lackingSinceMs ??= seen.atEpochMs
+    if (isLate && seen.atEpochMs - sinceMs >= madeAfterMs) return broken(`${call.target} is asked for again, and there is none`)
+  }
   if (status === 200) return published(state, seen) ?? toldAlike(state, json as Json, call.target)
   const { code } = isObject(json) ? json : {}
   if (status !== 404 || code === "route_not_found") return holds
   return call.target.includes("sequence=") ? holds : broken(`${call.target} names no record, and is answered ${status}: ${text}`)
+}
+
+/** Records behind the first question for it, and true time since its answer, after which it has been made. */
+const madeAfterRecords = 40
+const madeAfterMs = 3_000
+
+const asked = (state: State, { id }: Call): void => {
+  const { making } = state
+  if (making === undefined) state.making = { records: 0, lackingSinceMs: undefined, isHindered: state.model?.isSettling === true }
+  else if (making.records >= madeAfterRecords && !making.isHindered && !state.hasLedger) state.late.add(id)
+}
+
+const committed = (state: State, { model, record }: Observation & { readonly _tag: "Committed" }): void => {
+  state.model = model
+  state.hasLedger ||= isOfFunds(record.command)
+  if (state.making !== undefined) {
+    state.making.records++
+    // While funding is on its way to accounts there is no sum of what they have.
+    state.making.isHindered ||= model.isSettling
+  }
+  if (state.isAsked) state.sums.set(record.sequence, sumsOf(model))
 }
 
 const endpoints: ReadonlySet<string> = new Set(["getSolvency", "getSolvencyProof"])
@@ -148,12 +189,26 @@ export const solvency: Property<State> = {
   name: "solvency-is-what-the-venue-owes",
   invariant: "I1",
   kind: "safety",
-  initial: () => ({ model: undefined, isAsked: false, sums: new Map(), told: new Map() }),
+  initial: () => ({
+    model: undefined,
+    making: undefined,
+    hasLedger: false,
+    late: new Set(),
+    isAsked: false,
+    sums: new Map(),
+    told: new Map()
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
+      case "Started":
+        state.making = undefined
+        state.late.clear()
+        return holds
       case "Committed":
-        state.model = seen.model
-        if (state.isAsked) state.sums.set(seen.record.sequence, sumsOf(seen.model))
+        committed(state, seen)
+        return holds
+      case "Handling":
+        if (endpoints.has(seen.call.endpoint) && !seen.call.target.includes("?")) asked(state, seen.call)
         return holds
       case "Asked":
         if (!endpoints.has(seen.call.endpoint)) return holds

@@ -440,6 +440,10 @@ class Owner implements Calls.KeyHolder {
       const approve = (): void =>
         this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), (answer) => {
           if (answer?.status === 401) this.#lose(session)
+          // An answer that was lost is asked for again, and the same is told.
+          if (answer?.status === 200 && this.random.chance(0.2)) {
+            return this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), () => this.#fetch(waiting))
+          }
           // Whoever lets one agent after the other has some whose keys nobody fetches.
           if (this.bent === "let an agent" && this.random.chance(0.5)) return this.#next()
           // What was approved is fetched at once, or when the process may be another one.
