@@ -1199,7 +1199,11 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   const profiled = ofProfile(profile, isPast ? past : fitting, random)
   const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
   const money = profile === "calm" ? undefined : funds(random.split("funds"))
-  return money === undefined ? options : { ...options, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
+  if (money === undefined) return options
+  // What a ledger comes to is rare enough: in half of the runs that have one nobody is in its way.
+  const isDisturbed = options.misfits !== undefined && random.split("undisturbed").chance(0.5)
+  const others = isDisturbed ? {} : { misfits: { calls: 0, meanPauseMs: 60 } }
+  return { ...options, ...others, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
 }
 
 const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options => {

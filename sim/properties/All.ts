@@ -22,6 +22,7 @@ import { disconnects } from "./disconnects.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
+import { eventsSayWhatWasDone } from "./eventsSayWhatWasDone.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { everyRecordHasACause } from "./everyRecordHasACause.js"
 import { failures } from "./failures.js"
@@ -92,6 +93,9 @@ import { zeroSum } from "./zeroSum.js"
 /** What an operator is held to who looks after keys, the ledger and the markets. */
 const ofOversight = (): ReadonlyArray<Watcher> => [watch(revocations), watch(reconciliations), watch(solvency), watch(marketPreviews)]
 
+/** Those of the stream's clients. */
+const ofStream = (): ReadonlyArray<Watcher> => [watch(streams), watch(toldAgain), watch(conversations), watch(disconnects)]
+
 /** Those of money on the ledger. */
 const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(ledgerMoney),
@@ -115,10 +119,8 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   ...ofLedger(),
   watch(book),
   watch(feedRebuildsBook),
-  watch(streams),
-  watch(toldAgain),
-  watch(conversations),
-  watch(disconnects),
+  watch(eventsSayWhatWasDone),
+  ...ofStream(),
   watch(band),
   watch(funding),
   watch(liquidation),

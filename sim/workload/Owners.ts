@@ -440,8 +440,8 @@ class Owner implements Calls.KeyHolder {
       const approve = (): void =>
         this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), (answer) => {
           if (answer?.status === 401) this.#lose(session)
-          // An answer that was lost is asked for again, and the same is told.
-          if (answer?.status === 200 && this.random.chance(0.2)) {
+          // An answer that was lost is asked for again, and the same is told. Whoever is bent on revoking the key does not wait for that.
+          if (answer?.status === 200 && this.bent !== "revoke a key" && this.random.chance(0.2)) {
             return this.#say(Calls.approveAgentConnect(session, code, waiting.scopes), () => this.#fetch(waiting))
           }
           // Whoever lets one agent after the other has some whose keys nobody fetches.

@@ -123,6 +123,20 @@ test("the follower takes snapshots of what is durable, and the next start begins
   await again.stop()
 })
 
+test("a follower that has run nothing yet is behind by no more than what lies behind the newest snapshot", async () => {
+  const disk = SimDisk.make({ random: () => 0.5 })
+  const { host, until } = heard(inProcess(disk.mount()))
+  const venue = await start(disk.mount(), host)
+  await venue.submit(commandsOf(5, 400))
+  await until("Saved")
+  disk.crash("power")
+  const again = await start(disk.mount(), { run: () => Effect.never })
+  const { fromSequence } = again.writer.recovered
+  expect(fromSequence).toBeGreaterThanOrEqual(60)
+  expect(again.writer.followers!.standing.sequence).toBe(fromSequence)
+  await again.stop()
+})
+
 test("a difference ends the venue, names both digests, and leaves no snapshot of either state", async () => {
   const disk = SimDisk.make({ random: () => 0.5 })
   const { all, host, until } = heard(inProcess(disk.mount()))

@@ -1,0 +1,172 @@
+/**
+ * Safety (I9). Whoever follows the journal reads what was decided as events: each says of a command that was done, of an account's money
+ * on the ledger and of what closes a position by itself just what came of it, whose it is, and how much. Events are part of every
+ * block's digest, so that one which says something else is the same for ever after.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { DecodedEvent } from "../../src/engine/EventLog.js"
+import { stepNames, transferKinds } from "../../src/operations/funds/Transfers.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Event = DecodedEvent["event"]
+type Fields = Readonly<Record<string, number>>
+/** An event that a record must tell, with these of its fields. */
+type Must = readonly [event: Event, fields: Fields]
+
+/** What is known of a transfer, by its number. */
+interface Transfer {
+  readonly account: number
+  readonly amountAtoms: number
+}
+
+interface State {
+  /** By sequence: what the events of the record must hold. They come later, at the pace of whoever follows. */
+  readonly musts: Map<number, ReadonlyArray<Must>>
+  readonly transfers: Map<number, Transfer>
+  /** Of every bracket that there ever was: its account and its market. */
+  readonly brackets: Map<number, { readonly account: number; readonly market: number }>
+}
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+const codeOf = <A>(codes: ReadonlyArray<A>, name: A): number => codes.indexOf(name)
+
+const requested = (kind: (typeof transferKinds)[number], account: number, amountAtoms: number, sequence: number): Must => [
+  "TransferRequested",
+  { transfer: sequence * 64, account, kind: codeOf(transferKinds, kind), amountAtoms }
+]
+
+/** By the place of each in the list of what may come of a step. */
+const changes = { prepared: 0, approved: 1, begun: 2, noted: 3 } as const
+
+const stepMoved = (
+  { transfers }: State,
+  { step, transfer }: CommandOfKind<"PrepareStep" | "ApproveStep" | "BeginSubmission" | "NoteSubmission">,
+  change: keyof typeof changes
+): Must => ["StepMoved", { transfer, account: transfers.get(transfer)!.account, step: codeOf(stepNames, step), change: changes[change] }]
+
+/** What the events of a command that was done must tell of it. */
+const mustTell = (state: State, { decision: { outcomes }, model, record }: Committed): ReadonlyArray<Must> => {
+  const { atEpochMs, command, sequence } = record
+  const standing = outcomes[0]?.standing
+  switch (command.kind) {
+    case "SetLimits":
+      return [["RetentionSet", { retentionMs: command.retentionMs }]]
+    case "HaltEngine":
+    case "ResumeEngine":
+      return [["HaltSet", { halted: command.kind === "HaltEngine" ? 1 : 0 }]]
+    case "PassTime":
+      return [["TimePassed", { atEpochMs }]]
+    case "StartVenue":
+      return [["VenueStarted", { rules: command.rules, codec: command.codec }]]
+    case "SetCancelAllAfter":
+      return [["SwitchSet", { account: command.account, atEpochMs: command.timeoutMs === 0 ? 0 : atEpochMs + command.timeoutMs }]]
+    case "SetLeverage":
+      return [["LeverageSet", { account: command.account, market: command.market, leverageX: command.leverageX }]]
+    case "SetFavorite":
+      return [["FavoriteSet", { account: command.account, market: command.market, isFavorite: Number(command.isFavorite) }]]
+    case "SetAccountFlags": {
+      const { flags, mayTrade } = standing!
+      return [["AccountFlagged", { account: command.ofAccount, flags, mayTrade: mayTrade ? 1 : 0 }]]
+    }
+    case "RegisterAffiliate":
+      return [["AffiliateRegistered", { account: command.account }]]
+    case "CreditAccount": {
+      const { amountAtoms, ofAccount: account } = command
+      return [["Credited", { account, amountAtoms }], ["CollateralChanged", {
+        account,
+        collateralAtoms: Number(model.accounts[account]!.collateral)
+      }]]
+    }
+    case "ApproveAgent": {
+      const { account, grantMs, keyLifetimeSeconds, scopes } = command
+      return [["AgentApproved", { account, scopes, keyLifetimeSeconds, expiresAtEpochMs: atEpochMs + grantMs }]]
+    }
+    case "RequestDeposit":
+      return [requested("deposit", command.account, Number(command.amountAtoms), sequence)]
+    case "RequestWithdrawal":
+      return [requested("withdrawal", command.account, Number(command.amountAtoms), sequence)]
+    case "RequestPartyChange":
+      return [requested("party_change", command.account, 0, sequence)]
+    case "PrepareStep":
+      return [stepMoved(state, command, "prepared")]
+    case "BeginSubmission":
+      return [stepMoved(state, command, "begun")]
+    case "NoteSubmission":
+      return [stepMoved(state, command, "noted")]
+    case "BindParty":
+      return [["PartyBound", { account: command.ofAccount, transfer: command.transfer, isConfirmed: 0 }]]
+    case "NoteLedgerOffset":
+      return [["LedgerOffsetNoted", { offset: command.offset }]]
+    default:
+      return []
+  }
+}
+
+const committed = (state: State, seen: Committed): void => {
+  const { decision: { outcomes }, model, record } = seen
+  for (const { account, market, number } of model.brackets.all) state.brackets.set(number, { account, market })
+  for (const { account, amount, number } of model.funds.transfers.slice(state.transfers.size)) {
+    state.transfers.set(number, { account, amountAtoms: Number(amount) })
+  }
+  if (outcomes[0]?.refusal === Refusal.none) state.musts.set(record.sequence, mustTell(state, seen))
+}
+
+const isSo = (event: DecodedEvent, [name, fields]: Must): boolean =>
+  event.event === name && Object.entries(fields).every(([field, value]) => (event as unknown as Fields)[field] === value)
+
+/** Whether an event about something is about whose it is. */
+const ofIts = ({ brackets, transfers }: State, event: DecodedEvent): Verdict => {
+  switch (event.event) {
+    case "BracketOpened":
+    case "BracketResized":
+    case "TriggerFired":
+    case "BracketEnded": {
+      const of = brackets.get(event.bracket)
+      return of === undefined || (of.account === event.account && of.market === event.market)
+        ? holds
+        : broken(`bracket ${event.bracket} is of account ${of.account} in market ${of.market}`)
+    }
+    case "StepMoved":
+    case "TransferEnded":
+    case "DepositCredited":
+    case "ReserveMoved": {
+      const of = transfers.get(event.transfer)
+      if (of === undefined) return broken("there is no such transfer")
+      if (of.account !== event.account) return broken(`transfer ${event.transfer} is of account ${of.account}`)
+      return !("amountAtoms" in event) || event.amountAtoms === of.amountAtoms ? holds : broken(`it is of ${of.amountAtoms} atoms`)
+    }
+    default:
+      return holds
+  }
+}
+
+export const eventsSayWhatWasDone: Property<State> = {
+  name: "events-say-what-was-done",
+  invariant: "I9",
+  kind: "safety",
+  initial: () => ({ musts: new Map(), transfers: new Map(), brackets: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      committed(state, seen)
+      return holds
+    }
+    if (seen._tag !== "Fed") return holds
+    const { events, record: { command, sequence } } = seen.decided
+    const musts = state.musts.get(sequence) ?? []
+    state.musts.delete(sequence)
+    const missing = musts.find((must) => !events.some((event) => isSo(event, must)))
+    if (missing !== undefined) {
+      const [name, fields] = missing
+      const like = events.filter(({ event }) => event === name)
+      return broken(`record ${sequence}, a ${command.kind}, must tell ${name} ${JSON.stringify(fields)}, and tells ${JSON.stringify(like)}`)
+    }
+    for (const event of events) {
+      const verdict = ofIts(state, event)
+      if (verdict !== undefined) return broken(`record ${sequence}, a ${command.kind}, tells ${JSON.stringify(event)}, and ${verdict}`)
+    }
+    return holds
+  }
+}
