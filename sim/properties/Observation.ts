@@ -106,10 +106,11 @@ export interface FrameLeft {
   readonly heads?: Readonly<globalThis.Record<string, number>>
 }
 
-/** What of a process is there or not, by how it is set: affiliates, and a platform whose workloads may have bots' keys. */
+/** What of a process is there or not, by how it is set: affiliates, a platform whose workloads may have bots' keys, and a ledger. */
 export interface Settings {
   readonly affiliates: boolean
   readonly workloads: boolean
+  readonly ledger: boolean
 }
 
 /** What the clock read when a refusal was made, as it tells; 0 where it does not. */

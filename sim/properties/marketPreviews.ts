@@ -47,7 +47,11 @@ const verdictOf = ({ engineAt }: State, { answer, call, model }: Answered): Verd
   const isSound = Market.fault(put.parameters) === undefined
   if (isSound !== (status === 200)) return broken(`${what} is answered ${status}: ${text}`)
   if (status !== 200 || !isObject(json) || json["journalSequence"] !== model.sequence) return holds
-  const left = engineAt > model.sequence ? counts : []
+  const now = model.markets.find((market) => market.parameters.marketId === put.parameters.marketId)?.parameters
+  const { priceScale, quantityScale } = put.parameters
+  // On another grid, which no put may bring a market to, nobody says what holders would need.
+  const isSameGrid = now === undefined || (now.priceScale === priceScale && now.quantityScale === quantityScale)
+  const left = engineAt > model.sequence || !isSameGrid ? counts : []
   const expected = Published.marketPreview(model, put.parameters, put.effectiveAtEpochMs)
   return difference(what, without(plain(json), left), without(expected, left))
 }

@@ -5,7 +5,6 @@
  */
 import { verifyProof } from "../../src/client/solvency/Solvency.js"
 import { marginOf } from "../model/NaiveMoney.js"
-import { isOfFunds } from "../model/NaiveFunds.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { difference, firstDifference, type Pair } from "./Difference.js"
@@ -174,7 +173,6 @@ const asked = (state: State, { id }: Call): void => {
 
 const committed = (state: State, { model, record }: Observation & { readonly _tag: "Committed" }): void => {
   state.model = model
-  state.hasLedger ||= isOfFunds(record.command)
   if (state.making !== undefined) {
     state.making.records++
     // While funding is on its way to accounts there is no sum of what they have.
@@ -202,6 +200,7 @@ export const solvency: Property<State> = {
     switch (seen._tag) {
       case "Started":
         state.making = undefined
+        state.hasLedger = seen.set.ledger
         state.late.clear()
         return holds
       case "Committed":

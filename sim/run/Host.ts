@@ -39,9 +39,10 @@ export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 const limitsOf = ({ limits }: Options): Limits => limits ?? unlimited
 
 /** What there is in it, and what not. */
-const settingsOf = ({ standings }: Options): Settings => ({
+const settingsOf = ({ funds, standings }: Options): Settings => ({
   affiliates: standings?.affiliates ?? false,
-  workloads: standings?.workloads ?? false
+  workloads: standings?.workloads ?? false,
+  ledger: funds !== undefined
 })
 
 /** The tables that it has, how many fills of it can be read, and how much one record does. */

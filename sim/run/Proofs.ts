@@ -34,8 +34,11 @@ import { Rebuilding } from "./Rebuilding.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
-/** How long a follower may take to come to the journal's end: it may have to begin anew, and rest as long as it does in a run. */
+/** How long a follower may take to come to the journal's end, and for each record of it: it may have to begin anew. */
 const followedMs = 120_000
+const followedMsEach = 100
+/** One that rests longer behind each block, in the mean, is not waited for. */
+const mostRestMs = 50
 
 /** Lives on until `done`. */
 export type Until = (what: string, done: () => boolean, budgetMs: number) => void
@@ -71,11 +74,12 @@ export class Proofs {
       return host.histories?.()?.sequence === model.sequence
     }, 30_000)
     // One that keeps dying alone may never come to the end.
-    if (this.world.options.follower?.meanCrashMs === 0) {
+    const { maxRestMs, meanCrashMs, restShare } = this.world.options.follower ?? { maxRestMs: 0, meanCrashMs: 1, restShare: 0 }
+    if (meanCrashMs === 0 && restShare * maxRestMs <= mostRestMs) {
       this.until("the follower's catching up", () => {
         follower.drain()
         return host.following === undefined || host.following().sequence >= model.sequence
-      }, followedMs)
+      }, followedMs + follower.records * followedMsEach)
     }
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
