@@ -639,7 +639,7 @@ const asked = (
 ): Reading => {
   const isAbsent = body === "" && !takesBody
   // Without a body clients say nothing of what it is: where one is needed it is missing, and not of another type.
-  if (!isAbsent && !isJson(contentType)) return { _tag: "notJson" }
+  if (!isAbsent && !isJson(contentType)) return { _tag: takesBody ? "notJson" : "malformed" }
   if (Buffer.byteLength(body) > bodyLimit) return { _tag: "tooLarge" }
   const parsed = isAbsent ? { value: undefined } : Bodies.parse(body)
   if (parsed === undefined) return { _tag: "malformed" }
