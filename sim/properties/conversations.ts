@@ -60,7 +60,13 @@ interface State {
   /** Families of tickets that were told, with the place of each in its family. */
   readonly tickets: Map<string, { readonly family: number; readonly generation: number }>
   model: NaiveVenue | undefined
+  /** The last record that ends a ticket, or what it was minted by: decided, and perhaps not durable yet. */
+  endedBySequence: number
 }
+
+/** What ends tickets, by itself or with what they were minted by. */
+const ending: ReadonlySet<string> = new Set(["EndTickets", "RotateTicket", "RevokeApiKey", "RevokeKeyByOperator", "EndSession",
+  "RemovePasskey", "SetAccountFlags"])
 
 type Taken = Observation & { readonly _tag: "FrameTaken" }
 type Left = Observation & { readonly _tag: "FrameLeft" }
@@ -204,6 +210,8 @@ const turnedAway = (
   if (found === undefined) return code === noTicket ? holds : broken(`is told ${code} of a ticket that nobody was told, ${id}`)
   const { family, isCurrent } = found
   if (code === noTicket) {
+    // It may have been ended by what is decided and on its way to the disk: nothing is told by that but that it is over.
+    if (state.endedBySequence > state.model!.sequence) return holds
     // Who asks for more than to read is looked at in his turn, by the time of records: a clock that was set back is behind it.
     const latestEpochMs = Math.max(atEpochMs, takenAtEpochMs, state.model!.atEpochMs)
     return isCurrent && latestEpochMs < goodUntil(family) ? broken(`is told that ${id} shows no good ticket`) : holds
@@ -395,7 +403,8 @@ export const conversations: Property<State> = {
     silenceMs: 0,
     lines: new Map(),
     tickets: new Map(),
-    model: undefined
+    model: undefined,
+    endedBySequence: 0
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -404,6 +413,10 @@ export const conversations: Property<State> = {
         state.silenceMs = seen.silenceMs
         // What was open to the process before is gone with it.
         state.lines.clear()
+        state.endedBySequence = 0
+        return holds
+      case "Taken":
+        if (seen.answered === undefined && ending.has(seen.command.kind)) state.endedBySequence = seen.sequence + 1
         return holds
       case "Committed":
         state.model = seen.model
