@@ -142,8 +142,8 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   /** Committed blocks, likewise. */
   readonly feed: Feed.Feed["Type"]
   readonly histories: Histories.Histories["Type"]
-  /** How the follower stands; undefined where none is kept. */
-  readonly follower: (() => Followers.FollowerStanding) | undefined
+  /** Those that follow the writer, one at a time; undefined where none is kept. */
+  readonly followers: Pick<Followers.Followers, "standing"> | undefined
 }>() {}
 
 /** How long a stop waits until the latest uses of keys are noted. */
@@ -488,15 +488,14 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   yield* Effect.addFinalizer(() => noteLastUses(keyUses, writer))
   yield* Effect.forkScoped(keyUses.drive)
   const { durableSequence, followers } = writer
-  const follower = followers === undefined ? undefined : () => followers.standing
-  if (followers !== undefined && follower !== undefined) {
-    registerFollower(metrics, readiness, follower, durableSequence)
+  if (followers !== undefined) {
+    registerFollower(metrics, readiness, () => followers.standing, durableSequence)
     yield* followers.start
   }
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Effect.zipRight(Effect.sync(() => readiness.set("stopping")), Scope.close(listening, Exit.void)))
   const { failure, recovered } = writer
-  return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories, follower })
+  return Venue.of({ address, port, failure, recovered, reads: state, feed: Context.get(writing, Feed.Feed), histories, followers })
 })
 
 /** A venue over leaves that are open. */

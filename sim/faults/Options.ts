@@ -1201,8 +1201,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   const money = profile === "calm" ? undefined : funds(random.split("funds"))
   if (money === undefined) return options
   // What a ledger comes to is rare enough: in half of the runs that have one nobody is in its way.
-  const isDisturbed = options.misfits !== undefined && random.split("undisturbed").chance(0.5)
-  const others = isDisturbed ? {} : { misfits: { calls: 0, meanPauseMs: 60 } }
+  const others = random.split("undisturbed").chance(0.5) ? {} : { misfits: { calls: 0, meanPauseMs: 60 } }
   return { ...options, ...others, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
 }
 

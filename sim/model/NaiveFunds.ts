@@ -123,31 +123,6 @@ type Unacceptable = Extract<Came, { readonly refusal: Refusal }>
 /** What a fact of the ledger comes to, before anything is done about it: why it is refused, or what is to be done. */
 type Judged = Unacceptable | (() => NaiveTransfer | undefined)
 
-const kinds = [
-  "RequestDeposit",
-  "RequestWithdrawal",
-  "RequestPartyChange",
-  "CancelTransfer",
-  "ApproveStep",
-  "BindParty",
-  "PrepareStep",
-  "BeginSubmission",
-  "NoteSubmission",
-  "NoteCompletion",
-  "NoteScan",
-  "RejectStep",
-  "NoteLedgerOffset",
-  "StopWithdrawals",
-  "AllowWithdrawals"
-] as const
-export type FundsCommand = CommandOfKind<(typeof kinds)[number]>
-
-/** Whether a command is about money on the ledger. */
-export const isOfFunds = (command: Command): command is FundsCommand => (kinds as ReadonlyArray<string>).includes(command.kind)
-
-const prefixes = { deposit: "dep_", withdrawal: "wdr_", party_change: "pch_" } as const
-const idOf = ({ kind, number }: NaiveTransfer): string => prefixes[kind] + number.toString(36)
-
 /** What the ledger and the signer have done, as the venue's own services tell it. */
 const facts = [
   "BindParty",
@@ -159,6 +134,25 @@ const facts = [
   "RejectStep",
   "NoteLedgerOffset"
 ] as const
+
+const kinds = [
+  "RequestDeposit",
+  "RequestWithdrawal",
+  "RequestPartyChange",
+  "CancelTransfer",
+  "ApproveStep",
+  "StopWithdrawals",
+  "AllowWithdrawals",
+  ...facts
+] as const
+export type FundsCommand = CommandOfKind<(typeof kinds)[number]>
+
+/** Whether a command is about money on the ledger. */
+export const isOfFunds = (command: Command): command is FundsCommand => (kinds as ReadonlyArray<string>).includes(command.kind)
+
+const prefixes = { deposit: "dep_", withdrawal: "wdr_", party_change: "pch_" } as const
+const idOf = ({ kind, number }: NaiveTransfer): string => prefixes[kind] + number.toString(36)
+
 export type Fact = CommandOfKind<(typeof facts)[number]>
 
 export const isFact = (command: Command): command is Fact => (facts as ReadonlyArray<string>).includes(command.kind)

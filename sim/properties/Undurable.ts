@@ -1,4 +1,5 @@
 /** Commands that a process took, each judged by the model as it stands at the record behind which it was taken. */
+import type { Command } from "../../src/operations/Operations.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Observation } from "./Observation.js"
 import { holds, type Verdict } from "./Property.js"
@@ -9,6 +10,9 @@ export class Undurable {
   /** Taken behind records that are not durable yet. */
   #waiting: Array<Taken> = []
 
+  /** `concerns`: the commands that are judged, all of them where it is not said. */
+  constructor(readonly concerns: (command: Command) => boolean = () => true) {}
+
   /** What is found of a command that was taken, or of those that the model has come to with a record. */
   observe(seen: Observation, judge: (taken: Taken, model: NaiveVenue) => Verdict): Verdict {
     switch (seen._tag) {
@@ -16,6 +20,7 @@ export class Undurable {
         this.#waiting = []
         return holds
       case "Taken":
+        if (!this.concerns(seen.command)) return holds
         if (seen.sequence === seen.model.sequence) return judge(seen, seen.model)
         this.#waiting.push(seen)
         return holds

@@ -13,7 +13,10 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 /** Agents of one address wait beside each other up to this number: with another one the oldest may have to go. */
 const surelyWaiting = 16
 
-type Stands = { readonly is: "pending" } | { readonly is: "approved" | "denied"; readonly account: number; readonly atEpochMs: number }
+type Stands =
+  | { readonly is: "pending" }
+  | { readonly is: "approved"; readonly account: number; readonly atEpochMs: number }
+  | { readonly is: "denied"; readonly account: number }
 
 interface Agent {
   readonly userCode: string
@@ -28,9 +31,12 @@ interface Agent {
   isUnclear: boolean
 }
 
+type Wish = Extract<Identity.Wish, { readonly kind: `${string}AgentConnect` }>
+
 /** A call about an agent, and how that stood when it was taken up; undefined where it is not clear. */
 interface Asked {
   readonly agent: Agent
+  readonly wish: Wish
   readonly stood: Stands | undefined
 }
 
@@ -40,8 +46,6 @@ interface State {
   begun: number
   readonly asked: Map<number, Asked>
 }
-
-type Wish = Extract<Identity.Wish, { readonly kind: `${string}AgentConnect` }>
 
 const wishOf = ({ accountId, body, method, target }: Call): Wish | undefined => {
   const reading = Identity.read(method, target, body)
@@ -66,13 +70,12 @@ const handling = (state: State, { atEpochMs, call }: Observation & { readonly _t
   // The network brings a request twice.
   if (state.asked.has(call.id) || agent.underWay !== undefined) agent.isUnclear = true
   const isThere = state.begun - agent.place < surelyWaiting && atEpochMs < agent.expiresAtEpochMs
-  state.asked.set(call.id, { agent, stood: agent.isUnclear || !isThere ? undefined : agent.stands })
+  state.asked.set(call.id, { agent, wish, stood: agent.isUnclear || !isThere ? undefined : agent.stands })
   if (wish.kind !== "exchangeAgentConnect") agent.underWay = call.id
 }
 
 const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): void => {
-  const wish = wishOf(call)
-  if (wish?.kind !== "beginAgentConnect" || answer?.status !== 200) return
+  if (answer?.status !== 200 || wishOf(call)?.kind !== "beginAgentConnect") return
   const { deviceCode, expiresAtEpochMs, userCode } = JSON.parse(answer.text) as { readonly [name: string]: unknown }
   state.agents.push({
     userCode: String(userCode),
@@ -103,10 +106,9 @@ const memberOf = (json: unknown, name: string): unknown => isObject(json) ? json
 
 const answered = (state: State, { answer: { json, status }, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
   const asked = state.asked.get(call.id)
-  const wish = wishOf(call)
-  if (asked === undefined || wish === undefined) return holds
+  if (asked === undefined) return holds
   state.asked.delete(call.id)
-  const { agent, stood } = asked
+  const { agent, stood, wish } = asked
   if (agent.underWay === call.id) agent.underWay = undefined
   // What the venue could not take may have been decided all the same.
   if (status >= 500) agent.isUnclear = true
@@ -116,7 +118,7 @@ const answered = (state: State, { answer: { json, status }, call }: Observation 
   }
   // A denial counts from its request on, whatever becomes of its record.
   if (wish.kind === "denyAgentConnect" && stood !== undefined && isFound(stood, wish, call.account) && status !== 401 && status !== 403) {
-    if (isDone) agent.stands = { is: "denied", account: call.account, atEpochMs: 0 }
+    if (isDone) agent.stands = { is: "denied", account: call.account }
     else agent.isUnclear = true
   }
   if (stood === undefined) return holds

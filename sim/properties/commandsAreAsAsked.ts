@@ -14,7 +14,7 @@ import { type Asked, familyOf, type Reading } from "../reading/Asked.js"
 import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
-import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { idOf } from "../model/Shown.js"
 import { Markets, type Moment } from "../reading/Markets.js"
 import { type Call, isLimited, type Observation, occurredAtEpochMs, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -123,11 +123,9 @@ const meaning = ({ markets }: State, { asked, since }: Request): Commands.Find =
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-const idOf = ({ born }: NaiveVenue["accounts"][number]): string => `acc_${born.toString(36)}`
-
 const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
   const { command, sequence } = record
-  for (let known = state.accounts.size; known < model.accounts.length; known++) state.accounts.add(idOf(model.accounts[known]!))
+  for (let known = state.accounts.size; known < model.accounts.length; known++) state.accounts.add(idOf("acc", model.accounts[known]!.born))
   const isKeyless = Commands.isOfIdentity(command) || Commands.isOfTickets(command) || Commands.isOfFunds(command)
     || command.kind === "SetFavorite"
     || command.kind === "RegisterAffiliate"
@@ -142,7 +140,7 @@ const committed = (state: State, { decision: { outcomes }, model, record }: Comm
     const requests = state.requests.get(scope) ?? []
     let said = "was asked for by no request"
     const of = requests.filter((request) => {
-      const accountOf = (id: string) => model.accounts.findIndex((account) => idOf(account) === id)
+      const accountOf = (id: string) => model.accounts.findIndex(({ born }) => idOf("acc", born) === id)
       const difference = Commands.difference(request.asked, command, meaning(state, request), accountOf)
       if (difference !== undefined) said = difference
       return difference === undefined

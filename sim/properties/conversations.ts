@@ -13,6 +13,7 @@ import * as Frames from "../reading/Frames.js"
 import { goodUntil, type NaiveFamily } from "../model/NaiveTickets.js"
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { ending } from "./inbox.js"
 import type { Conversing, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -65,8 +66,7 @@ interface State {
 }
 
 /** What ends tickets, by itself or with what they were minted by. */
-const ending: ReadonlySet<string> = new Set(["EndTickets", "RotateTicket", "RevokeApiKey", "RevokeKeyByOperator", "EndSession",
-  "RemovePasskey", "SetAccountFlags"])
+const endingTickets: ReadonlySet<string> = new Set([...ending, "RotateTicket", "SetAccountFlags"])
 
 type Taken = Observation & { readonly _tag: "FrameTaken" }
 type Left = Observation & { readonly _tag: "FrameLeft" }
@@ -416,7 +416,7 @@ export const conversations: Property<State> = {
         state.endedBySequence = 0
         return holds
       case "Taken":
-        if (seen.answered === undefined && ending.has(seen.command.kind)) state.endedBySequence = seen.sequence + 1
+        if (seen.answered === undefined && endingTickets.has(seen.command.kind)) state.endedBySequence = seen.sequence + 1
         return holds
       case "Committed":
         state.model = seen.model

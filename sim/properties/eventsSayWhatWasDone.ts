@@ -7,6 +7,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import { stepNames, transferKinds } from "../../src/operations/funds/Transfers.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { NaiveTransfer } from "../model/NaiveFunds.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -15,37 +16,38 @@ type Fields = Readonly<Record<string, number>>
 /** An event that a record must tell, with these of its fields. */
 type Must = readonly [event: Event, fields: Fields]
 
-/** What is known of a transfer, by its number. */
-interface Transfer {
-  readonly account: number
-  readonly amountAtoms: number
-}
-
 interface State {
   /** By sequence: what the events of the record must hold. They come later, at the pace of whoever follows. */
   readonly musts: Map<number, ReadonlyArray<Must>>
-  readonly transfers: Map<number, Transfer>
+  /** Every transfer that there ever was, those that the venue has forgotten too. */
+  transfers: ReadonlyArray<NaiveTransfer>
   /** Of every bracket that there ever was: its account and its market. */
   readonly brackets: Map<number, { readonly account: number; readonly market: number }>
 }
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-const codeOf = <A>(codes: ReadonlyArray<A>, name: A): number => codes.indexOf(name)
-
 const requested = (kind: (typeof transferKinds)[number], account: number, amountAtoms: number, sequence: number): Must => [
   "TransferRequested",
-  { transfer: sequence * 64, account, kind: codeOf(transferKinds, kind), amountAtoms }
+  { transfer: sequence * 64, account, kind: transferKinds.indexOf(kind), amountAtoms }
 ]
 
 /** By the place of each in the list of what may come of a step. */
-const changes = { prepared: 0, approved: 1, begun: 2, noted: 3 } as const
+const changes = { prepared: 0, begun: 2, noted: 3 } as const
+
+const transferOf = ({ transfers }: State, number: number): NaiveTransfer | undefined =>
+  transfers.find((transfer) => transfer.number === number)
 
 const stepMoved = (
-  { transfers }: State,
-  { step, transfer }: CommandOfKind<"PrepareStep" | "ApproveStep" | "BeginSubmission" | "NoteSubmission">,
+  state: State,
+  { step, transfer }: CommandOfKind<"PrepareStep" | "BeginSubmission" | "NoteSubmission">,
   change: keyof typeof changes
-): Must => ["StepMoved", { transfer, account: transfers.get(transfer)!.account, step: codeOf(stepNames, step), change: changes[change] }]
+): Must => ["StepMoved", {
+  transfer,
+  account: transferOf(state, transfer)!.account,
+  step: stepNames.indexOf(step),
+  change: changes[change]
+}]
 
 /** What the events of a command that was done must tell of it. */
 const mustTell = (state: State, { decision: { outcomes }, model, record }: Committed): ReadonlyArray<Must> => {
@@ -108,9 +110,7 @@ const mustTell = (state: State, { decision: { outcomes }, model, record }: Commi
 const committed = (state: State, seen: Committed): void => {
   const { decision: { outcomes }, model, record } = seen
   for (const { account, market, number } of model.brackets.all) state.brackets.set(number, { account, market })
-  for (const { account, amount, number } of model.funds.transfers.slice(state.transfers.size)) {
-    state.transfers.set(number, { account, amountAtoms: Number(amount) })
-  }
+  state.transfers = model.funds.transfers
   if (outcomes[0]?.refusal === Refusal.none) state.musts.set(record.sequence, mustTell(state, seen))
 }
 
@@ -118,13 +118,13 @@ const isSo = (event: DecodedEvent, [name, fields]: Must): boolean =>
   event.event === name && Object.entries(fields).every(([field, value]) => (event as unknown as Fields)[field] === value)
 
 /** Whether an event about something is about whose it is. */
-const ofIts = ({ brackets, transfers }: State, event: DecodedEvent): Verdict => {
+const ofIts = (state: State, event: DecodedEvent): Verdict => {
   switch (event.event) {
     case "BracketOpened":
     case "BracketResized":
     case "TriggerFired":
     case "BracketEnded": {
-      const of = brackets.get(event.bracket)
+      const of = state.brackets.get(event.bracket)
       return of === undefined || (of.account === event.account && of.market === event.market)
         ? holds
         : broken(`bracket ${event.bracket} is of account ${of.account} in market ${of.market}`)
@@ -133,10 +133,10 @@ const ofIts = ({ brackets, transfers }: State, event: DecodedEvent): Verdict => 
     case "TransferEnded":
     case "DepositCredited":
     case "ReserveMoved": {
-      const of = transfers.get(event.transfer)
+      const of = transferOf(state, event.transfer)
       if (of === undefined) return broken("there is no such transfer")
       if (of.account !== event.account) return broken(`transfer ${event.transfer} is of account ${of.account}`)
-      return !("amountAtoms" in event) || event.amountAtoms === of.amountAtoms ? holds : broken(`it is of ${of.amountAtoms} atoms`)
+      return !("amountAtoms" in event) || event.amountAtoms === Number(of.amount) ? holds : broken(`it is of ${of.amount} atoms`)
     }
     default:
       return holds
@@ -147,7 +147,7 @@ export const eventsSayWhatWasDone: Property<State> = {
   name: "events-say-what-was-done",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ musts: new Map(), transfers: new Map(), brackets: new Map() }),
+  initial: () => ({ musts: new Map(), transfers: [], brackets: new Map() }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       committed(state, seen)

@@ -34,6 +34,6 @@ export const factsAreTaken: Property<Undurable> = {
   name: "what-the-ledger-did-is-taken-where-it-can-be",
   invariant: "I10",
   kind: "safety",
-  initial: () => new Undurable(),
-  observe: (undurable, seen) => seen._tag === "Taken" && !isFact(seen.command) ? holds : undurable.observe(seen, judge)
+  initial: () => new Undurable(isFact),
+  observe: (undurable, seen) => undurable.observe(seen, judge)
 }

@@ -51,9 +51,6 @@ export const identityRoom: Property<Undurable> = {
   name: "grants-and-tickets-find-room-up-to-their-bounds",
   invariant: "bounds",
   kind: "safety",
-  initial: () => new Undurable(),
-  observe: (undurable, seen) =>
-    seen._tag === "Taken" && seen.command.kind !== "ApproveAgent" && seen.command.kind !== "MintTicket"
-      ? holds
-      : undurable.observe(seen, judge)
+  initial: () => new Undurable(({ kind }) => kind === "ApproveAgent" || kind === "MintTicket"),
+  observe: (undurable, seen) => undurable.observe(seen, judge)
 }

@@ -65,7 +65,8 @@ export const mayAddRisk = (command: Command): boolean => {
   }
 }
 
-const ending: ReadonlySet<string> = new Set(["RevokeApiKey", "RevokeKeyByOperator", "EndSession", "EndTickets", "RemovePasskey"])
+/** What ends a key, a session or a ticket. */
+export const ending: ReadonlySet<string> = new Set(["RevokeApiKey", "RevokeKeyByOperator", "EndSession", "EndTickets", "RemovePasskey"])
 
 /** Why this was not the command whose turn it was. */
 const outOfTurn = ({ inARow, waiting }: State, taken: Waiting): string | undefined => {

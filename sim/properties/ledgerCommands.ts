@@ -5,6 +5,7 @@
  * the first.
  */
 import type { CommandOfKind } from "../../src/operations/Operations.js"
+import { idOf } from "../model/Shown.js"
 import * as Funds from "../reading/Funds.js"
 import { custody } from "../world/SimBank.js"
 import type { Observation } from "./Observation.js"
@@ -45,7 +46,7 @@ const taken = ({ parties, transfers }: State, { answered, command, model, sequen
   if (answered !== undefined) return
   if (command.kind === "BindParty" && command.transfer >= 0) parties.set(command.transfer, command.partyId)
   if (command.kind !== "RequestDeposit" && command.kind !== "RequestWithdrawal" && command.kind !== "RequestPartyChange") return
-  const accountId = `acc_${model.accounts[command.account]!.born.toString(36)}`
+  const accountId = idOf("acc", model.accounts[command.account]!.born)
   transfers.set((sequence + 1) * 64, { kind: kinds[command.kind], accountId })
 }
 

@@ -79,6 +79,12 @@ const sumsOf = (model: NaiveVenue): Sums => {
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
+/** Whether a request names a record, and is answered of another. */
+const isOfAnother = ({ target }: Call, sequence: number): boolean => {
+  const asked = new URLSearchParams(target.split("?")[1] ?? "").get("sequence")
+  return asked !== null && asked !== String(sequence)
+}
+
 const atomsIn = (json: Json, name: string): bigint => BigInt(String(json[name]))
 
 /** What adds up whatever the record. */
@@ -114,8 +120,7 @@ const published = (state: State, { answer: { json, text }, call }: Answered): Ve
     const other = firstDifference(what, pairs, ["answer", "model"])
     if (other !== undefined) return other
   }
-  const asked = new URLSearchParams(call.target.split("?")[1] ?? "").get("sequence")
-  return asked === null || asked === String(sequence) ? holds : broken(`${what} is another than was asked for: ${text}`)
+  return isOfAnother(call, sequence) ? broken(`${what} is another than was asked for: ${text}`) : holds
 }
 
 /** A balance that is shown to be counted is the account's at that record, and leads to the root that everybody is told. */
@@ -124,8 +129,7 @@ const proven = ({ sums, told }: State, { answer: { json }, call }: Answered): Ve
   const sequence = Number(proof["journalSequence"])
   const what = `${call.target} at record ${sequence}`
   if (proof["accountId"] !== call.accountId) return broken(`${what} is of ${String(proof["accountId"])}`)
-  const asked = new URLSearchParams(call.target.split("?")[1] ?? "").get("sequence")
-  if (asked !== null && asked !== String(sequence)) return broken(`${what} is of another than was asked for`)
+  if (isOfAnother(call, sequence)) return broken(`${what} is of another than was asked for`)
   const equity = sums.get(sequence)?.equities[call.account]
   const balance = equity === undefined || equity > 0n ? equity : 0n
   if (balance !== undefined && String(balance) !== proof["balanceAtoms"]) {

@@ -618,7 +618,7 @@ const paramsOn = (path: ReadonlyArray<string>, { path: expected }: Route): Param
 }
 
 /** Largest body, bytes. */
-const bodyLimit = 64 * 1024
+export const bodyLimit = 64 * 1024
 
 /** Whether a body is said to be JSON in UTF-8, as media types are compared. */
 const isJson = (contentType = "application/json"): boolean => {

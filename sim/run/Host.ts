@@ -186,8 +186,8 @@ export class Host {
   reads: Reads | undefined
   /** How far its histories are, likewise. */
   histories: Histories["Type"]["standing"] | undefined
-  /** How its follower stands, while it is ready and keeps one. */
-  following: Venue.Venue["Type"]["follower"]
+  /** Those that follow its writer, while it is ready and keeps one. */
+  followers: Venue.Venue["Type"]["followers"]
   /** An operation of the disk failed under the process that was started last; a disk that is full is no such fault. */
   diskFailed = false
   /** How many crashes struck. */
@@ -264,10 +264,10 @@ export class Host {
     this.#crashLoss = crash?.loss ?? "power"
     this.startTelling({
       beside: (feed) => this.reader.read(feed),
-      ready: (reads, { standing }, following) => {
+      ready: (reads, { standing }, followers) => {
         this.reads = reads
         this.histories = standing
-        this.following = following
+        this.followers = followers
         this.#rules = rules
         this.#vain = 0
         follower.drain()
@@ -276,10 +276,7 @@ export class Host {
       },
       ended: (failure) => {
         const left = failure === undefined ? this.#left() : undefined
-        this.process = undefined
-        this.reads = undefined
-        this.histories = undefined
-        this.following = undefined
+        this.#gone()
         disk.crash("kill")
         const by = this.#refusedBy(failure)
         if (by === undefined) {
@@ -450,14 +447,19 @@ export class Host {
     this.witness.see({ _tag: "LockLeft" })
   }
 
+  /** Nothing of the process is there any more. */
+  #gone(): void {
+    this.process = undefined
+    this.reads = undefined
+    this.histories = undefined
+    this.followers = undefined
+  }
+
   crash(loss: SimDisk.Crash): void {
     const ready = this.reads !== undefined
     this.dropPlannedCrash()
     this.process?.crash(loss)
-    this.process = undefined
-    this.reads = undefined
-    this.histories = undefined
-    this.following = undefined
+    this.#gone()
     this.crashes++
     this.#stopping = false
     this.witness.see({ _tag: "Crashed", incarnation: this.#incarnation, ready, atEpochMs: this.world.time.nowEpochMs() })

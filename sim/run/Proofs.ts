@@ -74,11 +74,11 @@ export class Proofs {
       return host.histories?.()?.sequence === model.sequence
     }, 30_000)
     // One that keeps dying alone may never come to the end.
-    const { maxRestMs, meanCrashMs, restShare } = this.world.options.follower ?? { maxRestMs: 0, meanCrashMs: 1, restShare: 0 }
-    if (meanCrashMs === 0 && restShare * maxRestMs <= mostRestMs) {
+    const behaviour = this.world.options.follower
+    if (behaviour?.meanCrashMs === 0 && behaviour.restShare * behaviour.maxRestMs <= mostRestMs) {
       this.until("the follower's catching up", () => {
         follower.drain()
-        return host.following === undefined || host.following().sequence >= model.sequence
+        return host.followers === undefined || host.followers.standing.sequence >= model.sequence
       }, followedMs + follower.records * followedMsEach)
     }
     host.stop(true)

@@ -22,35 +22,28 @@ const ofAccount = /^(\/v1\/accounts\/|\/v1\/operator\/accounts\/)[^/?]+/
 /** The market that a path names. */
 const ofMarket = /(\/markets\/)[^/?]+/
 /** Other things that paths name, by their last segment. */
-const lastSegment = /\/(?:ord_|dep_|wdr_|pch_|key_|\{of )[^/?]*(?=$|\?)/
+const lastSegment = /(\/)(?:ord_|dep_|wdr_|pch_|key_|\{of )[^/?]*(?=$|\?)/
 
-/** A body may be so large, white space and all. */
-const mostBytes = 65_536
+/** The same with something else named where the path has a pattern, whose first group stays; undefined where that is no other. */
+const naming = ({ target }: Draft, pattern: RegExp, name: () => string): Partial<Draft> | undefined => {
+  const named = target.replace(pattern, (_, before: string) => before + name())
+  return named === target ? undefined : { target: named }
+}
 
 const weights = { none: 3, wrong: 2, foreign: 5, nobody: 2, market: 3, unknown: 3, query: 4, large: 2, kind: 3 }
 
 const ways: Readonly<Record<keyof typeof weights, Way>> = {
   none: () => ({ credential: "none", token: "" }),
   wrong: ({ token }, _, random) => ({ credential: "wrong", token: random.pick(["pk_nonsense", "sess_nonsense", `${token.slice(0, 8)}x`]) }),
-  foreign: ({ target }, { model }, random) => {
-    const other = random.pick(model.accounts)
-    const named = target.replace(ofAccount, (_, before: string) => before + idOf(other.born))
-    return named === target ? undefined : { target: named }
+  foreign: (draft, { model }, random) => {
+    const other = idOf(random.pick(model.accounts).born)
+    return naming(draft, ofAccount, () => other)
   },
-  nobody: ({ target }) => {
-    const named = target.replace(ofAccount, (_, before: string) => `${before}acc_nobody`)
-    return named === target ? undefined : { target: named }
-  },
-  market: ({ target }, _, random) => {
-    const named = target.replace(ofMarket, (_whole, before: string) => before + random.pick(["NONE-USDC-PERP", "NONE", "BTC-USDT-PERP"]))
-    return named === target ? undefined : { target: named }
-  },
-  unknown: ({ target }) => {
-    const named = target.replace(lastSegment, "/none")
-    return named === target ? undefined : { target: named }
-  },
+  nobody: (draft) => naming(draft, ofAccount, () => "acc_nobody"),
+  market: (draft, _, random) => naming(draft, ofMarket, () => random.pick(["NONE-USDC-PERP", "NONE", "BTC-USDT-PERP"])),
+  unknown: (draft) => naming(draft, lastSegment, () => "none"),
   query: ({ target }) => ({ target: `${target}${target.includes("?") ? "&" : "?"}colour=blue` }),
-  large: ({ body }) => body === "" ? undefined : { body: `${body}${" ".repeat(mostBytes)}` },
+  large: ({ body }) => body === "" ? undefined : { body: `${body}${" ".repeat(Requests.bodyLimit)}` },
   kind: ({ body }, _, random) => body === "" ? undefined : { contentType: random.pick(["", "text/plain", "application/jsonp"]) }
 }
 
@@ -74,12 +67,12 @@ const isGood = (draft: Draft): boolean => {
 }
 
 /** A call as it may not be made; undefined where it may be made all the same. */
-const distorted = (draft: Draft, { resolved, ...desk }: MisfitsDesk, random: SimRandom): Draft | undefined => {
+const distorted = (draft: Draft, desk: MisfitsDesk, random: SimRandom): Draft | undefined => {
   for (let index = 0; index < tries; index++) {
     const change = ways[random.weighted(weights)](draft, desk, random)
     if (change === undefined) continue
     const varied = { ...draft, ...change, scope: undefined, persistent: false, intent: "misfit" }
-    if (varied.credential !== draft.credential || !isGood(resolved(varied))) return varied
+    if (varied.credential !== draft.credential || !isGood(desk.resolved(varied))) return varied
   }
   return undefined
 }

@@ -271,10 +271,9 @@ class Overseer {
 
   /** What shows an account that it is counted in what was published, or in whatever is by then. */
   #proof(sequence: number): Draft {
-    const { accountId, ...who } = OwnerCalls.demoKey(this.client, this.random.pick(this.desk.demo))
+    const who = OwnerCalls.demoKey(this.client, this.random.pick(this.desk.demo))
     const search = this.random.chance(0.8) ? `?sequence=${sequence}` : ""
-    const target = `/v1/accounts/${accountId}/solvency-proof${search}`
-    return { ...this.#ask("getSolvencyProof", "GET", target), ...who, accountId }
+    return { ...this.#ask("getSolvencyProof", "GET", `/v1/accounts/${who.accountId}/solvency-proof${search}`), ...who }
   }
 
   // ---- markets

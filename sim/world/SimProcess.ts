@@ -58,7 +58,7 @@ export interface Parts {
   /** How whoever reads its journal fails, and what draws it; undefined: it reads it beside its writer. */
   readonly readings: Pick<SimReadings.Parts, "meanCrashMs" | "random" | "seen"> | undefined
   /** Called when the venue takes requests. */
-  readonly ready: (reads: Reads, histories: Histories["Type"], follower: Venue.Venue["Type"]["follower"]) => void
+  readonly ready: (reads: Reads, histories: Histories["Type"], followers: Venue.Venue["Type"]["followers"]) => void
   /** What runs in the process beside the venue, from when it takes requests. */
   readonly beside?: (feed: Feed["Type"]) => Effect.Effect<void>
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
@@ -120,7 +120,7 @@ export const start = (parts: Parts): SimProcess => {
   const logger = Logger.replace(Logger.defaultLogger,
     Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
   const program = Effect.flatMap(Venue.Venue, (venue) => {
-    if (alive) parts.ready(venue.reads, venue.histories, venue.follower)
+    if (alive) parts.ready(venue.reads, venue.histories, venue.followers)
     const stopped = Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
     return parts.beside === undefined ? stopped : Effect.zipRight(Effect.fork(parts.beside(venue.feed)), stopped)
   }).pipe(

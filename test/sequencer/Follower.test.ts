@@ -104,12 +104,18 @@ const start = async (disk: Layer.Layer<Disk, unknown>, host: Host | undefined, s
 
 const snapshotsOn = (disk: SimDisk.SimDisk): ReadonlyArray<string> => disk.files().filter((file) => file.endsWith(".snap"))
 
-test("the follower takes snapshots of what is durable, and the next start begins with the newest", async () => {
-  const disk = SimDisk.make({ random: () => 0.5 })
+/** A venue on a disk whose follower has saved a snapshot. */
+const venueWithSnapshot = async (disk: SimDisk.SimDisk) => {
   const { host, until } = heard(inProcess(disk.mount()))
   const venue = await start(disk.mount(), host)
   await venue.submit(commandsOf(5, 400))
   await until("Saved")
+  return venue
+}
+
+test("the follower takes snapshots of what is durable, and the next start begins with the newest", async () => {
+  const disk = SimDisk.make({ random: () => 0.5 })
+  const venue = await venueWithSnapshot(disk)
   const { agreedSequence, snapshotSequence } = venue.writer.followers!.standing
   expect(snapshotSequence).toBeGreaterThanOrEqual(60)
   expect(agreedSequence).toBeGreaterThanOrEqual(snapshotSequence)
@@ -125,10 +131,7 @@ test("the follower takes snapshots of what is durable, and the next start begins
 
 test("a follower that has run nothing yet is behind by no more than what lies behind the newest snapshot", async () => {
   const disk = SimDisk.make({ random: () => 0.5 })
-  const { host, until } = heard(inProcess(disk.mount()))
-  const venue = await start(disk.mount(), host)
-  await venue.submit(commandsOf(5, 400))
-  await until("Saved")
+  await venueWithSnapshot(disk)
   disk.crash("power")
   const again = await start(disk.mount(), { run: () => Effect.never })
   const { fromSequence } = again.writer.recovered
