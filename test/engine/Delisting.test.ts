@@ -276,6 +276,26 @@ describe("settlement", () => {
     expect(driver.engine.findOrder(other, elsewhere)!.status).toBe(Order.open)
   })
 
+  test.each([
+    ["bids above its top", Order.buy, 1700],
+    ["offers below its bottom", Order.sell, 500]
+  ] as const)("what is to be cancelled yet may lie beyond the final price's band, and is no broken book: %s", (_, side, at) => {
+    const { driver, other } = begin({ endedAtOnce: 1 })
+    for (let second = 0; second < 10; second++) driver.mark()
+    driver.index(0, at)
+    for (let order = 0; order < 2; order++) driver.place(other, { side, priceAtoms: at, quantityAtoms: 10 })
+    delist(driver)
+    const { bandHigh, bandLow } = driver.engine.state.markets[0]!
+    expect(side === Order.buy ? bandHigh < at : bandLow > at).toBe(true)
+    for (let left = 2; left > 0; left--) {
+      expect(driver.engine.openOrders(other, 0)).toHaveLength(left)
+      expect(firstBroken(driver.engine.state)).toBeUndefined()
+      driver.send({ kind: "PassTime" })
+    }
+    settle(driver)
+    expect(firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
   test("ends what would close a position by itself", () => {
     const { driver, long } = begin()
     driver.autoClose(long, 0, { stopLoss: { priceAtoms: 900, by: 0, limitAtoms: 0 } })

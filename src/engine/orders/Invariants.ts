@@ -21,7 +21,7 @@ const connections = ({ connections, orders }: State): string | undefined => {
   return undefined
 }
 
-/** Never crossed, the best prices inside the band, levels equal the sums of their orders, older before younger. */
+/** Never crossed, the best prices inside the band unless nothing trades any more, levels equal the sums of their orders, older before younger. */
 const books = (state: State): string | undefined => {
   const { orders } = state
   for (const market of state.markets) {
@@ -30,7 +30,7 @@ const books = (state: State): string | undefined => {
     const bid = book.bestPrice(Order.buy)
     const ask = book.bestPrice(Order.sell)
     if (bid !== none && ask !== none && bid >= ask) return `${id} is crossed: ${bid} bid, ${ask} asked`
-    if (market.mark !== 0 && !state.clearing.includes(market.index)) {
+    if (market.mark !== 0 && !market.isDelisted && !state.clearing.includes(market.index)) {
       if (bid > market.bandHigh) return `${id} has a bid at ${bid}, above the band's top of ${market.bandHigh}`
       if (ask !== none && ask < market.bandLow) return `${id} has an offer at ${ask}, below the band's bottom of ${market.bandLow}`
     }
