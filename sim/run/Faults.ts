@@ -102,6 +102,7 @@ export class Faults {
   /** No fault strikes any more, and what lasts is mended. */
   end(): void {
     this.active = false
+    this.host.isCalm = true
     this.world.disk.setOutOfRoom(false)
     this.host.giveLockBack()
     this.world.network.setFaults(SimNetwork.noFaults)

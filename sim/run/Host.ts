@@ -194,6 +194,8 @@ export class Host {
   crashes = 0
   /** Whether the lock was taken away from the process that runs. */
   hasLostLock = false
+  /** Whether faults have stopped: whoever works beside the process dies no more alone either. */
+  isCalm = false
   /** Has the stranger who holds the lock let go of it. */
   #letGo: (() => void) | undefined
   #incarnation = 0
@@ -379,6 +381,7 @@ export class Host {
     const isOfNow = (): boolean => incarnation === this.#incarnation && this.process !== undefined
     return behaviour === undefined || !behaviour.isThere ? undefined : {
       behaviour,
+      isCalm: () => this.isCalm,
       random: root.split(`follower/${incarnation}`),
       said: ({ _tag }) => this.witness.count(`follower ${_tag}`),
       ended: ({ reason }) => {
@@ -393,6 +396,7 @@ export class Host {
     const { options: { readings }, root } = this.world
     return readings === undefined || !readings.isThere ? undefined : {
       meanCrashMs: readings.meanCrashMs,
+      isCalm: () => this.isCalm,
       random: root.split(`readings/${this.#incarnation}`),
       seen: (what) => this.witness.count(what)
     }

@@ -37,8 +37,6 @@ import { operatorToken, type World } from "./World.js"
 /** How long a follower may take to come to the journal's end, and for each record of it: it may have to begin anew. */
 const followedMs = 120_000
 const followedMsEach = 100
-/** One that rests longer behind each block, in the mean, is not waited for. */
-const mostRestMs = 50
 
 /** Lives on until `done`. */
 export type Until = (what: string, done: () => boolean, budgetMs: number) => void
@@ -73,14 +71,10 @@ export class Proofs {
       follower.drain()
       return host.histories?.()?.sequence === model.sequence
     }, 30_000)
-    // One that keeps dying alone may never come to the end.
-    const behaviour = this.world.options.follower
-    if (behaviour?.meanCrashMs === 0 && behaviour.restShare * behaviour.maxRestMs <= mostRestMs) {
-      this.until("the follower's catching up", () => {
-        follower.drain()
-        return host.followers === undefined || host.followers.standing.sequence >= model.sequence
-      }, followedMs + follower.records * followedMsEach)
-    }
+    this.until("the follower's catching up", () => {
+      follower.drain()
+      return host.followers === undefined || host.followers.standing.sequence >= model.sequence
+    }, followedMs + follower.records * followedMsEach)
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
     this.#replayFromStart()

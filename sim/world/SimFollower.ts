@@ -30,6 +30,8 @@ export interface Parts {
   readonly scheduler: SimScheduler
   readonly clock: SimClock
   readonly disk: SimDisk
+  /** Whether faults have stopped: it dies no more alone, and does not rest. */
+  readonly isCalm: () => boolean
   readonly log: (line: string) => void
   /** Told of all that it says. */
   readonly said: (said: Said) => void
@@ -64,14 +66,14 @@ export const inOrder = (scheduler: SimScheduler): (comes: () => void) => void =>
 
 /** The host of followers for one process of the venue. */
 export const layer = (
-  { behaviour, clock, disk, ended: endedItself, log, random, said: saidAny, scheduler }: Parts
+  { behaviour, clock, disk, ended: endedItself, isCalm, log, random, said: saidAny, scheduler }: Parts
 ): Layer.Layer<FollowerHost> =>
   Layer.succeed(FollowerHost, {
     run: (setting, told, hear) =>
       Effect.async<never, Ended>((resume) => {
         const { abandon, group, isAlive } = groupOver(scheduler)
         const rest = Effect.suspend(() =>
-          random.chance(behaviour.restShare) ? Effect.sleep(random.next() * behaviour.maxRestMs) : Effect.void
+          !isCalm() && random.chance(behaviour.restShare) ? Effect.sleep(random.next() * behaviour.maxRestMs) : Effect.void
         )
         const later = inOrder(scheduler)
         const say = (said: Said): void => {
@@ -99,6 +101,7 @@ export const layer = (
           Effect.runFork(
             Effect.sleep(-Math.log(1 - random.next()) * behaviour.meanCrashMs).pipe(
               Effect.zipRight(Effect.sync(() => {
+                if (isCalm()) return
                 abandon()
                 resume(Effect.fail({ reason: "it was killed" }))
               })),

@@ -54,9 +54,9 @@ export interface Parts {
   /** Where its histories are kept. */
   readonly histories: SimHistories
   /** How its follower fails, and what draws it; undefined: it has none, and takes its snapshots itself. */
-  readonly follower: (Pick<SimFollower.Parts, "behaviour" | "random" | "said" | "ended">) | undefined
+  readonly follower: (Pick<SimFollower.Parts, "behaviour" | "isCalm" | "random" | "said" | "ended">) | undefined
   /** How whoever reads its journal fails, and what draws it; undefined: it reads it beside its writer. */
-  readonly readings: Pick<SimReadings.Parts, "meanCrashMs" | "random" | "seen"> | undefined
+  readonly readings: Pick<SimReadings.Parts, "meanCrashMs" | "isCalm" | "random" | "seen"> | undefined
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads, histories: Histories["Type"], followers: Venue.Venue["Type"]["followers"]) => void
   /** What runs in the process beside the venue, from when it takes requests. */

@@ -33,6 +33,8 @@ type Who = "reader of the journal" | "maker of the histories"
 export interface Parts {
   /** Mean time between deaths of each of them alone; 0 for none. */
   readonly meanCrashMs: number
+  /** Whether faults have stopped: none dies alone any more. */
+  readonly isCalm: () => boolean
   readonly random: SimRandom
   readonly scheduler: SimScheduler
   readonly clock: SimClock
@@ -82,14 +84,14 @@ const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
  * Has one that begins now die after a while, unless it is over by then. Whatever is given up where it dies again and again lives
  * whenever the one before has died: here death is chance.
  */
-const deaths = ({ meanCrashMs, seen }: Parts, who: Who, random: SimRandom) => {
+const deaths = ({ isCalm, meanCrashMs, seen }: Parts, who: Who, random: SimRandom) => {
   let hasDied = false
   return ({ run }: Pick<ReturnType<typeof begun>, "run">, isOver: () => boolean, die: () => void): void => {
     const lives = hasDied || meanCrashMs === 0
     hasDied = false
     if (lives) return
     run(Effect.zipRight(Effect.sleep(-Math.log(1 - random.next()) * meanCrashMs), Effect.sync(() => {
-      if (isOver()) return
+      if (isOver() || isCalm()) return
       seen(`${who} died`)
       hasDied = true
       die()
