@@ -1,6 +1,7 @@
 /**
- * Safety (I9). Whoever follows the journal reads what was decided as events: each says of a command that was done, of an account's money
- * on the ledger and of what closes a position by itself just what came of it, whose it is, and how much. Events are part of every
+ * Safety (I9). Whoever follows the journal reads what was decided as events: each says of a command that was done, of who may act, of
+ * an account's money on the ledger, of a market's prices and of what closes a position by itself just what came of it, whose it is, and
+ * how much. Events are part of every
  * block's digest, so that one which says something else is the same for ever after.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -10,13 +11,10 @@ import type { CommandOfKind } from "../../src/operations/Operations.js"
 import type { NaiveTransfer } from "../model/NaiveFunds.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
-
-type Event = DecodedEvent["event"]
-type Fields = Readonly<Record<string, number>>
-/** An event that a record must tell, with these of its fields. */
-type Must = readonly [event: Event, fields: Fields]
+import { type Must, ToldOfChanges } from "./ToldOfChanges.js"
 
 interface State {
+  readonly changes: ToldOfChanges
   /** By sequence: what the events of the record must hold. They come later, at the pace of whoever follows. */
   readonly musts: Map<number, ReadonlyArray<Must>>
   /** Every transfer that there ever was, those that the venue has forgotten too. */
@@ -111,11 +109,15 @@ const committed = (state: State, seen: Committed): void => {
   const { decision: { outcomes }, model, record } = seen
   for (const { account, market, number } of model.brackets.all) state.brackets.set(number, { account, market })
   state.transfers = model.funds.transfers
-  if (outcomes[0]?.refusal === Refusal.none) state.musts.set(record.sequence, mustTell(state, seen))
+  const ofChanges = state.changes.since(model, record.command)
+  const ofCommand = outcomes[0]?.refusal === Refusal.none ? mustTell(state, seen) : []
+  const musts = [...ofChanges, ...ofCommand]
+  if (musts.length > 0) state.musts.set(record.sequence, musts)
 }
 
 const isSo = (event: DecodedEvent, [name, fields]: Must): boolean =>
-  event.event === name && Object.entries(fields).every(([field, value]) => (event as unknown as Fields)[field] === value)
+  event.event === name
+  && Object.entries(fields).every(([field, value]) => (event as unknown as Readonly<Record<string, number>>)[field] === value)
 
 /** Whether an event about something is about whose it is. */
 const ofIts = (state: State, event: DecodedEvent): Verdict => {
@@ -147,7 +149,7 @@ export const eventsSayWhatWasDone: Property<State> = {
   name: "events-say-what-was-done",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ musts: new Map(), transfers: [], brackets: new Map() }),
+  initial: () => ({ changes: new ToldOfChanges(), musts: new Map(), transfers: [], brackets: new Map() }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       committed(state, seen)

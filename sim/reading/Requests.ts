@@ -638,9 +638,10 @@ const asked = (
   query: string | undefined
 ): Reading => {
   const isAbsent = body === "" && !takesBody
-  // Without a body clients say nothing of what it is: where one is needed it is missing, and not of another type.
+  // Without a body clients say nothing of what it is: where one is needed it is missing, and not of another type. Where none is taken,
+  // any body is one too many, whatever its type and size.
   if (!isAbsent && !isJson(contentType)) return { _tag: takesBody ? "notJson" : "malformed" }
-  if (Buffer.byteLength(body) > bodyLimit) return { _tag: "tooLarge" }
+  if (Buffer.byteLength(body) > bodyLimit) return { _tag: takesBody ? "tooLarge" : "malformed" }
   const parsed = isAbsent ? { value: undefined } : Bodies.parse(body)
   if (parsed === undefined) return { _tag: "malformed" }
   const result = read(parsed.value, found, accountId)

@@ -21,7 +21,7 @@ const connections = ({ connections, orders }: State): string | undefined => {
   return undefined
 }
 
-/** Never crossed, the best prices inside the band unless nothing trades any more, levels equal the sums of their orders, older before younger. */
+/** Never crossed, the best prices inside the band where anything trades, levels equal the sums of their orders, older before younger. */
 const books = (state: State): string | undefined => {
   const { orders } = state
   for (const market of state.markets) {

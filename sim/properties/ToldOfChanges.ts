@@ -1,0 +1,91 @@
+/**
+ * Which events a record must tell, by what it changed of the model: accounts, keys, sessions, passkeys and notes of their security,
+ * and of each market its status, its index and its mark.
+ */
+import * as Market from "../../src/domain/Market.js"
+import type { DecodedEvent } from "../../src/engine/EventLog.js"
+import * as SecurityLog from "../../src/engine/identity/SecurityLog.js"
+import type { Command } from "../../src/operations/Operations.js"
+import { isOfIdentity } from "../model/NaiveIdentity.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+
+/** An event that a record must tell, with these of its fields. */
+export type Must = readonly [event: DecodedEvent["event"], fields: Readonly<Record<string, number>>]
+
+const noted: ReadonlyArray<string> = SecurityLog.kinds
+
+/** What was last seen of a market. */
+interface Seen {
+  status: Market.Status
+  index: number
+  source: number
+  mark: number
+}
+
+export class ToldOfChanges {
+  #accounts = 0
+  #keys = 0
+  #notes = 0
+  readonly #revoked = new Set<number>()
+  #sessions: ReadonlySet<number> = new Set()
+  readonly #passkeys = new Map<number, number>()
+  readonly #markets: Array<Seen> = []
+
+  /** Takes what a record has made of the model. */
+  since(model: NaiveVenue, command: Command): ReadonlyArray<Must> {
+    const musts: Array<Must> = []
+    for (; this.#accounts < model.accounts.length; this.#accounts++) {
+      const { born, index: account } = model.accounts[this.#accounts]!
+      musts.push(["AccountOpened", { account, born }])
+    }
+    const { identity } = model
+    for (; this.#keys < identity.keys.length; this.#keys++) {
+      const { account, expiresAtEpochMs, index: apiKey, scopes } = identity.keys[this.#keys]!
+      musts.push(["ApiKeyIssued", { apiKey, account, scopes, expiresAtEpochMs }])
+    }
+    const { notes } = identity.history
+    for (; this.#notes < notes.length; this.#notes++) {
+      const { account, kind } = notes[this.#notes]!
+      musts.push(["SecurityNoted", { account, kind: noted.indexOf(kind) }])
+    }
+    if (isOfIdentity(command)) this.#ofOwners(model, musts)
+    this.#ofMarkets(model, musts)
+    return musts
+  }
+
+  #ofOwners({ identity: { keys, passkeys, sessions } }: NaiveVenue, musts: Array<Must>): void {
+    for (const { account, index: apiKey, revokedAtEpochMs } of keys) {
+      if (revokedAtEpochMs === 0 || this.#revoked.has(apiKey)) continue
+      this.#revoked.add(apiKey)
+      musts.push(["ApiKeyRevoked", { apiKey, account }])
+    }
+    for (const { account, expiresAtEpochMs, number: session } of sessions) {
+      if (!this.#sessions.has(session)) musts.push(["SessionOpened", { account, session, expiresAtEpochMs }])
+    }
+    this.#sessions = new Set(sessions.map(({ number }) => number))
+    const counts = new Map<number, number>([...this.#passkeys.keys()].map((account) => [account, 0]))
+    for (const { account } of passkeys) counts.set(account, (counts.get(account) ?? 0) + 1)
+    for (const [account, count] of counts) {
+      if (this.#passkeys.get(account) === count) continue
+      this.#passkeys.set(account, count)
+      musts.push(["PasskeysChanged", { account, passkeys: count }])
+    }
+  }
+
+  #ofMarkets({ markets }: NaiveVenue, musts: Array<Must>): void {
+    for (const { index: market, mark, risk, status } of markets) {
+      const before = this.#markets[market]
+      const { index, source } = risk
+      this.#markets[market] = { status, index, source, mark }
+      if (before === undefined) {
+        musts.push(["MarketPut", { market, created: 1 }])
+        continue
+      }
+      if (status !== before.status) musts.push(["MarketStatusSet", { market, status: Market.statuses.indexOf(status) }])
+      if (mark !== before.mark) musts.push(["MarkSet", { market, priceAtoms: mark }])
+      if (index !== before.index || source !== before.source) {
+        musts.push(["IndexPriceSet", { market, priceAtoms: index, sourceEpochMs: source }])
+      }
+    }
+  }
+}
