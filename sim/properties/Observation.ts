@@ -181,7 +181,8 @@ export type Observation =
       readonly firstSequence: number
       readonly count: number
       readonly bytes: number
-      readonly isFilled: boolean
+      /** What of its bytes is not as the layout has it. */
+      readonly misread: string | undefined
     }
   }
   /** The engine was looked at with the model at the same record. `whole`: everything; otherwise what `decision` touched. */

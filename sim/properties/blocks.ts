@@ -1,5 +1,6 @@
 /**
- * Safety (bounds). No block holds more records than it may, none took a further one once it was full, and none ends in what memory held.
+ * Safety (bounds). No block holds more records than it may, none took a further one once it was full, and none ends in what memory held:
+ * each lies on the disk as the journal's layout is described.
  */
 import * as Block from "../../src/journal/Block.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -28,10 +29,10 @@ export const blocks: Property<State> = {
   observe: (state, seen) => {
     if (seen._tag === "Started") state.bounds = seen.bounds
     if (seen._tag !== "Committed") return holds
-    const { block: { bytes, count, firstSequence, isFilled }, record } = seen
+    const { block: { bytes, count, firstSequence, misread }, record } = seen
     const { fullBytes, maxRecords } = state.bounds
     if (record.sequence === firstSequence) state.records = []
-    if (!isFilled) return broken(`block ${firstSequence} has something else than the filler behind its records`)
+    if (misread !== undefined) return broken(`block ${firstSequence} ${misread}`)
     if (count > maxRecords) return broken(`block ${firstSequence} holds ${count} records, and ${maxRecords} are the most`)
     if (record.sequence < firstSequence + count - 1) {
       state.records.push(record)

@@ -162,6 +162,8 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (status === 200) return published(state, seen) ?? toldAlike(state, json as Json, call.target)
   const { code } = isObject(json) ? json : {}
   if (status !== 404 || code === "route_not_found") return holds
+  // Whoever asks for another's account is not told of it, whether there is a record or not.
+  if (code === "account_not_found" && !call.target.includes(`/${call.accountId}/`)) return holds
   return call.target.includes("sequence=") ? holds : broken(`${call.target} names no record, and is answered ${status}: ${text}`)
 }
 

@@ -7,6 +7,7 @@ import { isKept, type NaiveDecision, type NaiveOrder } from "../model/NaiveState
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { Glance } from "../properties/Glance.js"
 import type { Observation } from "../properties/Observation.js"
+import * as Blocks from "../reading/Blocks.js"
 import * as JournalTap from "../world/JournalTap.js"
 import type { World } from "./World.js"
 
@@ -22,25 +23,12 @@ interface Uncompared {
 
 const nothing = (): Uncompared => ({ orders: new Set(), accounts: new Set(), last: undefined })
 
-/** Places in a block, as the journal's format has them: how long its records are, where they begin, and what stands at its end. */
-const recordsBytesAt = 60
-const recordsAt = 128
-const endBytes = 40
-const filler = 0xa5
-
-/** Whether what lies between a block's records and its digest is the filler, and nothing that memory held. */
-const isFilled = (bytes: Uint8Array): boolean => {
-  const recordsBytes = new DataView(bytes.buffer, bytes.byteOffset).getUint32(recordsBytesAt, true)
-  for (let at = recordsAt + recordsBytes; at < bytes.length - endBytes; at++) if (bytes[at] !== filler) return false
-  return true
-}
-
 export class Follower {
   readonly #tap: JournalTap.JournalTap
   records = 0
   fills = 0
   /** What the blocks take that were read and not yet followed. */
-  readonly #read: Array<{ readonly bytes: number; readonly isFilled: boolean }> = []
+  readonly #read: Array<{ readonly bytes: number; readonly misread: string | undefined }> = []
   /** While what lies on the disk is no history of this run. */
   paused = false
   #uncompared = nothing()
@@ -56,7 +44,9 @@ export class Follower {
     readonly reads: () => Reads | undefined,
     readonly see: (seen: Observation) => void
   ) {
-    this.#tap = JournalTap.make(world.disk, (bytes) => this.#read.push({ bytes: bytes.length, isFilled: isFilled(bytes) }))
+    this.#tap = JournalTap.make(world.disk, (bytes, place, previousDigest, { records }) => {
+      this.#read.push({ bytes: bytes.length, misread: Blocks.misread(bytes, place, previousDigest, records) })
+    })
   }
 
   /** The digest of the last durable block, hex. */

@@ -16,6 +16,9 @@ export interface JournalTap {
   readonly digest: () => string
 }
 
+/** Told of each block that was read: its bytes, where they lie, the digest of the block before it, and what it was read as. */
+export type Seen = (bytes: Uint8Array, place: Block.Position, previousDigest: Uint8Array, block: Block.Block) => void
+
 /** Every durable block from the first on, as the bytes it was written in. */
 export const sealed = (disk: SimDisk): ReadonlyArray<Uint8Array> => {
   const found: Array<Uint8Array> = []
@@ -36,9 +39,10 @@ export const lastReadable = (disk: SimDisk): number => {
 /** How much of a segment is looked at to find out whether a block begins there: most blocks are whole in it. */
 const headBytes = 4 * Block.sectorBytes
 
-/** A reader from the journal's beginning; `seen` is handed each block's bytes. */
-export const make = (disk: Pick<SimDisk, "durable" | "durableChanges">, seen: (bytes: Uint8Array) => void = () => {}): JournalTap => {
-  let segment = Segment.pathOf(1)
+/** A reader from the journal's beginning. */
+export const make = (disk: Pick<SimDisk, "durable" | "durableChanges">, seen: Seen = () => {}): JournalTap => {
+  let first = 1
+  let segment = Segment.pathOf(first)
   let offset = Block.sectorBytes
   let nextSequence = 1
   let digest: Uint8Array = Block.genesisDigest
@@ -58,10 +62,10 @@ export const make = (disk: Pick<SimDisk, "durable" | "durableChanges">, seen: (b
     const found = Block.verifiedDigest(bytes, 0, header)
     if (found === undefined) return undefined
     const block = Block.read(bytes, 0, header, found)
+    seen(bytes, { segment: first, offset }, digest, block)
     offset += header.blockBytes
     nextSequence = block.lastSequence + 1
     digest = block.digest
-    seen(bytes)
     return block
   }
 
@@ -78,13 +82,14 @@ export const make = (disk: Pick<SimDisk, "durable" | "durableChanges">, seen: (b
         if (block === undefined) {
           const following = Segment.pathOf(nextSequence)
           if (following === segment || disk.durable(following, 0, 1).length === 0) return blocks
-          const before = { segment, offset }
+          const before = { first, segment, offset }
+          first = nextSequence
           segment = following
           offset = Block.sectorBytes
           block = read()
           if (block === undefined) {
             // The next segment is named and still empty: blocks may yet end in either.
-            ;({ segment, offset } = before)
+            ;({ first, segment, offset } = before)
             return blocks
           }
         }
