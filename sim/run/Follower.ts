@@ -7,7 +7,7 @@ import { isKept, type NaiveDecision, type NaiveOrder } from "../model/NaiveState
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { Glance } from "../properties/Glance.js"
 import type { Observation } from "../properties/Observation.js"
-import * as Blocks from "../reading/Blocks.js"
+import * as BlockLayout from "../world/BlockLayout.js"
 import * as JournalTap from "../world/JournalTap.js"
 import type { World } from "./World.js"
 
@@ -45,7 +45,7 @@ export class Follower {
     readonly see: (seen: Observation) => void
   ) {
     this.#tap = JournalTap.make(world.disk, (bytes, place, previousDigest, { records }) => {
-      this.#read.push({ bytes: bytes.length, misread: Blocks.misread(bytes, place, previousDigest, records) })
+      this.#read.push({ bytes: bytes.length, misread: BlockLayout.misread(bytes, place, previousDigest, records) })
     })
   }
 
