@@ -77,6 +77,7 @@ import { schemaConformance } from "./schemaConformance.js"
 import { sessionsOfCalendar } from "./sessionsOfCalendar.js"
 import { shownIsDurable } from "./shownIsDurable.js"
 import { staleRecovers } from "./staleRecovers.js"
+import { snapshotsKeepUp } from "./snapshotsKeepUp.js"
 import { solvency } from "./solvency.js"
 import { standings } from "./standings.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
@@ -107,6 +108,9 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(givingUp),
   watch(pinned)
 ]
+
+/** Those of what a start goes on from. */
+const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(snapshotsKeepUp)]
 
 /** Fresh watchers for one run, in the order in which they are asked. */
 export const watchers = (): ReadonlyArray<Watcher> => [
@@ -153,7 +157,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(startsAreGuarded),
   watch(streamedPrices),
   watch(addsUp),
-  watch(replay),
+  ...ofRecovery(),
   watch(followerOnlyByFaults),
   watch(historiesRebuilt),
   watch(reduceOnly),

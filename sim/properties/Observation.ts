@@ -357,6 +357,8 @@ export type Observation =
     readonly left: { readonly sequence: number; readonly digest: string } | undefined
     readonly atEpochMs: number
   }
+  /** The newest snapshot on the disk of a writer that takes one itself behind every so many records, all of which were saved. */
+  | { readonly _tag: "SnapshotsCounted"; readonly newest: number; readonly sequence: number; readonly every: number }
   /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */
   | {
     readonly _tag: "Replayed"

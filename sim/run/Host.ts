@@ -150,7 +150,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
     fullBytes: boundsOf(options).fullBytes,
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
-  snapshotEveryRecords: options.follower?.isThere === true ? options.follower.snapshotEveryRecords : 400,
+  snapshotEveryRecords: options.follower?.isThere === true ? options.follower.snapshotEveryRecords : snapshotEvery,
   ...(boundsOf(options).snapshotReadBytes === undefined ? {} : { snapshotReadBytes: boundsOf(options).snapshotReadBytes! }),
   followers: { sampleEveryRecords: 16, firstAfterMs: 0, pauseMs: 50, longestPauseMs: 1_000 },
   versions: { ...versions, rules },
@@ -162,6 +162,9 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   histories: { endingMs: Number.POSITIVE_INFINITY, ...pausesOf(options) },
   ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })
 })
+
+/** Records between two snapshots of a writer that takes them itself. */
+export const snapshotEvery = 400
 
 /** An account that a workload is bound to, and that nobody ever opened. */
 const neverOpened = "acc_zzzzzz"

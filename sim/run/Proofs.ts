@@ -28,7 +28,7 @@ import type { Follower } from "./Follower.js"
 import { isTight } from "../faults/Options.js"
 import { isDelisted } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import { boundsOf, capacityOf, type Host } from "./Host.js"
+import { boundsOf, capacityOf, type Host, snapshotEvery } from "./Host.js"
 import * as Plants from "./Plants.js"
 import { Rebuilding } from "./Rebuilding.js"
 import type { Witness } from "./Witness.js"
@@ -75,6 +75,7 @@ export class Proofs {
       follower.drain()
       return host.followers === undefined || host.followers.standing.sequence >= model.sequence
     }, followedMs + follower.records * followedMsEach)
+    this.#countSnapshots()
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
     this.#replayFromStart()
@@ -223,6 +224,15 @@ export class Proofs {
       return found !== undefined
     }, 10_000)
     return found!
+  }
+
+  /** Looks for the newest snapshot of a writer that takes them itself. */
+  #countSnapshots(): void {
+    const { follower: { model }, host, witness, world: { disk } } = this
+    // One that could not be saved is made up for by the next.
+    if (host.followers !== undefined || witness.logged.some((line) => line.includes("was not saved"))) return
+    const newest = disk.files().reduce((most, path) => Math.max(most, Number(/^snapshots\/([0-9]{20})\.snap$/.exec(path)?.[1] ?? 0)), 0)
+    witness.see({ _tag: "SnapshotsCounted", newest, sequence: model.sequence, every: snapshotEvery })
   }
 
   /** Runs what works on snapshots, as a process of its own. */

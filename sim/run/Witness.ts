@@ -290,6 +290,8 @@ const describe = (seen: Observation): string => {
     case "RepliedUnlocked":
     case "Ended":
       return describeProcess(seen)
+    case "SnapshotsCounted":
+      return `the newest snapshot is of ${seen.newest} at ${seen.sequence}`
     case "Replayed":
       return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
     case "Rebuilt":

@@ -1,0 +1,23 @@
+/**
+ * Safety (I9). A start never has much of the journal to run again: however often a writer has been started anew, its newest snapshot is
+ * of not long ago.
+ */
+import { broken, holds, type Property } from "./Property.js"
+
+/** Records that are decided at most while a snapshot is saved. */
+const decidedMeanwhile = 400
+
+export const snapshotsKeepUp: Property<null> = {
+  name: "snapshots-keep-up",
+  invariant: "I9",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "SnapshotsCounted") return holds
+    const { every, newest, sequence } = seen
+    // The one before it may still have been on its way when the next was due.
+    return sequence - newest <= 2 * every + decidedMeanwhile
+      ? holds
+      : broken(`the newest snapshot is of record ${newest}, the journal ends at ${sequence}, and one is taken every ${every}`)
+  }
+}
