@@ -371,14 +371,25 @@ export type Observation =
   }
   /** The histories that the venue has left were made anew from its journal: where they differ, if they do. */
   | { readonly _tag: "Rebuilt"; readonly sequence: number; readonly fault: string | undefined }
-  /** One bit of the journal was flipped at rest and the venue started over it: why it refused, or undefined if it served. */
-  | { readonly _tag: "Flipped"; readonly path: string; readonly byte: number; readonly bit: number; readonly refusal: string | undefined }
+  /**
+   * One bit of the journal was flipped at rest and the venue started over it: why it refused, or undefined if it served. `lost`: the
+   * first record that cannot be read any more.
+   */
+  | {
+    readonly _tag: "Flipped"
+    readonly path: string
+    readonly byte: number
+    readonly bit: number
+    readonly lost: number
+    readonly refusal: string | undefined
+  }
   /** A write to the journal went astray, was called done, and the venue started over what it left: why it refused, or undefined if it served. */
   | { readonly _tag: "Misdirected"; readonly path: string; readonly refusal: string | undefined }
   /**
    * A fault was planted that one guard of the start stops, and the venue started over it. `must`: "serve", or the name of
    * the refusal that is due; `came`: the same, or the whole refusal. Where it served, `digest` is of its state and `proper`
-   * of a replay of the journal alone; `changed` is a file that a refused start left otherwise than it was.
+   * of a replay of the journal alone; `changed` is a file that a refused start left otherwise than it was. `lost`: the first record
+   * that cannot be read any more, where it can be told.
    */
   | {
     readonly _tag: "Planted"
@@ -388,6 +399,7 @@ export type Observation =
     readonly digest: string
     readonly proper: string
     readonly changed: string | undefined
+    readonly lost: number | undefined
   }
   /** What the venue keeps was searched for every secret that clients were told or have sent. */
   | {

@@ -1,8 +1,15 @@
 /**
  * Safety (I8). A bit that flips at rest anywhere in the journal, in its blocks or in the zeros behind them, is
- * found at the next start and never served; so is a write that went astray and was called done.
+ * found at the next start and never served, and the refusal says where and from which record on; so is a write that went astray and
+ * was called done.
  */
 import { broken, holds, type Property } from "./Property.js"
+
+/** Whether a refusal names the segment and the first record that cannot be read: whoever cuts the journal there loses nothing else. */
+const namesLost = (refusal: string, path: string, lost: number): boolean => {
+  const [, named, sequence] = /^JournalCorrupt: (\S+) is corrupt at offset [0-9]+ \(sequence ([0-9]+)\)/.exec(refusal) ?? []
+  return named === path && Number(sequence) === lost
+}
 
 export const damageIsDetected: Property<null> = {
   name: "damage-is-detected",
@@ -15,6 +22,9 @@ export const damageIsDetected: Property<null> = {
       ? `bit ${seen.bit} of byte ${seen.byte} of ${seen.path} was flipped`
       : `a write to ${seen.path} went astray`
     if (seen.refusal === undefined) return broken(`${what} and the venue served`)
-    return /Corrupt|corrupt/.test(seen.refusal) ? holds : broken(`${what} and the venue ended otherwise: ${seen.refusal}`)
+    if (!/Corrupt|corrupt/.test(seen.refusal)) return broken(`${what} and the venue ended otherwise: ${seen.refusal}`)
+    return seen._tag === "Flipped" && !namesLost(seen.refusal, seen.path, seen.lost)
+      ? broken(`${what}, so that record ${seen.lost} is lost, and the venue says: ${seen.refusal}`)
+      : holds
   }
 }

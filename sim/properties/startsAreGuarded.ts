@@ -11,13 +11,16 @@ export const startsAreGuarded: Property<null> = {
   initial: () => null,
   observe: (_, seen) => {
     if (seen._tag !== "Planted") return holds
-    const { came, changed, digest, must, proper, what } = seen
+    const { came, changed, digest, lost, must, proper, what } = seen
     if (must === "serve") {
       if (came !== "serve") return broken(`over ${what} the venue refused to start: ${came}`)
       return digest === proper ? holds : broken(`over ${what} the venue served the state ${digest}, and its journal comes to ${proper}`)
     }
     if (came === "serve") return broken(`over ${what} the venue served, and must have refused by ${must}`)
     if (!came.startsWith(must)) return broken(`over ${what} the venue must have refused by ${must} and ended otherwise: ${came}`)
+    if (lost !== undefined && !came.includes(` (sequence ${lost}): `)) {
+      return broken(`over ${what}, so that record ${lost} is lost, the venue refused otherwise: ${came}`)
+    }
     return changed === undefined ? holds : broken(`over ${what} the venue refused to start and left ${changed} changed`)
   }
 }

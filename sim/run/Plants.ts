@@ -43,6 +43,8 @@ export type Must =
 export interface Planted {
   readonly must: Must
   readonly set?: Partial<Venue.Options>
+  /** The first record that cannot be read any more, where it can be told. */
+  readonly lost?: number
   /** Whether what the start writes itself could stop the one after it. */
   readonly again?: boolean
 }
@@ -151,7 +153,7 @@ const lostMiddle: Plant = {
     const gone = ground.random.pick(segments.slice(0, -1))
     ground.disk.remove(Forgery.pathOf(ground.blocks.find(({ header }) => header.position.segment === gone)!))
     removeSnapshots(ground)
-    return { must: "JournalCorrupt" }
+    return { must: "JournalCorrupt", lost: gone }
   }
 }
 
@@ -171,7 +173,7 @@ const hole: Plant = {
     const at = placed.header.position.offset + random.below(placed.header.blockBytes / Block.sectorBytes) * Block.sectorBytes
     Forgery.zero(disk, Forgery.pathOf(placed), at, at + Block.sectorBytes)
     removeSnapshots(ground)
-    return { must: "JournalCorrupt" }
+    return { must: "JournalCorrupt", lost: placed.block.firstSequence }
   }
 }
 
@@ -180,16 +182,17 @@ const anotherHeader: Plant = {
   plant: (ground) => {
     const segment = ground.random.pick(segmentsOf(ground))
     Forgery.rewriteHeader(ground.disk, segment, (header) => ({ ...header, previousDigest: Forgery.another(header.previousDigest) }))
-    return { must: "JournalCorrupt" }
+    return { must: "JournalCorrupt", lost: segment }
   }
 }
 
 const anotherSize: Plant = {
   what: "a segment that is longer than its header says",
   plant: ({ blocks, disk, random }) => {
-    const path = Forgery.pathOf(random.pick(blocks))
+    const placed = random.pick(blocks)
+    const path = Forgery.pathOf(placed)
     disk.overwrite(path, disk.bytes(path).length, Buffer.alloc(Block.sectorBytes))
-    return { must: "JournalCorrupt" }
+    return { must: "JournalCorrupt", lost: placed.header.position.segment }
   }
 }
 

@@ -112,8 +112,9 @@ export class Proofs {
     const path = random.pick(disk.files().filter((name) => name.endsWith(".seg")))
     const byte = random.below(disk.bytes(path).length)
     const bit = random.below(8)
+    const lost = Forgery.sequenceAt(disk, path, byte)
     disk.flip(path, byte, bit)
-    witness.see({ _tag: "Flipped", path, byte, bit, refusal: this.#startOverDamage() })
+    witness.see({ _tag: "Flipped", path, byte, bit, lost, refusal: this.#startOverDamage() })
   }
 
   /**
@@ -190,7 +191,7 @@ export class Proofs {
   }
 
   /** Starts over what was planted, and again where what that start left must not stop the next one. */
-  #startOver(what: string, { again, must, set }: Plants.Planted): void {
+  #startOver(what: string, { again, lost, must, set }: Plants.Planted): void {
     const { host, witness, world: { disk } } = this
     const before = must === "serve" ? new Map<string, string>() : fingerprints(disk)
     for (const last of again === true ? [false, true] : [true]) {
@@ -205,7 +206,8 @@ export class Proofs {
         came: refusal ?? "serve",
         digest,
         proper,
-        changed: refusal === undefined || must === "serve" ? undefined : differing(before, fingerprints(disk))
+        changed: refusal === undefined || must === "serve" ? undefined : differing(before, fingerprints(disk)),
+        lost
       })
       host.process?.crash("kill")
       host.process = undefined

@@ -27,6 +27,15 @@ export const pathOf = ({ header }: Placed): string => Segment.pathOf(header.posi
 /** Where a block ends in its segment. */
 export const endOf = ({ header }: Placed): number => header.position.offset + header.blockBytes
 
+/** The first record that cannot be read any more where a byte of a segment is not what it was. */
+export const sequenceAt = (disk: SimDisk, path: string, byte: number): number => {
+  const blocks = blocksOf(disk).filter((placed) => pathOf(placed) === path)
+  // The segment's own header says where it begins.
+  const first = byte < Block.sectorBytes ? blocks[0] : blocks.find((placed) => byte < endOf(placed))
+  const last = blocks.at(-1)
+  return first?.block.firstSequence ?? (last === undefined ? Segment.firstSequenceOf(path.split("/").at(-1)!)! : last.block.lastSequence + 1)
+}
+
 /** A block as it would be written behind another. */
 export const encode = (block: Block.Block, previousDigest: Uint8Array, { position, syncedSequence }: Block.Header): Block.Encoded => {
   const builder = new Block.Builder()
