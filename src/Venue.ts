@@ -38,6 +38,7 @@ import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import * as Snapshot from "./engine/Snapshot.js"
 import * as Funds from "./funds/Funds.js"
+import { Pinning } from "./funds/Pinning.js"
 import type { Setting } from "./funds/Parts.js"
 import type { Capacity } from "./engine/State.js"
 import { type SiteSetting, siteAt } from "./identity/Identity.js"
@@ -304,6 +305,7 @@ const fundsOf = (
       signer: Context.get(services, PartySigner),
       random: yield* SecureRandom,
       setting: options.ledger,
+      pinning: new Pinning(),
       faucet: Option.getOrUndefined(Context.getOption(services, Faucet))
     }
     return Funds.make(parts, yield* Effect.scope, { ...Funds.defaultOptions, ...options.funds })

@@ -92,7 +92,9 @@ const dependencyOf = (call: Call, { dependency }: Json): string => {
   if (histories.has(call.endpoint)) return "read_model"
   if (dependency === "read_model" && looking.has(call.endpoint)) return "read_model"
   if (call.endpoint === "issueBotKey" && dependency === "workload_issuer") return "workload_issuer"
-  return (Funds.isOfFunds(call.target) || ofLedger.has(call.endpoint)) && dependency === "ledger" ? "ledger" : "journal"
+  // The signer is asked which passkeys it takes approvals by before one is removed.
+  const asksSigner = call.endpoint === "removePasskey"
+  return (Funds.isOfFunds(call.target) || ofLedger.has(call.endpoint) || asksSigner) && dependency === "ledger" ? "ledger" : "journal"
 }
 
 const nativeFault = (call: Call, status: number, info: Json): string | undefined => {

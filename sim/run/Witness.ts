@@ -238,6 +238,28 @@ const describeStream = (seen: OfStream): string => {
   }
 }
 
+type OfProof = Extract<Observation, {
+  readonly _tag: "SnapshotsCounted" | "Replayed" | "Rebuilt" | "Flipped" | "Misdirected" | "Planted"
+}>
+
+/** What was found of what the venue keeps, and of starts over damage, as a line. */
+const describeProof = (seen: OfProof): string => {
+  switch (seen._tag) {
+    case "SnapshotsCounted":
+      return `the newest snapshot is of ${seen.newest} at ${seen.sequence}`
+    case "Replayed":
+      return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
+    case "Rebuilt":
+      return `made histories anew up to ${seen.sequence} ${seen.fault ?? ""}`
+    case "Flipped":
+      return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Misdirected":
+      return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Planted":
+      return `planted ${seen.what}: ${withoutPlaces(seen.came)} ${seen.digest}`
+  }
+}
+
 /** An observation as a line: what the run's digest is over, and what a trace shows. */
 const describe = (seen: Observation): string => {
   switch (seen._tag) {
@@ -291,15 +313,12 @@ const describe = (seen: Observation): string => {
     case "Ended":
       return describeProcess(seen)
     case "SnapshotsCounted":
-      return `the newest snapshot is of ${seen.newest} at ${seen.sequence}`
     case "Replayed":
-      return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
     case "Rebuilt":
-      return `made histories anew up to ${seen.sequence} ${seen.fault ?? ""}`
     case "Flipped":
-      return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Misdirected":
-      return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Planted":
+      return describeProof(seen)
     case "Handling":
       return `handling ${seen.call.id} ${seen.call.target}`
     case "Handled":
@@ -308,8 +327,6 @@ const describe = (seen: Observation): string => {
       return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
     case "Taken":
       return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
-    case "Planted":
-      return `planted ${seen.what}: ${withoutPlaces(seen.came)} ${seen.digest}`
     case "Searched":
       return `searched for ${seen.secrets} secrets, found ${seen.found.length}`
     case "Reconciled":

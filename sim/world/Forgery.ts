@@ -33,7 +33,8 @@ export const sequenceAt = (disk: SimDisk, path: string, byte: number): number =>
   // The segment's own header says where it begins.
   const first = byte < Block.sectorBytes ? blocks[0] : blocks.find((placed) => byte < endOf(placed))
   const last = blocks.at(-1)
-  return first?.block.firstSequence ?? (last === undefined ? Segment.firstSequenceOf(path.split("/").at(-1)!)! : last.block.lastSequence + 1)
+  return first?.block.firstSequence
+    ?? (last === undefined ? Segment.firstSequenceOf(path.split("/").at(-1)!)! : last.block.lastSequence + 1)
 }
 
 /** A block as it would be written behind another. */

@@ -12,6 +12,7 @@ import type { SignerError } from "../signer/PartySigner.js"
 import { Approvals } from "./Approvals.js"
 import { defaults, Driver, type Options as DriverOptions, type StoppedTransfer } from "./Driver.js"
 import { ofLedger, type Parts } from "./Parts.js"
+import { Pinning } from "./Pinning.js"
 import { reconcile, type Report } from "./Reconciliation.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
@@ -51,6 +52,8 @@ export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
   readonly pins: Approvals<PinsQuestion>
   /** What the signer holds of an account; undefined where it holds nothing. */
   readonly accountKeys: (accountId: string) => Effect.Effect<AccountKeys | undefined, Unreachable>
+  /** Keeps the making of an account's key apart from the removal of its passkeys. */
+  readonly pinning: Pinning
   /** Changes the passkeys that an account has pinned. */
   readonly repin: (request: Repin) => Effect.Effect<void, SignerError>
   /** Compares the books with the ledger now. */
@@ -76,6 +79,7 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
     steps: new Approvals<StepQuestion>(random),
     pins: new Approvals<PinsQuestion>(random),
     accountKeys: () => Effect.fail(unreachable),
+    pinning: new Pinning(),
     repin: () => Effect.die("nothing can be asked of the signer here"),
     reconcile: Effect.fail(unreachable),
     give: undefined,
@@ -100,7 +104,7 @@ export interface Driven {
 }
 
 export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaultOptions): Driven => {
-  const { faucet, random, signer } = parts
+  const { faucet, pinning, random, signer } = parts
   const driver = new Driver(parts, scope, options.driver)
   const steps = new Approvals<StepQuestion>(random)
   const pins = new Approvals<PinsQuestion>(random)
@@ -123,6 +127,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
           Effect.catchTag("SignerRefused", () => Effect.succeed(undefined)),
           Effect.mapError((error) => new Unreachable({ whom: "signer", detail: error.message }))
         ),
+      pinning,
       repin: (request) => signer.repin(request),
       reconcile: reconciled,
       give: faucet === undefined ? undefined : (party, amountAtoms) => Effect.mapError(faucet.give(party, amountAtoms), ofLedger),

@@ -8,6 +8,7 @@ import type { Ledger, LedgerError } from "../ledger/Ledger.js"
 import type { Custody } from "../ledger/Planned.js"
 import type { Barrier, Submit } from "../sequencer/Submit.js"
 import type { PartySigner, SignerError } from "../signer/PartySigner.js"
+import type { Pinning } from "./Pinning.js"
 import { Unreachable } from "./Trouble.js"
 
 /** Where and as whom the venue deals on the ledger, as it is set: the treasury's party is the one that the signer's key makes. */
@@ -21,6 +22,7 @@ export interface Parts {
   readonly signer: Context.Tag.Service<PartySigner>
   readonly random: Context.Tag.Service<SecureRandom>
   readonly setting: Setting
+  readonly pinning: Pinning
   /** Settlement asset out of nothing; undefined but where the ledger is one of development. */
   readonly faucet?: Context.Tag.Service<Faucet> | undefined
 }

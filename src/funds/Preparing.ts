@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Planned from "../ledger/Planned.js"
 import { check } from "../ledger/prepared/Check.js"
+import type { PartyKey } from "../signer/Requests.js"
 import { factsOf, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
@@ -24,6 +25,21 @@ const pinned = ({ reads, signer }: Parts, account: number) =>
     )
   )
 
+/**
+ * Has the signer make a key of an account, and pin passkeys of it at the first. None of these is removed meanwhile: whoever removes one
+ * later asks the signer first.
+ */
+const makeKey = (parts: Parts, account: number, reference: string): Effect.Effect<PartyKey, Trouble> =>
+  parts.pinning.alone(account, Effect.gen(function*() {
+    const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
+    return yield* Effect.mapError(
+      parts.signer.newParty({ accountId: parts.reads.accountId(account), reference, passkeys }),
+      (error): Trouble => error._tag === "SignerRefused" ? signerRefused(error) : ofSigner(error)
+    )
+  }))
+
+const signerRefused = ({ message }: { readonly message: string }): Stopped => new Stopped({ reason: "signer_refused", detail: message })
+
 /** Has the signer make a key for the transfer's account, and the ledger a party of it, and binds it. Repeating it comes to the same. */
 export const bindParty = (parts: Parts, { account, id, kind, number }: TransferView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
@@ -31,11 +47,7 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     const accountId = reads.accountId(account)
     const isChange = kind === "party_change"
     const reference = isChange ? id : "first"
-    const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
-    const refused = (error: { readonly message: string }) => new Stopped({ reason: "signer_refused", detail: error.message })
-    const { keyId, publicKey } = yield* signer.newParty({ accountId, reference, passkeys }).pipe(
-      Effect.mapError((error): Trouble => error._tag === "SignerRefused" ? refused(error) : ofSigner(error))
-    )
+    const { keyId, publicKey } = yield* makeKey(parts, account, reference)
     const { partyId } = yield* ledger.allocateParty(
       publicKey,
       isChange ? `${accountId}-${id}` : accountId,
@@ -44,7 +56,7 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     ).pipe(Effect.mapError((error): Trouble => {
       switch (error._tag) {
         case "SignerRefused":
-          return refused(error)
+          return signerRefused(error)
         case "SignerUnavailable":
         case "SignerUnknown":
           return ofSigner(error)

@@ -64,9 +64,17 @@ const CredentialId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,1364}$/
 const PasskeyPath = Schema.Struct({ accountId: Fields.Name, credentialId: CredentialId })
 const RemovalBody = Schema.Struct({ assertion: Assertions.Assertion }).annotations({ identifier: "PasskeyRemovalBody" })
 
+/**
+ * Whether the signer may have made a key of an account, and pinned its passkeys: it does so for the first deposit, some time before the
+ * account has its party.
+ */
+const mayHaveKey = (state: Services["state"], account: number): boolean =>
+  state.party(account) !== undefined || state.transfersOf(account, "deposit", Number.POSITIVE_INFINITY, 1).length > 0
+  || state.forgottenTransfers(account).knownFrom > 0
+
 /** Fails where the signer would take approvals by none of the passkeys that are left: the account's money could not be moved any more. */
 const withAnotherPinned = ({ funds, state }: Services, account: number, credentialId: string): Effect.Effect<void, Errors.Failure> => {
-  if (state.party(account) === undefined) return Effect.void
+  if (!mayHaveKey(state, account)) return Effect.void
   return Effect.flatMap(
     Effect.mapError(funds.accountKeys(state.accountId(account)), () => Errors.ledgerUnavailable),
     (keys) => {
@@ -96,9 +104,14 @@ export const removePasskey = Route.effect({
       Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), ({ passkey, signCount }) => {
         const provedBy = passkey.credentialId
         const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
-        return withAnotherPinned(services, account, credentialId).pipe(
+        const removed = withAnotherPinned(services, account, credentialId).pipe(
           Effect.zipRight(Submission.submitted(services, removal)),
           Effect.as(noContent)
+        )
+        return Effect.flatMap(
+          services.funds.pinning.unlessUnder(account, removed),
+          (done) =>
+            done === undefined ? fail(Errors.ledgerUnavailable) : Effect.succeed(done)
         )
       }))
 })

@@ -1,0 +1,70 @@
+/**
+ * Passkeys that come and go before an account has its party: whichever are removed, the signer takes approvals by one that is left.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Authenticator } from "../identity/Authenticator.js"
+import { Bank, origin, Owner } from "./Bank.js"
+
+const amountAtoms = 25_000_000
+
+describe("between the first deposit and the account's party", () => {
+  let bank: Bank
+  let owner: Owner
+  const phone = new Authenticator()
+
+  const proof = async (purpose: string, by: Authenticator): Promise<object> => {
+    const asked = { accountId: owner.accountId, purpose }
+    const { challengeIdentifier, options } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", asked)
+    return { challengeIdentifier, credential: by.assert(options, origin) }
+  }
+
+  const remove = async (which: Authenticator, by: Authenticator) =>
+    owner.ask("DELETE", `/v1/accounts/{account}/passkeys/${which.credentialId}`, { assertion: await proof("remove_passkey", by) })
+
+  beforeAll(async () => {
+    bank = await Bank.open()
+    owner = await Owner.open(bank)
+    const authentication = await proof("add_passkey", owner.authenticator)
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication })
+    // The signer makes a key and pins what there is; the ledger never hears of the party.
+    await bank.script([{ on: "generate_topology", skip: 0, times: 1_000, fault: { name: "drop_request" } }])
+    await owner.request("deposit", amountAtoms)
+    await bank.venue.leap(30_000)
+    await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
+      challengeIdentifier: begun.challengeIdentifier,
+      credential: phone.register(begun.options, origin)
+    })
+  })
+  afterAll(() => bank.venue.stop())
+
+  test("the last passkey that is pinned is not removed, until another one is", async () => {
+    expect(await owner.must("GET", "/v1/accounts/{account}/ledger-party")).toMatchObject({ partyId: null })
+    const refused = { status: 409, json: { code: "last_passkey", rejectionGuard: "passkey_not_pinned" } }
+    expect(await remove(owner.authenticator, phone)).toMatchObject(refused)
+    expect(await remove(owner.authenticator, owner.authenticator)).toMatchObject(refused)
+
+    const pins = "/v1/accounts/{account}/ledger-party/passkeys"
+    const due = await owner.must("POST", pins, { action: "initiate" })
+    expect(due).toMatchObject({ status: "approval_required", change: "add", credentialId: phone.credentialId })
+    const { challenge, challengeIdentifier, rpId } = due.challenge
+    const firstFactor = owner.factor({ challenge, rpId })
+    expect(await owner.must("POST", pins, { action: "complete", challengeIdentifier, firstFactor })).toMatchObject({ status: "current" })
+    expect(await remove(owner.authenticator, phone)).toMatchObject({ status: 204 })
+  })
+
+  test("and the one that is left approves the deposit once there is a party", async () => {
+    await bank.script([])
+    const byPhone = new Owner(bank, phone)
+    byPhone.accountId = owner.accountId
+    const signIn = await byPhone.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
+    const session = await byPhone.must("POST", "/v1/auth/passkeys/authentication/verify", {
+      challengeIdentifier: signIn.challengeIdentifier,
+      credential: phone.assert(signIn.options, origin)
+    })
+    byPhone.token = session.accessToken
+    const { deposits } = await byPhone.must("GET", "/v1/accounts/{account}/deposits")
+    await bank.venue.leap(60_000)
+    await bank.give(await byPhone.party, amountAtoms)
+    expect(await byPhone.confirm("deposit", deposits[0].depositId)).toBe("ledger_confirmed")
+  })
+})
