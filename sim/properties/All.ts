@@ -88,6 +88,7 @@ import { toldAgain } from "./toldAgain.js"
 import { streamedPrices } from "./streamedPrices.js"
 import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
+import { whatIsOverIsForgotten } from "./whatIsOverIsForgotten.js"
 import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
 import { zeroSum } from "./zeroSum.js"
 
@@ -108,6 +109,9 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(givingUp),
   watch(pinned)
 ]
+
+/** Those of what there is room for. */
+const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsForgotten), watch(identityRoom)]
 
 /** Those of what a start goes on from. */
 const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(snapshotsKeepUp)]
@@ -147,8 +151,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(marketsOfTheFile),
   watch(inbox),
   watch(rateLimit),
-  watch(tables),
-  watch(identityRoom),
+  ...ofRoom(),
   watch(blocks),
   watch(durability),
   watch(lockIsHeld),

@@ -41,6 +41,10 @@ export class Glance {
     return this.#reads.halted
   }
 
+  get occupancy(): Reads["occupancy"] {
+    return this.#reads.occupancy
+  }
+
   get marketCount(): number {
     return this.#reads.marketCount
   }
