@@ -144,6 +144,8 @@ class Run {
     const reach = await Suites.record(this.lanes[0]!, open, recording.at)
     recording.end()
     for (const file of reach.failing) print(`fails without any mutant here, and judges nothing: ${file}`)
+    if (reach.suites.size === 0 && reach.failing.length > 0)
+      throw new Error("no test passes without a mutant: nothing can be judged by them")
     const judging = progressOf("mutants by unit tests")
     const pairs = open.flatMap(({ module, sites }) => sites.map((site) => ({ module, site })))
     let done = 0

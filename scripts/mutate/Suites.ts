@@ -32,6 +32,8 @@ const vitest = (files: ReadonlyArray<string>, report: string): ReadonlyArray<str
   "--bail=1",
   "--reporter=json",
   `--outputFile=${report}`,
+  // Otherwise the configured number of workers is more than there may be, and nothing runs.
+  "--minWorkers=1",
   "--maxWorkers=1",
   ...files
 ]
