@@ -353,6 +353,8 @@ export type Observation =
     readonly failure: string | undefined
     /** Whether an operation of the disk failed under it, beside a disk that is full. */
     readonly diskFailed: boolean
+    /** Writes to the journal that it left under way, and that may still end. */
+    readonly writing: number
     /** After a graceful stop, where another version may take over: its last record, and the digest of its state. */
     readonly left: { readonly sequence: number; readonly digest: string } | undefined
     readonly atEpochMs: number

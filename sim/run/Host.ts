@@ -281,12 +281,14 @@ export class Host {
       },
       ended: (failure) => {
         const left = failure === undefined ? this.#left() : undefined
+        const writing = disk.writing()
         this.#gone()
         disk.crash("kill")
         const by = this.#refusedBy(failure)
         if (by === undefined) {
           const { diskFailed } = this
-          witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, diskFailed, left, atEpochMs: time.nowEpochMs() })
+          const asked = this.#stopping
+          witness.see({ _tag: "Ended", incarnation, asked, failure, diskFailed, writing, left, atEpochMs: time.nowEpochMs() })
         } else {
           witness.see({ _tag: "StartRefused", incarnation, rules, by, why: failure! })
           this.#refused = true

@@ -74,6 +74,8 @@ export class DiskCalls {
   count = 0
   /** Whether the disk gives no more room: nothing is made, and nothing becomes longer. */
   outOfRoom = false
+  /** Writes to the journal that have begun and may still end; a crash takes them along. */
+  writing = 0
   /** How often the disk lost its process. */
   crashes = 0
 
@@ -99,10 +101,13 @@ export class DiskCalls {
       const full = injected === "ENOSPC" || ((writes || operation === "open") && this.#chance(faults.full))
       const failed = injected === "EIO" || this.#chance(probability)
       const hangs = injected === "hang" || ((writes || operation === "dataSync") && this.#chance(faults.hang))
+      const isOfJournal = writes && path.startsWith("journal/") && !hangs
+      if (isOfJournal) this.writing++
       const begun = steps.begin(injected === "misdirect" || (writes && this.#chance(faults.misdirect)))
       return Effect.zipRight(
         Effect.zipRight(this.#pause, Effect.suspend(() => born === this.crashes ? Effect.void : hung)),
         Effect.suspend((): Effect.Effect<A, DiskError | E> => {
+          if (isOfJournal) this.writing--
           if (!full && !failed && !hangs) return steps.end(begun)
           steps.abort?.(begun)
           return hangs ? hung : Effect.fail(new DiskError({ operation, path, code: full ? "ENOSPC" : "EIO" }))

@@ -64,6 +64,8 @@ export interface SimDisk {
   readonly files: () => ReadonlyArray<string>
   /** How many operations have begun. */
   readonly calls: () => number
+  /** Writes to the journal that have begun and may still end. */
+  readonly writing: () => number
   /** How often something may have become durable, or changed there: while this stays, so does all that `durable` tells. */
   readonly durableChanges: () => number
 }
@@ -82,6 +84,7 @@ export const make = (options: Options): SimDisk => {
     mount: () => Layer.succeed(Disk, new DiskMount(platter, calls, locks).service()),
     crash: (kind = "power") => {
       calls.crashes++
+      calls.writing = 0
       for (const [path, holder] of locks.holders) if (kind === "power" || !locks.strangers.has(holder)) locks.holders.delete(path)
       if (kind === "power") platter.losePower()
       else platter.killProcess()
@@ -129,6 +132,7 @@ export const make = (options: Options): SimDisk => {
         .flatMap(([path, { current }]) => [...current.keys()].map((name) => path === "" ? name : `${path}/${name}`))
         .sort(),
     calls: () => calls.count,
+    writing: () => calls.writing,
     durableChanges: () => platter.durableChanges
   }
 }
