@@ -2,7 +2,8 @@
  * Safety (I8). The lock of the data directory makes a process its only writer. Once that was taken away from it, another may read
  * the journal and go on from there at any time: so nothing is acknowledged from then on that such a one might not have found
  * there, neither to whoever asked for it nor to those who follow the journal; and the process ends with the first block that
- * comes. It lets go of the lock itself when nothing of its own is under way to the journal any more. So of two writers at most one acknowledges, and what the other has acknowledged before is known to him.
+ * comes. It lets go of the lock itself when nothing of its own is under way to the journal any more. So of two writers at most one
+ * acknowledges, and what the other has acknowledged before is known to him.
  */
 import { broken, holds, type Property } from "./Property.js"
 
