@@ -52,7 +52,7 @@ export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
   readonly pins: Approvals<PinsQuestion>
   /** What the signer holds of an account; undefined where it holds nothing. */
   readonly accountKeys: (accountId: string) => Effect.Effect<AccountKeys | undefined, Unreachable>
-  /** Keeps the making of an account's key apart from the removal of its passkeys. */
+  /** Accounts whose passkeys may be pinned at any moment. */
   readonly pinning: Pinning
   /** Changes the passkeys that an account has pinned. */
   readonly repin: (request: Repin) => Effect.Effect<void, SignerError>

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Planned from "../ledger/Planned.js"
 import { check } from "../ledger/prepared/Check.js"
-import type { PartyKey } from "../signer/Requests.js"
 import { factsOf, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
@@ -14,29 +13,17 @@ import { Declined, Stopped, type Trouble, Unreachable } from "./Trouble.js"
 const recordableMs = 10 * 60 * 1000
 
 /** The passkeys that a new key is pinned to: at the account's first key all of the account's, later those that are pinned already. */
-const pinned = ({ reads, signer }: Parts, account: number) =>
+const pinned = ({ pinning, reads, signer }: Parts, account: number) =>
   signer.accountKeys(reads.accountId(account)).pipe(
     Effect.map(({ credentialIds }) => credentialIds),
     Effect.catchTag("SignerRefused", () => Effect.succeed(undefined)),
-    Effect.map((credentialIds) =>
-      reads.passkeys(account)
+    Effect.map((credentialIds) => {
+      if (credentialIds === undefined) pinning.begin(account)
+      return reads.passkeys(account)
         .filter(({ credentialId }) => credentialIds === undefined || credentialIds.includes(credentialId))
         .map(({ credentialId, publicKey }) => ({ credentialId, publicKey }))
-    )
+    })
   )
-
-/**
- * Has the signer make a key of an account, and pin passkeys of it at the first. None of these is removed meanwhile: whoever removes one
- * later asks the signer first.
- */
-const makeKey = (parts: Parts, account: number, reference: string): Effect.Effect<PartyKey, Trouble> =>
-  parts.pinning.alone(account, Effect.gen(function*() {
-    const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
-    return yield* Effect.mapError(
-      parts.signer.newParty({ accountId: parts.reads.accountId(account), reference, passkeys }),
-      (error): Trouble => error._tag === "SignerRefused" ? signerRefused(error) : ofSigner(error)
-    )
-  }))
 
 const signerRefused = ({ message }: { readonly message: string }): Stopped => new Stopped({ reason: "signer_refused", detail: message })
 
@@ -47,7 +34,10 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     const accountId = reads.accountId(account)
     const isChange = kind === "party_change"
     const reference = isChange ? id : "first"
-    const { keyId, publicKey } = yield* makeKey(parts, account, reference)
+    const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
+    const { keyId, publicKey } = yield* signer.newParty({ accountId, reference, passkeys }).pipe(
+      Effect.mapError((error): Trouble => error._tag === "SignerRefused" ? signerRefused(error) : ofSigner(error))
+    )
     const { partyId } = yield* ledger.allocateParty(
       publicKey,
       isChange ? `${accountId}-${id}` : accountId,

@@ -74,10 +74,10 @@ const mayHaveKey = (state: Services["state"], account: number): boolean =>
 
 /** Fails where the signer would take approvals by none of the passkeys that are left: the account's money could not be moved any more. */
 const withAnotherPinned = ({ funds, state }: Services, account: number, credentialId: string): Effect.Effect<void, Errors.Failure> => {
-  if (!mayHaveKey(state, account)) return Effect.void
   return Effect.flatMap(
     Effect.mapError(funds.accountKeys(state.accountId(account)), () => Errors.ledgerUnavailable),
     (keys) => {
+      if (funds.pinning.isUnderWay(account, keys !== undefined)) return fail(Errors.ledgerUnavailable)
       const left = state.passkeys(account).filter((each) => each.credentialId !== credentialId)
       const isLeft = keys === undefined || left.some((each) => keys.credentialIds.includes(each.credentialId))
       return isLeft || left.length === 0 ? Effect.void : fail(Errors.lastPinnedPasskey)
@@ -104,14 +104,10 @@ export const removePasskey = Route.effect({
       Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), ({ passkey, signCount }) => {
         const provedBy = passkey.credentialId
         const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
-        const removed = withAnotherPinned(services, account, credentialId).pipe(
-          Effect.zipRight(Submission.submitted(services, removal)),
-          Effect.as(noContent)
-        )
-        return Effect.flatMap(
-          services.funds.pinning.unlessUnder(account, removed),
-          (done) =>
-            done === undefined ? fail(Errors.ledgerUnavailable) : Effect.succeed(done)
-        )
+        const removed = Effect.as(Submission.submitted(services, removal), noContent)
+        // A deposit that is asked for from here on is decided behind the removal.
+        if (!mayHaveKey(services.state, account))
+          return removed
+        return Effect.zipRight(withAnotherPinned(services, account, credentialId), removed)
       }))
 })
