@@ -16,10 +16,10 @@ const noted: ReadonlyArray<string> = SecurityLog.kinds
 
 /** What was last seen of a market. */
 interface Seen {
-  status: Market.Status
-  index: number
-  source: number
-  mark: number
+  readonly status: Market.Status
+  readonly index: number
+  readonly source: number
+  readonly mark: number
 }
 
 export class ToldOfChanges {

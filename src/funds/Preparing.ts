@@ -25,8 +25,6 @@ const pinned = ({ pinning, reads, signer }: Parts, account: number) =>
     })
   )
 
-const signerRefused = ({ message }: { readonly message: string }): Stopped => new Stopped({ reason: "signer_refused", detail: message })
-
 /** Has the signer make a key for the transfer's account, and the ledger a party of it, and binds it. Repeating it comes to the same. */
 export const bindParty = (parts: Parts, { account, id, kind, number }: TransferView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
@@ -35,8 +33,9 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     const isChange = kind === "party_change"
     const reference = isChange ? id : "first"
     const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
+    const refused = (error: { readonly message: string }) => new Stopped({ reason: "signer_refused", detail: error.message })
     const { keyId, publicKey } = yield* signer.newParty({ accountId, reference, passkeys }).pipe(
-      Effect.mapError((error): Trouble => error._tag === "SignerRefused" ? signerRefused(error) : ofSigner(error))
+      Effect.mapError((error): Trouble => error._tag === "SignerRefused" ? refused(error) : ofSigner(error))
     )
     const { partyId } = yield* ledger.allocateParty(
       publicKey,
@@ -46,7 +45,7 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     ).pipe(Effect.mapError((error): Trouble => {
       switch (error._tag) {
         case "SignerRefused":
-          return signerRefused(error)
+          return refused(error)
         case "SignerUnavailable":
         case "SignerUnknown":
           return ofSigner(error)

@@ -232,6 +232,13 @@ export class Owner {
     return this.must("GET", "/v1/accounts/{account}/balance").then(({ collateralAtoms }) => Number(collateralAtoms))
   }
 
+  /** What a passkey of the account's answers to a challenge for a purpose: that its owner asks. */
+  async proof(purpose: string, authenticator = this.authenticator): Promise<object> {
+    const asked = { accountId: this.accountId, purpose }
+    const { challengeIdentifier, options } = await this.must("POST", "/v1/auth/passkeys/authentication/options", asked)
+    return { challengeIdentifier, credential: authenticator.assert(options, origin) }
+  }
+
   /** What a passkey answers to a challenge. */
   factor(challenge: { readonly challenge: string; readonly rpId: string }, authenticator = this.authenticator): object {
     const { id, response } = authenticator.assert(challenge, origin)

@@ -12,19 +12,13 @@ describe("between the first deposit and the account's party", () => {
   let owner: Owner
   const phone = new Authenticator()
 
-  const proof = async (purpose: string, by: Authenticator): Promise<object> => {
-    const asked = { accountId: owner.accountId, purpose }
-    const { challengeIdentifier, options } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", asked)
-    return { challengeIdentifier, credential: by.assert(options, origin) }
-  }
-
   const remove = async (which: Authenticator, by: Authenticator) =>
-    owner.ask("DELETE", `/v1/accounts/{account}/passkeys/${which.credentialId}`, { assertion: await proof("remove_passkey", by) })
+    owner.ask("DELETE", `/v1/accounts/{account}/passkeys/${which.credentialId}`, { assertion: await owner.proof("remove_passkey", by) })
 
   beforeAll(async () => {
     bank = await Bank.open()
     owner = await Owner.open(bank)
-    const authentication = await proof("add_passkey", owner.authenticator)
+    const authentication = await owner.proof("add_passkey")
     const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication })
     // The signer makes a key and pins what there is; the ledger never hears of the party.
     await bank.script([{ on: "generate_topology", skip: 0, times: 1_000, fault: { name: "drop_request" } }])

@@ -126,14 +126,7 @@ describe("around withdrawals", () => {
 
   test("a new passkey approves nothing in its first day, and the signer nothing by it until an older one says so", async () => {
     const phone = new Authenticator()
-    const proof = async (purpose: string): Promise<object> => {
-      const { challengeIdentifier, options } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", {
-        accountId: owner.accountId,
-        purpose
-      })
-      return { challengeIdentifier, credential: owner.authenticator.assert(options, origin) }
-    }
-    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication: await proof("add_passkey") })
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication: await owner.proof("add_passkey") })
     await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
       challengeIdentifier: begun.challengeIdentifier,
       credential: phone.register(begun.options, origin)

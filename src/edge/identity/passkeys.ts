@@ -74,6 +74,8 @@ const mayHaveKey = (state: Services["state"], account: number): boolean =>
 
 /** Fails where the signer would take approvals by none of the passkeys that are left: the account's money could not be moved any more. */
 const withAnotherPinned = ({ funds, state }: Services, account: number, credentialId: string): Effect.Effect<void, Errors.Failure> => {
+  // A deposit that is asked for from here on is decided behind the removal.
+  if (!mayHaveKey(state, account)) return Effect.void
   return Effect.flatMap(
     Effect.mapError(funds.accountKeys(state.accountId(account)), () => Errors.ledgerUnavailable),
     (keys) => {
@@ -104,10 +106,9 @@ export const removePasskey = Route.effect({
       Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), ({ passkey, signCount }) => {
         const provedBy = passkey.credentialId
         const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
-        const removed = Effect.as(Submission.submitted(services, removal), noContent)
-        // A deposit that is asked for from here on is decided behind the removal.
-        if (!mayHaveKey(services.state, account))
-          return removed
-        return Effect.zipRight(withAnotherPinned(services, account, credentialId), removed)
+        return withAnotherPinned(services, account, credentialId).pipe(
+          Effect.zipRight(Submission.submitted(services, removal)),
+          Effect.as(noContent)
+        )
       }))
 })
