@@ -27,6 +27,7 @@ import type { Environment } from "./domain/Environment.js"
 import type * as Stages from "./domain/Stages.js"
 import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener, type Serving } from "./edge/http/Listener.js"
+import type { Exposition } from "./edge/http/Exposition.js"
 import * as Metrics from "./edge/http/Metrics.js"
 import type { Room } from "./edge/socket/Setting.js"
 import * as Readiness from "./edge/http/Readiness.js"
@@ -125,6 +126,8 @@ export interface Options extends Secrets {
   readonly feed?: Partial<Recent.Bounds>
   /** How a follower is kept, where there is a host for one; in the usual way unless told. */
   readonly followers?: Partial<Followers.Options>
+  /** How its metrics become text: by Prometheus's own library, but in a simulation, which waits for no promise. */
+  readonly expose?: Exposition
   /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
   readonly watch?: Sequencer.Watch
 }
@@ -196,7 +199,8 @@ type Leaves =
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
 const startingApplication = (
   settings: Layer.Layer<Edge.Settings>,
-  readiness: Context.Tag.Service<typeof Readiness.Readiness>
+  readiness: Context.Tag.Service<typeof Readiness.Readiness>,
+  metrics: Context.Tag.Service<typeof Metrics.Metrics>
 ): Effect.Effect<Edge.Streaming, never, SecureRandom | PasskeyVerifier | WorkloadIdentity | Turns> => {
   const empty = Engine.make({ orders: 1, idempotencyKeys: 1 })
   const nowhere = { submit: () => {} }
@@ -210,7 +214,7 @@ const startingApplication = (
     Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
     Effect.provideService(Live.Live, Live.none),
     Effect.provideService(Feed.Feed, Feed.none),
-    Effect.provideService(Metrics.Metrics, Metrics.make()),
+    Effect.provideService(Metrics.Metrics, metrics),
     Effect.provide(IndexWatch.layer),
     Effect.provideService(Readiness.Readiness, readiness)
   )
@@ -425,7 +429,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
   const readiness = Readiness.make()
-  let application = yield* startingApplication(settingsOf(options, 0), readiness)
+  const counts = Metrics.noCounts()
+  let application = yield* startingApplication(settingsOf(options, 0), readiness, Metrics.make(counts, options.expose))
   const listener = yield* Listener
   const gate: Application = {
     handle: (request, reply) => application.handle(request, reply),
@@ -434,7 +439,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   }
   const { address, connections, cut, port } = yield* Scope.extend(listener.serve(gate), listening)
 
-  const metrics = Metrics.make()
+  const metrics = Metrics.make(counts, options.expose)
   const { services, writing, ...secrets } = yield* write(options, metrics.stages, opening)
   const writer = Context.get(writing, Writer.Writer)
   const state = Context.get(writing, EngineReads)

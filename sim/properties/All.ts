@@ -53,6 +53,7 @@ import { lookups } from "./lookups.js"
 import { marketPreviews } from "./marketPreviews.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
 import { moneyIsAsAsked } from "./moneyIsAsAsked.js"
+import { metrics } from "./metrics.js"
 import { noCredentialKept } from "./noCredentialKept.js"
 import { noDefect } from "./noDefect.js"
 import { oneCurrentTicketAFamily } from "./oneCurrentTicketAFamily.js"
@@ -112,6 +113,9 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
 
 /** Those of what there is room for. */
 const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsForgotten), watch(identityRoom)]
+
+/** Those of what is shown beside what anybody trades. */
+const ofOperation = (): ReadonlyArray<Watcher> => [watch(noCredentialKept), watch(metrics)]
 
 /** Those of what a start goes on from. */
 const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(snapshotsKeepUp)]
@@ -186,7 +190,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   ...ofOversight(),
   watch(wrongCodesAreCounted),
   watch(oneCurrentTicketAFamily),
-  watch(noCredentialKept),
+  ...ofOperation(),
   watch(failures),
   watch(everyCommandAnswered),
   watch(dueIsDone),

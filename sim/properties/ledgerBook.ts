@@ -36,6 +36,8 @@ interface State {
   readonly transfers: Map<number, Money>
   /** By hash. */
   readonly transactions: Map<string, Transaction>
+  /** The places of those whose preparation was refused, by hash: only strangers have them executed. */
+  readonly refused: Map<string, string>
   /** The transaction that is current, by transfer and step. */
   readonly current: Map<string, string>
   /** The hash of each submission. */
@@ -155,7 +157,9 @@ const reconciled = (state: State, seen: Reconciled): Verdict => {
     return broken(`record ${invented.sequence} tells that ${invented.commandId} was done, which the ledger never did`)
   const effects = new Map<string, string>()
   for (const { hash } of book.done) {
-    const place = placeOf(state.transactions.get(hash)!)
+    const transaction = state.transactions.get(hash)
+    const place = transaction === undefined ? state.refused.get(hash) : placeOf(transaction)
+    if (place === undefined) return broken(`the ledger did ${hash}, which no record tells of`)
     const before = effects.get(place)
     if (before !== undefined && before !== hash) return broken(`the ledger did step ${place} twice: by ${before} and by ${hash}`)
     effects.set(place, hash)
@@ -209,6 +213,7 @@ export const ledgerBook: Property<State> = {
   initial: () => ({
     transfers: new Map(),
     transactions: new Map(),
+    refused: new Map(),
     current: new Map(),
     submissions: new Map(),
     told: [],
@@ -219,7 +224,12 @@ export const ledgerBook: Property<State> = {
   observe: (state, seen) => {
     if (seen._tag === "Inspected") state.funds = seen.model.funds
     if (seen._tag === "Reconciled") return reconciled(state, seen)
-    if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
+    if (seen._tag !== "Committed") return holds
+    const { command } = seen.record
+    if (seen.decision.outcomes[0]?.refusal !== Refusal.none) {
+      if (command.kind === "PrepareStep") state.refused.set(command.hash, placeOf(command))
+      return holds
+    }
     const verdict = committed(state, seen.record)
     return verdict === undefined ? holds : broken(`record ${seen.record.sequence} ${verdict}`)
   }

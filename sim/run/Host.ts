@@ -25,6 +25,7 @@ import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as JournalTap from "../world/JournalTap.js"
 import * as SimBank from "../world/SimBank.js"
+import * as SimExposition from "../world/SimExposition.js"
 import * as SimProcess from "../world/SimProcess.js"
 import type { FeedReader } from "./FeedReader.js"
 import type { CrashMark } from "./Script.js"
@@ -154,6 +155,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   ...(boundsOf(options).snapshotReadBytes === undefined ? {} : { snapshotReadBytes: boundsOf(options).snapshotReadBytes! }),
   followers: { sampleEveryRecords: 16, firstAfterMs: 0, pauseMs: 50, longestPauseMs: 1_000 },
   versions: { ...versions, rules },
+  expose: SimExposition.expose,
   feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,

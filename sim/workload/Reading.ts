@@ -275,6 +275,7 @@ export const everythingPublished = ({ markets }: Seat["model"], everybody: Reado
   const listed = markets.filter(({ status }) => isListed(status)).map(({ parameters }) => `/v1/markets/${parameters.marketId}`)
   const ofAll: ReadonlyArray<readonly [endpoint: string, target: string]> = [
     ["getInsuranceFund", "/v1/insurance-fund?limit=500"],
+    ["getMetrics", "/metrics"],
     ...listed.flatMap((market) =>
       [
         ["getStats", `${market}/stats`],

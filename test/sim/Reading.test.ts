@@ -1,5 +1,9 @@
 /** The simulator's own reading of requests: numbers, bodies and what is a request at all, by worked cases of the contract. */
+import { Effect } from "effect"
 import { describe, expect, test } from "vitest"
+import { prometheus, type Metric } from "../../src/edge/http/Exposition.js"
+import * as Exposition from "../../sim/reading/Exposition.js"
+import { expose } from "../../sim/world/SimExposition.js"
 import * as Bodies from "../../sim/reading/Bodies.js"
 import * as Commands from "../../sim/reading/Commands.js"
 import * as Numbers from "../../sim/reading/Numbers.js"
@@ -43,6 +47,39 @@ test("a member given twice is seen in any object, and nowhere else", () => {
   expect(Bodies.parse("{\"a\":1, \"a\":2}")).toBe(undefined)
   expect(Bodies.parse("[{\"a\":{\"b\":1 , \"\\u0062\" : 1}}]")).toBe(undefined)
   expect(Bodies.parse("{ \"a\":[{\"a\":1},{\"a\":\"a\\\":\"}],\"b\":\"a\"}")).toBeDefined()
+})
+
+describe("metrics", () => {
+  const thing: Metric = { name: "venue_thing", help: "A thing.", type: "gauge", labels: [], read: () => [{ labels: {}, value: 0.5 }] }
+  const things: Metric = {
+    name: "venue_things_total",
+    help: "Things, by market.",
+    type: "counter",
+    labels: ["market", "side"],
+    read: () => [{ labels: { market: "A", side: "a \"b\", c" }, value: 3 }, { labels: { market: "B", side: "" }, value: 0 }]
+  }
+  const nothing: Metric = { ...thing, name: "venue_nothing", read: () => [] }
+
+  test("are read alike, whoever writes them", async () => {
+    const [theirs, ours] = [await Effect.runPromise(prometheus([thing, things, nothing])), Effect.runSync(expose([thing, things, nothing]))]
+    const read = Exposition.read(ours)
+    expect(Exposition.read(theirs)).toEqual(read)
+    if (typeof read === "string") throw new Error(read)
+    expect([...read.keys()]).toEqual(["venue_thing", "venue_things_total", "venue_nothing"])
+    expect(read.get("venue_thing")?.samples.get("venue_thing")).toEqual([{ labels: new Map(), value: 0.5 }])
+    expect(read.get("venue_things_total")?.samples.get("venue_things_total")?.map(({ value }) => value)).toEqual([3, 0])
+    expect(read.get("venue_nothing")?.samples.size).toBe(0)
+  })
+
+  test.each([
+    ["a value twice", "# HELP a A.\n# TYPE a gauge\na 1\na 1\n", "a 1 is told twice"],
+    ["a family twice", "# HELP a A.\n# TYPE a gauge\n# HELP a A.\n", "a is told of twice"],
+    ["a value of no family", "# HELP a A.\n# TYPE a gauge\nb 1\n", "the line \"b 1\""],
+    ["a value that is no number", "# HELP a A.\n# TYPE a gauge\na x\n", "the line \"a x\""],
+    ["labels that are none", "# HELP a A.\n# TYPE a gauge\na{b=c} 1\n", "the line \"a{b=c} 1\""]
+  ])("with %s are none", (_, text, why) => {
+    expect(Exposition.read(text)).toBe(why)
+  })
 })
 
 test("an order's id is what the venue can have given", () => {

@@ -1,26 +1,21 @@
 /**
- * What the venue counts about itself, as Prometheus text. Hot paths add to plain numbers; the registry
- * reads them when it is asked. Label values come from the contract, the refusal table, the markets and the sources that are set only, so
- * their number is bounded. Histograms are written here, since their numbers are kept where they are recorded.
+ * What the venue counts about itself, as Prometheus text. Hot paths add to plain numbers, which are read when somebody asks. Label
+ * values come from the contract, the refusal table, the markets and the sources that are set only, so their number is bounded.
+ * Histograms are written here, since their numbers are kept where they are recorded.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Counter, Gauge, Registry } from "prom-client"
+import { assert } from "../../domain/Assert.js"
 import { boundsSeconds, Histogram } from "../../domain/Histogram.js"
 import * as Stages from "../../domain/Stages.js"
+import { type Exposition, type Labelled, type Metric, prometheus } from "./Exposition.js"
 
 /** Requests of one route, by status, and how long they took. */
 export interface RouteCounts {
   readonly route: string
   readonly byStatus: Map<number, number>
   readonly durations: Histogram
-}
-
-/** One value of a metric with labels. */
-export interface Labelled {
-  readonly labels: Readonly<Record<string, string>>
-  readonly value: number
 }
 
 export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
@@ -73,50 +68,49 @@ const durations = (routes: Iterable<RouteCounts>, stages: Stages.Stages): string
     Stages.stageNames.map((stage): Series => [stage, stages[stage]])
   )
 
-/** Registers gauges that have a value for each set of labels. */
-const gaugesIn = (registry: Registry): Context.Tag.Service<Metrics>["gauges"] => (name, help, labels, read) => {
-  const gauge: Gauge = new Gauge({
-    name,
-    help,
-    labelNames: [...labels],
-    registers: [registry],
-    collect: () => {
-      gauge.reset()
-      // Where it has no labels a reset leaves a 0, which would tell a value of what has none.
-      if (labels.length === 0) gauge.remove()
-      for (const { labels, value } of read()) gauge.set(labels, value)
-    }
-  })
+/** What is counted of requests. */
+const requestsOf = (routes: ReadonlyMap<string, RouteCounts>): Metric => ({
+  name: "venue_http_requests_total",
+  help: "Requests answered, by route of the contract and HTTP status.",
+  type: "counter",
+  labels: ["route", "status"],
+  read: () =>
+    Array.from(routes.values()).flatMap(({ byStatus, route }) =>
+      Array.from(byStatus, ([status, value]) => ({ labels: { route, status: String(status) }, value }))
+    )
+})
+
+/** And of refusals. */
+const refusalsOf = (refusals: ReadonlyMap<string, number>): Metric => ({
+  name: "venue_refusals_total",
+  help: "Requests and batch entries refused, by the refusal's name.",
+  type: "counter",
+  labels: ["name"],
+  read: () => Array.from(refusals, ([name, value]) => ({ labels: { name }, value }))
+})
+
+/** What is counted where it happens: also while the venue starts, of whoever comes too early. */
+export interface Counts {
+  readonly stages: Stages.Stages
+  readonly routes: Map<string, RouteCounts>
+  readonly refusals: Map<string, number>
 }
 
-/** A registry of its own, without the process-wide defaults: those read clocks. */
-export const make = (): Context.Tag.Service<Metrics> => {
-  const stages = Stages.make()
-  const registry = new Registry()
-  const routes = new Map<string, RouteCounts>()
-  const refusals = new Map<string, number>()
-  const requests: Counter<"route" | "status"> = new Counter({
-    name: "venue_http_requests_total",
-    help: "Requests answered, by route of the contract and HTTP status.",
-    labelNames: ["route", "status"],
-    registers: [registry],
-    collect: () => {
-      requests.reset()
-      for (const { byStatus, route } of routes.values()) {
-        for (const [status, count] of byStatus) requests.inc({ route, status }, count)
-      }
+/** Nothing is counted yet. */
+export const noCounts = (): Counts => ({ stages: Stages.make(), routes: new Map(), refusals: new Map() })
+
+/** Tells what is counted, with what is registered. `expose` makes the text. */
+export const make = (
+  { refusals, routes, stages }: Counts = noCounts(),
+  expose: Exposition = prometheus
+): Context.Tag.Service<Metrics> => {
+  const metrics: Array<Metric> = [requestsOf(routes), refusalsOf(refusals)]
+  const registering =
+    (type: Metric["type"]) => (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>): void => {
+      assert(metrics.every((other) => other.name !== name), `a metric is registered once: ${name}`)
+      metrics.push({ name, help, type, labels, read })
     }
-  })
-  const failures: Counter<"name"> = new Counter({
-    name: "venue_refusals_total",
-    help: "Requests and batch entries refused, by the refusal's name.",
-    labelNames: ["name"],
-    registers: [registry],
-    collect: () => {
-      failures.reset()
-      for (const [name, count] of refusals) failures.inc({ name }, count)
-    }
-  })
+  const [gauges, counters] = [registering("gauge"), registering("counter")]
   return {
     stages,
     route: (route) => {
@@ -129,35 +123,12 @@ export const make = (): Context.Tag.Service<Metrics> => {
     refused: (name) => {
       refusals.set(name, (refusals.get(name) ?? 0) + 1)
     },
-    gauge: (name, help, read) => {
-      const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
-    },
-    counter: (name, help, read) => {
-      const counter: Counter = new Counter({
-        name,
-        help,
-        registers: [registry],
-        collect: () => {
-          counter.reset()
-          counter.inc(read())
-        }
-      })
-    },
-    gauges: gaugesIn(registry),
-    counters: (name, help, labels, read) => {
-      const counter: Counter = new Counter({
-        name,
-        help,
-        labelNames: [...labels],
-        registers: [registry],
-        collect: () => {
-          counter.reset()
-          for (const { labels, value } of read()) counter.inc(labels, value)
-        }
-      })
-    },
-    render: Effect.map(Effect.promise(() => registry.metrics()), (text) => text + durations(routes.values(), stages))
+    gauge: (name, help, read) => gauges(name, help, [], () => [{ labels: {}, value: read() }]),
+    counter: (name, help, read) => counters(name, help, [], () => [{ labels: {}, value: read() }]),
+    gauges,
+    counters,
+    render: Effect.map(Effect.suspend(() => expose(metrics)), (text) => text + durations(routes.values(), stages))
   }
 }
 
-export const layer: Layer.Layer<Metrics> = Layer.sync(Metrics, make)
+export const layer: Layer.Layer<Metrics> = Layer.sync(Metrics, () => make())

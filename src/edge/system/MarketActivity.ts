@@ -3,7 +3,8 @@ import type * as Context from "effect/Context"
 import * as Refusal from "../../domain/Refusal.js"
 import { isDelisted, type MarketView, type Reads } from "../../engine/Reads.js"
 import type { Activity } from "../../sequencer/Activity.js"
-import type { Labelled, Metrics } from "../http/Metrics.js"
+import type { Labelled } from "../http/Exposition.js"
+import type { Metrics } from "../http/Metrics.js"
 import { listedMarkets } from "../markets/Listed.js"
 
 /** Best prices of a side that its depth is counted over. */

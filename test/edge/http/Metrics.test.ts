@@ -1,7 +1,8 @@
 /** What is told of the venue as Prometheus text: a value of what there is, and nothing of what there is not. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
-import { type Labelled, make } from "../../../src/edge/http/Metrics.js"
+import type { Labelled } from "../../../src/edge/http/Exposition.js"
+import { make, noCounts } from "../../../src/edge/http/Metrics.js"
 
 const linesOf = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
 
@@ -32,4 +33,26 @@ test("a counter that has counted nothing tells 0, and is read anew each time", a
   count = 5
   metrics.refused("rate_limited")
   expect(await render()).toEqual([others[0], "venue_refusals_total{name=\"rate_limited\"} 2", "venue_things_total 5"])
+})
+
+test("what was counted while the venue started is told with what came later", async () => {
+  const counts = noCounts()
+  const [starting, started] = [make(counts), make(counts)]
+  starting.gauge("venue_thing", "A thing of a venue that starts.", () => 1)
+  started.gauge("venue_thing", "A thing of one that has started.", () => 2)
+  starting.route("placeOrder").byStatus.set(503, 2)
+  starting.refused("Starting")
+  started.route("placeOrder").byStatus.set(200, 1)
+  expect(linesOf(await Effect.runPromise(started.render))).toEqual([
+    "venue_http_requests_total{route=\"placeOrder\",status=\"503\"} 2",
+    "venue_http_requests_total{route=\"placeOrder\",status=\"200\"} 1",
+    "venue_refusals_total{name=\"Starting\"} 1",
+    "venue_thing 2"
+  ])
+})
+
+test("a metric is registered once", () => {
+  const metrics = make()
+  metrics.gauge("venue_thing", "A thing.", () => 1)
+  expect(() => metrics.counters("venue_thing", "Another.", ["market"], () => [])).toThrow("registered once: venue_thing")
 })

@@ -1,0 +1,356 @@
+/**
+ * Safety (contract). What `/metrics` tells is so: what it counts of requests and refusals since the process started is what was asked and
+ * answered, what it counts of markets is what the records since then came to, and what it tells of the venue's state is the state of the
+ * record that it names.
+ */
+import { isListed } from "../../src/domain/Market.js"
+import { idsPerRecord } from "../../src/domain/Ids.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Command } from "../../src/operations/Operations.js"
+import { statusOf } from "../model/NaiveFunds.js"
+import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Exposition from "../reading/Exposition.js"
+import * as Refusals from "../reading/Refusals.js"
+import { type Answer, type Bounds, type Call, isLimited, type Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** What is counted of a process whatever the records say. */
+interface Counts {
+  /** How many of its answers clients have, by route and status, and how many of those are failures, and for limits. */
+  readonly answered: Map<string, number>
+  failures: number
+  limited: number
+  /** Placements and amendments that were refused without a record, by market and guard. */
+  readonly refused: Map<string, number>
+}
+
+interface State {
+  bounds: Bounds | undefined
+  /** The first record of the process that runs; 0 before it is known. */
+  since: number
+  /** Requests that it took up and that nobody has had an answer to yet, by call. */
+  readonly underWay: Map<number, number>
+  /** How many it took up, with what came over the stream: that counts as requests of the routes that do the same. */
+  taken: number
+  counts: Counts
+  /** The counts when a text was made last. */
+  made: { readonly counts: Counts; readonly atEpochMs: number } | undefined
+  /** Placements and amendments that records refused, by market and guard. */
+  readonly refused: Map<string, number>
+}
+
+/** A text is told again for so long. */
+const keptMs = 200
+
+const noCounts = (): Counts => ({ answered: new Map(), failures: 0, limited: 0, refused: new Map() })
+
+const add = (to: Map<string, number>, name: string, by = 1): void => {
+  to.set(name, (to.get(name) ?? 0) + by)
+}
+
+const begin = (state: State, bounds: Bounds): void => {
+  state.bounds = bounds
+  state.since = 0
+  state.underWay.clear()
+  state.taken = 0
+  state.counts = noCounts()
+  state.made = undefined
+  state.refused.clear()
+}
+
+/** A process takes a request up. */
+const handling = (state: State, { atEpochMs, call: { endpoint, id } }: Observation & { readonly _tag: "Handling" }): void => {
+  const { counts, made, underWay } = state
+  state.taken++
+  underWay.set(id, (underWay.get(id) ?? 0) + 1)
+  if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
+  state.made = { counts: { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }, atEpochMs }
+}
+
+/** A client has its answer. */
+const answered = ({ counts, underWay }: State, { answer, call }: Observation & { readonly _tag: "Answered" }): void => {
+  const left = underWay.get(call.id) ?? 0
+  if (left === 0) return
+  underWay.set(call.id, left - 1)
+  add(counts.answered, `${routeOf(call, answer)} ${answer.status}`)
+  if (answer.status >= 400) counts.failures++
+  if (isLimited(answer)) counts.limited++
+}
+
+/** What is called by it: a request that met no route is counted apart. */
+const routeOf = ({ endpoint }: Call, { text }: Answer): string =>
+  endpoint === "" || text.includes("\"route_not_found\"") || text.includes("\"method_not_allowed\"") ? "unrouted" : endpoint
+
+/** What each entry of a placement or an amendment was refused for. */
+const noteRefused = (refused: Map<string, number>, command: Command, refusalAt: (index: number) => Refusal): void => {
+  const markets = command.kind === "PlaceOrders"
+    ? command.entries.map(({ market }) => market)
+    : command.kind === "AmendOrder"
+    ? [command.market]
+    : []
+  for (const [index, market] of markets.entries()) {
+    const refusal = refusalAt(index)
+    if (refusal === Refusal.none || market < 0) continue
+    const { code, guard } = Refusals.of(refusal)
+    add(refused, `${market} ${guard ?? code}`)
+  }
+}
+
+// --- what a text tells -----------------------------------------------------------------------------------
+
+/** Reads one text, and keeps the first thing in it that is not so. */
+class Told {
+  verdict: Verdict = holds
+
+  constructor(readonly families: ReadonlyMap<string, Exposition.Family>) {}
+
+  samples(name: string, part = ""): ReadonlyArray<Exposition.Sample> {
+    const family = this.families.get(name)
+    if (family === undefined) this.refuse(`nothing is told of ${name}`)
+    return family?.samples.get(`${name}${part}`) ?? []
+  }
+
+  /** The values by one of their labels. */
+  by(name: string, label: string): ReadonlyMap<string, number> {
+    return new Map(this.samples(name).map(({ labels, value }) => [labels.get(label) ?? "", value]))
+  }
+
+  /** The only value; undefined where there is none. */
+  one(name: string): number | undefined {
+    return this.samples(name)[0]?.value
+  }
+
+  refuse(what: string): void {
+    this.verdict ??= broken(what)
+  }
+
+  is(name: string, wanted: number): void {
+    this.lies(name, wanted, wanted)
+  }
+
+  lies(name: string, least: number, most: number): void {
+    const value = this.one(name)
+    if (value === undefined || value < least || value > most) {
+      this.refuse(`${name} is told as ${value}, and is ${least === most ? least : `from ${least} to ${most}`}`)
+    }
+  }
+
+  /** The values by label are these, and no others. */
+  are(name: string, label: string, wanted: ReadonlyMap<string, number>): void {
+    this.same(name, this.by(name, label), wanted)
+  }
+
+  same(name: string, told: ReadonlyMap<string, number>, wanted: ReadonlyMap<string, number>): void {
+    for (const each of new Set([...told.keys(), ...wanted.keys()])) {
+      if (told.get(each) !== wanted.get(each)) {
+        this.refuse(`${name} of ${each} is told as ${told.get(each) ?? "nothing"}, and is ${wanted.get(each) ?? "nothing"}`)
+      }
+    }
+  }
+}
+
+/** Of requests: at least what clients have, at most what the process took up. */
+const requests = (told: Told, { answered, failures, limited }: Counts, taken: number): void => {
+  const counted = new Map<string, number>()
+  const byRoute = new Map<string, number>()
+  let failed = 0
+  let all = 0
+  for (const { labels, value } of told.samples("venue_http_requests_total")) {
+    const route = labels.get("route")!
+    const status = labels.get("status")!
+    add(counted, `${route} ${status}`, value)
+    add(byRoute, route, value)
+    // What is no request is answered before anybody takes it up.
+    if (route !== "unrouted") all += value
+    if (Number(status) >= 400) failed += value
+  }
+  for (const [name, count] of answered) {
+    if ((counted.get(name) ?? 0) < count)
+      told.refuse(`${counted.get(name) ?? 0} requests of ${name} are told of, and ${count} were answered`)
+  }
+  if (all > taken) told.refuse(`${all} requests are told of, and ${taken} came`)
+  const refusals = told.samples("venue_refusals_total").reduce((sum, { value }) => sum + value, 0)
+  if (refusals < Math.max(failed, failures)) told.refuse(`${refusals} refusals are told of, and ${failures} were answered`)
+  const refused = told.samples("venue_rate_limited_total").reduce((sum, { value }) => sum + value, 0)
+  if (refused < limited) told.refuse(`${refused} requests are told to be limited, and ${limited} were`)
+  byRoute.delete("unrouted")
+  const timed = new Map(
+    told.samples("venue_http_request_duration_seconds", "_count").map(({ labels, value }) => [labels.get("route")!, value])
+  )
+  told.same("the requests timed", timed, byRoute)
+}
+
+/** Buckets hold more the longer they reach, and the last all of them. */
+const histograms = (told: Told): void => {
+  for (const [name, { type }] of told.families) {
+    if (type !== "histogram") continue
+    const counts = new Map(told.samples(name, "_count").map(({ labels, value }) => [[...labels.values()].join(" "), value]))
+    const last = new Map<string, number>()
+    for (const { labels, value } of told.samples(name, "_bucket")) {
+      const of = [...labels].filter(([label]) => label !== "le").map(([, value]) => value).join(" ")
+      if (value < (last.get(of) ?? 0)) told.refuse(`a bucket of ${name} of ${of} holds less than the one before`)
+      last.set(of, value)
+    }
+    told.same(`the last bucket of ${name}`, last, counts)
+  }
+}
+
+/** Base units that rest at the best ten prices. */
+const depthOf = (model: NaiveVenue, { index, parameters: { quantityScale } }: NaiveMarket, side: Order.Side): number =>
+  model.levels(index, side).slice(0, 10).reduce((sum, [, size]) => sum + size, 0) / 10 ** quantityScale
+
+const spreadOf = (model: NaiveVenue, { index }: NaiveMarket): number | undefined => {
+  const [bid, ask] = [model.levels(index, Order.buy)[0]?.[0], model.levels(index, Order.sell)[0]?.[0]]
+  return bid === undefined || ask === undefined ? undefined : (2 * (ask - bid)) / (ask + bid)
+}
+
+/** Of each market that the public sees. */
+const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: ReadonlyMap<string, number>): void => {
+  const listed = model.markets.filter(({ status }) => isListed(status))
+  const values = (read: (market: NaiveMarket) => number | undefined): ReadonlyMap<string, number> =>
+    new Map(listed.flatMap((market) => {
+      const value = read(market)
+      return value === undefined ? [] : [[market.parameters.marketId, value] as const]
+    }))
+  const count = <A>(of: Iterable<A>, matters: (each: A) => boolean): number => Array.from(of).filter(matters).length
+  told.are("venue_market_trades_total", "market", values(({ trades }) => count(trades, ({ sequence }) => sequence > since)))
+  const ownSince = count(model.ownOrders.keys(), (number) => number >= since * idsPerRecord)
+  const accepted = told.by("venue_market_orders_total", "market")
+  for (const { index, parameters: { marketId } } of listed) {
+    const least = count(model.orders.values(), ({ market, number }) => market === index && number >= since * idsPerRecord)
+    const value = accepted.get(marketId) ?? -1
+    if (value < least || value > least + ownSince) told.refuse(`${value} orders are told to be accepted in ${marketId}, and ${least} were`)
+  }
+  const steps = (wanted: string): ReadonlyMap<string, number> =>
+    values(({ index }) =>
+      count(model.published.steps, ({ market, sequence, step }) => market === index && sequence > since && step === wanted)
+    )
+  told.are("venue_deleveragings_total", "market", steps("deleveraging"))
+  told.are("venue_market_spread_ratio", "market", values((market) => spreadOf(model, market)))
+  const pairs = (name: string, label: string): ReadonlyMap<string, number> =>
+    new Map(told.samples(name).map(({ labels, value }) => [`${labels.get("market")} ${labels.get(label)}`, value]))
+  told.same("venue_market_status", pairs("venue_market_status", "status"),
+    new Map(listed.filter((market) => !isDelisted(market)).map(({ parameters: { marketId }, status }) => [`${marketId} ${status}`, 1])))
+  told.same("venue_market_book_depth", pairs("venue_market_book_depth", "side"), new Map(listed.flatMap((market) => [
+    [`${market.parameters.marketId} buy`, depthOf(model, market, Order.buy)] as const,
+    [`${market.parameters.marketId} sell`, depthOf(model, market, Order.sell)] as const
+  ])))
+  const names = new Map(listed.map(({ index, parameters: { marketId } }) => [String(index), marketId]))
+  told.same("venue_market_refusals_total", pairs("venue_market_refusals_total", "guard"), new Map([...refused].flatMap(([of, value]) => {
+    const [market = "", guard] = of.split(" ")
+    return names.has(market) ? [[`${names.get(market)} ${guard}`, value] as const] : []
+  })))
+}
+
+/** Of deposits, withdrawals and changes of party. */
+const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
+  const open = new Map<string, number>()
+  for (const transfer of funds.transfers) {
+    const status = statusOf(transfer)
+    if (!isOver(status)) add(open, `${transfer.kind} ${status}`)
+  }
+  const samples = told.samples("venue_open_transfers")
+  told.same("venue_open_transfers", new Map(samples.map(({ labels, value }) => [`${labels.get("kind")} ${labels.get("status")}`, value])),
+    open)
+  told.is("venue_withdrawals_stopped", funds.isStopped ? 1 : 0)
+  told.is("venue_ledger_offset", funds.offset)
+}
+
+const isOver = (status: string): boolean => ["ledger_confirmed", "rejected", "expired"].includes(status)
+
+/** Of the venue as a whole. */
+const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds): void => {
+  const { accounts, atEpochMs, fund, orders, sequence } = model
+  const clients = accounts.filter((account) => account !== fund)
+  told.is("venue_durable_sequence", sequence)
+  told.is("venue_halted", model.halted ? 1 : 0)
+  told.is("venue_open_orders", clients.reduce((sum, { open }) => sum + open.length, 0))
+  told.lies("venue_orders", model.keptOrders(atEpochMs), orders.size)
+  told.is("venue_orders_capacity", bounds.orders)
+  told.lies("venue_idempotency_entries", model.keptKeys(atEpochMs).keys, model.mostKeys)
+  told.is("venue_idempotency_capacity", bounds.idempotencyKeys)
+  told.is("venue_accounts", accounts.length)
+  told.is("venue_accounts_under_liquidation", clients.filter(({ liquidation }) => liquidation !== undefined).length)
+  told.is("venue_inbox_capacity", bounds.inbox.capacity)
+}
+
+/** What was refused in each market, with and without a record. */
+const allRefused = (state: State, { refused }: Counts): ReadonlyMap<string, number> => {
+  const all = new Map(state.refused)
+  for (const [name, count] of refused) add(all, name, count)
+  return all
+}
+
+const judge = (state: State, { answer: { status, text }, leftBehind, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { bounds, made, since, taken } = state
+  if (status !== 200 || bounds === undefined || made === undefined || since === 0) return holds
+  const families = Exposition.read(text)
+  if (typeof families === "string") return broken(`the metrics are no such text: ${families}`)
+  const told = new Told(families)
+  requests(told, made.counts, taken)
+  histograms(told)
+  const sequence = told.one("venue_engine_sequence") ?? -1
+  if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
+  // They tell of a record that has passed where the venue goes on meanwhile.
+  if (sequence === model.sequence) {
+    ofVenue(told, model, bounds)
+    ofMarkets(told, model, since, allRefused(state, made.counts))
+    ofMoney(told, model)
+  }
+  return told.verdict
+}
+
+export const metrics: Property<State> = {
+  name: "metrics-tell-what-is",
+  invariant: "contract",
+  kind: "safety",
+  initial: () => ({
+    bounds: undefined,
+    since: 0,
+    underWay: new Map(),
+    taken: 0,
+    counts: noCounts(),
+    made: undefined,
+    refused: new Map()
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        begin(state, seen.bounds)
+        return holds
+      case "Handling":
+        handling(state, seen)
+        return holds
+      case "FrameTaken":
+        state.taken++
+        return holds
+      case "Answered": {
+        const verdict = seen.call.endpoint === "getMetrics" ? judge(state, seen) : holds
+        answered(state, seen)
+        return verdict
+      }
+      case "Committed": {
+        const { decision: { outcomes }, record: { command, sequence } } = seen
+        if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
+          state.since = sequence
+          // Those before it are the process's before.
+          state.refused.clear()
+        }
+        noteRefused(state.refused, command, (index) => outcomes[index]?.refusal ?? Refusal.none)
+        return holds
+      }
+      case "Taken": {
+        const { answered: outcome, command } = seen
+        if (outcome !== undefined && !outcome.replayed) noteRefused(state.counts.refused, command, () => outcome.refusal)
+        return holds
+      }
+      case "Offered":
+        if (!seen.taken) noteRefused(state.counts.refused, seen.command, () => Refusal.inboxFull)
+        return holds
+      default:
+        return holds
+    }
+  }
+}
