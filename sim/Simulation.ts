@@ -171,7 +171,8 @@ class Run {
       boundsOf(world.options).identity,
       marketsInOne,
       settledAtOnce,
-      world.options.funds?.kept
+      world.options.funds?.kept,
+      boundsOf(world.options).finalMinutes
     )
     this.witness = new Witness(world, this.model, engine, () => this.clients.calls)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))

@@ -360,6 +360,8 @@ export interface Bounds {
   readonly settledAtOnce?: number
   /** How long before tighter margins take effect they are announced at least. Absent from what was kept before: a venue's own. */
   readonly noticeMs?: number
+  /** Whole minutes before the running one that a final price is made of. Absent from what was kept before: a venue's own. */
+  readonly finalMinutes?: number
   /** What one record does for liquidations and settlements at most. Absent from what was kept before: a venue's own. */
   readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled" | "places"> & Partial<Pick<Liquidations.Bounds, "settled" | "places">>
   /** The same for triggers. */
@@ -468,7 +470,9 @@ export const intents = [
   "set leverage",
   "preview",
   "set auto-close",
-  "cancel auto-close"
+  "cancel auto-close",
+  "cancel twice",
+  "change, then repeat"
 ] as const
 export type Intent = (typeof intents)[number]
 
@@ -516,7 +520,9 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   "set leverage": 3,
   preview: 3,
   "set auto-close": 7,
-  "cancel auto-close": 1
+  "cancel auto-close": 1,
+  "cancel twice": 1,
+  "change, then repeat": 1
 }
 
 const quiet: Omit<Options, "workload"> = {
@@ -1065,17 +1071,22 @@ const bounds = (random: SimRandom): Bounds => {
     orders: random.chance(tightShare) ? random.pick([30, 90]) : roomy.orders,
     idempotencyKeys: random.chance(tightShare) ? random.pick([64, 150]) : roomy.idempotencyKeys,
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
-    endedAtOnce: random.split("ended").pick([3, 8, 128, 128]),
+    endedAtOnce: random.split("ended").pick([1, 3, 8, 128]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
     marketsInOne: random.split("breadth").pick([1, 2, 8, 8]),
     countedAtOnce: random.split("counted").pick([1, 3, 256, 256]),
     forgottenAtOnce: random.split("forgotten").pick([1, 3, 64, 64]),
     settledAtOnce: random.split("settled").pick([1, 3, 256, 256]),
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
+    finalMinutes: random.split("final").pick([0, 1, 2, 30]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
     brackets: random.split("brackets").pick([1, 2, 20, 20, 20]),
-    identity: { ...random.split("identity").pick(identities), ...random.split("identity room").pick(identityRooms) },
+    identity: {
+      ...random.split("identity").pick(identities),
+      ...random.split("identity room").pick(identityRooms),
+      frequentEvents: random.split("frequent").pick([1, 2, 16])
+    },
     growth: random.split("growth").pick(growths),
     ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
     inbox: random.pick(inboxes),

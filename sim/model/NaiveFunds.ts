@@ -187,7 +187,7 @@ const atHand = ({ end, steps }: NaiveTransfer): NaiveStep | undefined => {
 }
 
 /** Whether its owner has yet to approve the step at hand. */
-const isUnapproved = (transfer: NaiveTransfer): boolean => transfer.end === undefined && !isApproved(atHand(transfer)!)
+export const isUnapproved = (transfer: NaiveTransfer): boolean => transfer.end === undefined && !isApproved(atHand(transfer)!)
 
 export const statusOf = (transfer: NaiveTransfer): TransferStatus => {
   if (transfer.end !== undefined) return transfer.end
@@ -212,7 +212,7 @@ const outcomeOf = (transfer: NaiveTransfer): NaiveOutcome | undefined => {
 }
 
 /** Whether anything may still become of it, or money is held for it or owed. */
-const isNeeded = (transfer: NaiveTransfer): boolean => {
+export const isNeeded = (transfer: NaiveTransfer): boolean => {
   const { end, isSettled, kind } = transfer
   return atHand(transfer) !== undefined || (!isSettled && (kind === "withdrawal" || (kind === "deposit" && end === "ledger_confirmed")))
 }

@@ -57,7 +57,6 @@ const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
   revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
 
 /** So many of each of these are kept of an account, the latest. */
-const keptOfFrequent = 16
 const frequent = ["sign_in_failed", "operator_credited", "operator_canceled_orders", "user_codes_locked"]
 
 export interface NaiveGrant {
@@ -82,6 +81,8 @@ export interface Bounds {
   readonly endedKeys: number
   readonly endedKeysMs: number
   readonly events: number
+  /** Those of one kind that may come often. */
+  readonly frequentEvents: number
   /** Grants that wait, in all and of an account; families of tickets, in all and live ones of a key. */
   readonly grants: number
   readonly grantsOfAccount: number
@@ -96,6 +97,7 @@ export const venueBounds: Bounds = {
   endedKeys: 128,
   endedKeysMs: 720 * hourMs,
   events: 256,
+  frequentEvents: 16,
   grants: 65_536,
   grantsOfAccount: 16,
   families: 65_536,
@@ -327,7 +329,7 @@ export class NaiveIdentity {
     notes.push(made)
     this.history.notes.push({ ...made, account })
     const alike = frequent.includes(kind) ? notes.filter((each) => each.kind === kind) : []
-    const kept = alike.length > keptOfFrequent ? notes.filter((each) => each !== alike[0]) : notes
+    const kept = alike.length > this.bounds.frequentEvents ? notes.filter((each) => each !== alike[0]) : notes
     this.notes.set(account, kept.slice(-this.bounds.events))
   }
 

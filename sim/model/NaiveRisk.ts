@@ -30,7 +30,6 @@ const secondMs = 1_000
 const sampleMs = 5_000
 const minuteMs = 60_000
 /** Minutes before the running one that a final price looks back. */
-const lookedBack = 30
 /** Samples that the mark's second price averages over. */
 const averaged = 30
 
@@ -66,7 +65,10 @@ const isPriced = (market: NaiveMarket, atEpochMs: number): boolean =>
   market.risk.index !== 0 && Market.isListed(market.status) && !isStale(market, atEpochMs)
 
 /** What a market's positions are closed at where it is delisted at a time; 0 where it has no index. */
-export const finalPrice = ({ parameters: { maxPriceAtoms, minPriceAtoms }, risk }: NaiveMarket, atEpochMs: number): number => {
+export const finalPrice = (
+  { parameters: { maxPriceAtoms, minPriceAtoms }, risk }: NaiveMarket,
+  { atEpochMs, finalMinutes: lookedBack }: { readonly atEpochMs: number; readonly finalMinutes: number }
+): number => {
   const within = Math.floor(atEpochMs / minuteMs)
   // Without a tick in that time it is the half hour up to the last one.
   const last = risk.ticks.at(-1)?.minute ?? within

@@ -274,7 +274,8 @@ export class NaiveVenue {
    * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
    * most accounts that came to a market for one record to count whom an announcement would touch. `marketsInOne`: for so many markets
    * that it came to an account counts once where a record does so much. `settledAtOnce`: positions whose funding one record settles
-   * beside what it is for. `fundsBounds`: how much is kept of transfers.
+   * beside what it is for. `fundsBounds`: how much is kept of transfers. `finalMinutes`: whole minutes
+   * before the running one that a final price is made of.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -289,7 +290,8 @@ export class NaiveVenue {
     identityBounds: Partial<Identities.Bounds> = Identities.venueBounds,
     readonly marketsInOne = 8,
     readonly settledAtOnce = 256,
-    fundsBounds: Partial<Funds.Bounds> = {}
+    fundsBounds: Partial<Funds.Bounds> = {},
+    readonly finalMinutes = 30
   ) {
     this.published = new NaivePublished(kept)
     this.identity = new Identities.NaiveIdentity({
@@ -1404,7 +1406,7 @@ export class NaiveVenue {
 
   /** A delisting takes effect: the market is halted for good, at its final price. */
   #beginDelisting(market: NaiveMarket): void {
-    const finalPrice = Risk.finalPrice(market, this.atEpochMs)
+    const finalPrice = Risk.finalPrice(market, this)
     market.announced = undefined
     this.#moveTo(market, "halted")
     market.risk.held = undefined

@@ -354,7 +354,7 @@ const openInterestOf = ({ accounts }: NaiveVenue, { index }: NaiveMarket): numbe
 /** `operator-delisting/v1` as it stands now. */
 export const delisting = (model: NaiveVenue, market: NaiveMarket): Members => {
   const { delisting: leaving, parameters: { marketId, priceScale, quantityScale }, resting } = market
-  const price = isDelisted(market) ? leaving!.finalPrice : Risk.finalPrice(market, model.atEpochMs)
+  const price = isDelisted(market) ? leaving!.finalPrice : Risk.finalPrice(market, model)
   return {
     version: "operator-delisting/v1",
     marketId,

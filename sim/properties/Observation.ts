@@ -63,6 +63,8 @@ export interface Bounds {
   readonly orders: number
   readonly idempotencyKeys: number
   readonly accountParts?: number
+  /** Whole minutes before the running one that a final price is made of; 30 where it is not said. */
+  readonly finalMinutes?: number
   /** Positions that a ranking has room for. */
   readonly liquidatedAtOnce?: { readonly places?: number }
   readonly inbox: { readonly capacity: number; readonly reserved: number }

@@ -36,19 +36,20 @@ interface State {
   readonly markets: Map<number, Followed>
   readonly announced: Announced
   fund: number | undefined
+  /** Whole minutes before the running one that a final price is made of. */
+  finalMinutes: number
   /** Positions of delisted markets that are about to change, as an event has said. */
   moving: Array<readonly [market: number, account: number]>
 }
 
 const minuteMs = 60_000
-const lookedBack = 30
 
 /** The states of a delisting in its events. */
 const [withdrawn, announced, inEffect, settled] = [0, 1, 2, 3]
 
 const isDelisted = ({ state }: Followed): boolean => state !== "none"
 
-const finalPriceOf = ({ index, parameters, ticks }: Followed, atEpochMs: number): bigint => {
+const finalPriceOf = ({ index, parameters, ticks }: Followed, lookedBack: number, atEpochMs: number): bigint => {
   const now = Math.floor(atEpochMs / minuteMs)
   const latest = ticks.at(-1)?.minute ?? now
   const end = latest + lookedBack < now ? latest : now
@@ -108,7 +109,7 @@ const became = (state: State, { atEpochMs, command }: Record, event: Extract<Dec
       const isAsked = command.kind === "DelistMarket" && command.market === event.market && command.effectiveAtEpochMs === 0
       const isDue = market.announcedAt !== undefined && market.announcedAt <= atEpochMs
       if (isDelisted(market) || !isAsked && !isDue) return broken(`${what} takes effect at ${atEpochMs}, and nobody said so`)
-      market.finalPrice = finalPriceOf(market, atEpochMs)
+      market.finalPrice = finalPriceOf(market, state.finalMinutes, atEpochMs)
       market.state = "settling"
       return BigInt(event.finalPriceAtoms) === market.finalPrice
         ? holds
@@ -224,8 +225,9 @@ export const delisting: Property<State> = {
   name: "delisted-markets-are-settled-at-their-final-price",
   invariant: "I13",
   kind: "safety",
-  initial: () => ({ book: FedBook.make(), markets: new Map(), announced: new Map(), fund: undefined, moving: [] }),
+  initial: () => ({ book: FedBook.make(), markets: new Map(), announced: new Map(), fund: undefined, finalMinutes: 30, moving: [] }),
   observe: (state, seen) => {
+    if (seen._tag === "Started") state.finalMinutes = seen.bounds.finalMinutes ?? 30
     if (seen._tag !== "Fed") return holds
     const { events, record } = seen.decided
     for (const event of events) {

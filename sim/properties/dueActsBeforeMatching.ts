@@ -36,6 +36,7 @@ const laterReasons: ReadonlySet<number> = new Set([
   CancelReason.liquidation,
   CancelReason.priceBandExceeded,
   CancelReason.reduceOnlyExceeded,
+  CancelReason.disconnected,
   CancelReason.user,
   CancelReason.operator
 ])

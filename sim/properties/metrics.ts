@@ -8,12 +8,12 @@ import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command } from "../../src/operations/Operations.js"
-import { statusOf } from "../model/NaiveFunds.js"
+import { isNeeded, statusOf } from "../model/NaiveFunds.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Exposition from "../reading/Exposition.js"
 import * as Refusals from "../reading/Refusals.js"
-import { type Answer, type Bounds, type Call, isLimited, type Observation } from "./Observation.js"
+import { type Answer, type Bounds, type Call, isLimited, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** What is counted of a process whatever the records say. */
@@ -22,6 +22,8 @@ interface Counts {
   readonly answered: Map<string, number>
   failures: number
   limited: number
+  /** The last record that an answer named. */
+  durable: number
   /** Placements and amendments that were refused without a record, by market and guard. */
   readonly refused: Map<string, number>
 }
@@ -44,7 +46,7 @@ interface State {
 /** A text is told again for so long. */
 const keptMs = 200
 
-const noCounts = (): Counts => ({ answered: new Map(), failures: 0, limited: 0, refused: new Map() })
+const noCounts = (): Counts => ({ answered: new Map(), failures: 0, limited: 0, durable: 0, refused: new Map() })
 
 const add = (to: Map<string, number>, name: string, by = 1): void => {
   to.set(name, (to.get(name) ?? 0) + by)
@@ -74,14 +76,21 @@ const answered = ({ counts, underWay }: State, { answer, call }: Observation & {
   const left = underWay.get(call.id) ?? 0
   if (left === 0) return
   underWay.set(call.id, left - 1)
-  add(counts.answered, `${routeOf(call, answer)} ${answer.status}`)
+  const route = routeOf(call, answer)
+  if (route !== undefined) add(counts.answered, `${route} ${answer.status}`)
+  counts.durable = Math.max(counts.durable, recordNamed(answer) ?? 0)
   if (answer.status >= 400) counts.failures++
   if (isLimited(answer)) counts.limited++
 }
 
-/** What is called by it: a request that met no route is counted apart. */
-const routeOf = ({ endpoint }: Call, { text }: Answer): string =>
-  endpoint === "" || text.includes("\"route_not_found\"") || text.includes("\"method_not_allowed\"") ? "unrouted" : endpoint
+/**
+ * What it is counted as: a request that met no route is counted apart. Undefined where one met a route that there is not in this venue,
+ * or not for this one: only the venue knows how far it came.
+ */
+const routeOf = ({ endpoint }: Call, { text }: Answer): string | undefined => {
+  if (endpoint === "" || text.includes("\"method_not_allowed\"")) return "unrouted"
+  return text.includes("\"route_not_found\"") ? undefined : endpoint
+}
 
 /** What each entry of a placement or an amendment was refused for. */
 const noteRefused = (refused: Map<string, number>, command: Command, refusalAt: (index: number) => Refusal): void => {
@@ -215,7 +224,7 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
       return value === undefined ? [] : [[market.parameters.marketId, value] as const]
     }))
   const count = <A>(of: Iterable<A>, matters: (each: A) => boolean): number => Array.from(of).filter(matters).length
-  told.are("venue_market_trades_total", "market", values(({ trades }) => count(trades, ({ sequence }) => sequence > since)))
+  told.are("venue_market_trades_total", "market", values(({ trades }) => count(trades, ({ sequence }) => sequence >= since)))
   const ownSince = count(model.ownOrders.keys(), (number) => number >= since * idsPerRecord)
   const accepted = told.by("venue_market_orders_total", "market")
   for (const { index, parameters: { marketId } } of listed) {
@@ -225,9 +234,12 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
   }
   const steps = (wanted: string): ReadonlyMap<string, number> =>
     values(({ index }) =>
-      count(model.published.steps, ({ market, sequence, step }) => market === index && sequence > since && step === wanted)
+      count(model.published.steps, ({ market, sequence, step }) => market === index && sequence >= since && step === wanted)
     )
   told.are("venue_deleveragings_total", "market", steps("deleveraging"))
+  const settling = model.markets.filter(({ delisting }) => delisting?.state === "settling")
+  told.are("venue_settlement_waiting", "market",
+    new Map(settling.map(({ delisting, parameters: { marketId } }) => [marketId, delisting!.againAtEpochMs === 0 ? 0 : 1])))
   told.are("venue_market_spread_ratio", "market", values((market) => spreadOf(model, market)))
   const pairs = (name: string, label: string): ReadonlyMap<string, number> =>
     new Map(told.samples(name).map(({ labels, value }) => [`${labels.get("market")} ${labels.get(label)}`, value]))
@@ -248,8 +260,7 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
 const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   const open = new Map<string, number>()
   for (const transfer of funds.transfers) {
-    const status = statusOf(transfer)
-    if (!isOver(status)) add(open, `${transfer.kind} ${status}`)
+    if (isNeeded(transfer)) add(open, `${transfer.kind} ${statusOf(transfer)}`)
   }
   const samples = told.samples("venue_open_transfers")
   told.same("venue_open_transfers", new Map(samples.map(({ labels, value }) => [`${labels.get("kind")} ${labels.get("status")}`, value])),
@@ -258,13 +269,11 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   told.is("venue_ledger_offset", funds.offset)
 }
 
-const isOver = (status: string): boolean => ["ledger_confirmed", "rejected", "expired"].includes(status)
-
 /** Of the venue as a whole. */
-const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds): void => {
+const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number): void => {
   const { accounts, atEpochMs, fund, orders, sequence } = model
   const clients = accounts.filter((account) => account !== fund)
-  told.is("venue_durable_sequence", sequence)
+  told.lies("venue_durable_sequence", durable, sequence)
   told.is("venue_halted", model.halted ? 1 : 0)
   told.is("venue_open_orders", clients.reduce((sum, { open }) => sum + open.length, 0))
   told.lies("venue_orders", model.keptOrders(atEpochMs), orders.size)
@@ -295,7 +304,7 @@ const judge = (state: State, { answer: { status, text }, leftBehind, model }: Ob
   if (sequence > leftBehind) told.refuse(`metrics of record ${sequence} left behind record ${leftBehind}`)
   // They tell of a record that has passed where the venue goes on meanwhile.
   if (sequence === model.sequence) {
-    ofVenue(told, model, bounds)
+    ofVenue(told, model, bounds, made.counts.durable)
     ofMarkets(told, model, since, allRefused(state, made.counts))
     ofMoney(told, model)
   }

@@ -112,6 +112,8 @@ class Client {
   #hasAsked = false
   /** What it is subscribed to on this connection. */
   readonly #begun = new Set<string>()
+  /** Frames that asked for candles on this connection and have no answer: those come once the histories have them. */
+  readonly #waiting = new Set<string>()
   #isSlow = false
   /** Characters on their way to it; how often there were about as many as make it slow; and how often before each stream's last frame. */
   #onItsWay = 0
@@ -245,6 +247,7 @@ class Client {
     this.#isDead = false
     this.#hasAsked = false
     this.#begun.clear()
+    this.#waiting.clear()
     this.#away.clear()
     this.#onItsWay = 0
     this.#timesBehindOf.clear()
@@ -362,7 +365,10 @@ class Client {
   }
 
   #say(frame: object): void {
-    this.#line?.say(JSON.stringify({ id: `f${++this.#ids}`, ...frame }))
+    if (this.#line === undefined) return
+    const said: { readonly id: string; readonly channel?: string } = { id: `f${++this.#ids}`, ...frame }
+    if (said.channel === "market.candles") this.#waiting.add(said.id)
+    this.#line.say(JSON.stringify(said))
   }
 
   #show(ticket: string, more: object, id = `f${this.#ids + 1}`): void {
@@ -460,6 +466,7 @@ class Client {
   }
 
   #hear(frame: Frame, { durable, expected, isLate, mayBeMerged }: Note): void {
+    if (frame.id !== undefined) this.#waiting.delete(frame.id)
     if (frame.type === "hello") {
       this.#connectionId = frame.connectionId!
       if (this.#trading !== undefined) this.#authenticate()
@@ -584,9 +591,10 @@ class Client {
     return this.#line === undefined || this.#isDead || this.#connectionId === "" ? undefined : `${this.name}/${this.#connections}`
   }
 
-  /** Whether it is given what it asked for: it is connected, and has shown its ticket where it has one. */
+  /** Whether it is given what it asked for: it is connected, has shown its ticket where it has one, and waits for no candles. */
   get isServed(): boolean {
-    return this.#isOver || this.#line !== undefined && !this.#isDead && (this.#isTrusted || this.#ticket === undefined)
+    return this.#isOver
+      || this.#line !== undefined && !this.#isDead && this.#waiting.size === 0 && (this.#isTrusted || this.#ticket === undefined)
   }
 
   /** What it has, beside what the model says of the same. */

@@ -174,8 +174,14 @@ export class StreamOddities {
       case "end":
         return this.#end(line)
       default:
-        if (begun.length > 0) this.#say(line, { op: act === "twice" ? "subscribe" : "unsubscribe", ...random.pick(begun) })
+        if (begun.length > 0) this.#say(line, { op: act === "twice" ? "subscribe" : "unsubscribe", ...this.#spelled(random.pick(begun)) })
     }
+  }
+
+  /** The same stream in other words: the series of trades need not be named. */
+  #spelled(names: Names): Names {
+    const { series, ...others } = names
+    return series === "trade" && this.random.chance(0.5) ? others : names
   }
 
   /** Names what is not subscribed to, or what there is not. */

@@ -20,6 +20,10 @@ const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 1.5 } a
 /** Orders that are sent just before the ticket is ended that they come by. */
 const lastOrders = 3
 
+/** How many orders end by themselves, and when: before the connection does, or behind it. */
+const expiringShare = 0.25
+const expiriesMs = [200, 2_000, 30_000] as const
+
 /** A connection that is traded over. */
 export interface TradingLine {
   readonly isOpen: () => boolean
@@ -91,6 +95,7 @@ export class StreamTrading {
       send(draft, { op, idempotencyKey: key, body: JSON.parse(draft.body), ...more })
     const wish = (index: number): Calls.Wish => ({
       ...this.#wishes.wish(market, { timeInForce: "GTC" }),
+      ...random.chance(expiringShare) ? { expiresAtEpochMs: Math.floor(this.world.time.nowEpochMs()) + random.pick(expiriesMs) } : {},
       clientOrderId: `${key}-${index}`
     })
     const act = random.weighted(weights)

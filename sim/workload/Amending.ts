@@ -14,6 +14,10 @@ import * as Spelling from "./Spelling.js"
 /** How often an order that brings a take-profit or a stop-loss gets a price beside one of these, beyond which it is refused. */
 const triggerShare = 0.5
 
+/** How often it is an order that ends by itself, where one is open: it ends at its time, whatever its terms are by then. */
+const expiringShare = 0.25
+const isExpiring = ({ expiresAtEpochMs, status }: NaiveOrder): boolean => status === Order.open && expiresAtEpochMs !== 0
+
 /** The prices that close by themselves what an order opens. */
 const triggersOf = (model: NaiveVenue, orderNumber: number): ReadonlyArray<number> => {
   const autoClose = model.brackets.all.find(({ cameWithOrder, number }) => cameWithOrder && number === orderNumber)?.autoClose
@@ -23,7 +27,7 @@ const triggersOf = (model: NaiveVenue, orderNumber: number): ReadonlyArray<numbe
 /** New terms of one of its open orders, so that every way it may go is frequent. */
 export const amendOrder = (seat: Seat, intent: Intent): Draft => {
   const { model, nextKey, random, who, wishes } = seat
-  const order = wishes.myOpen()
+  const order = (random.chance(expiringShare) ? wishes.ofMine(isExpiring) : undefined) ?? wishes.myOpen()
   if (order === undefined) return makeOrder(seat, "make")
   const market = model.markets[order.market]!
   const way = Order.sides[order.side]

@@ -9,6 +9,9 @@ import { readAnything } from "./Reading.js"
 import { nearestToItsEnd } from "./Repeating.js"
 import type { Drafting, Seat } from "./Seat.js"
 
+/** For how long somebody remembers that the venue came to remember more or less. */
+const lookedBackMs = 10_000
+
 /** What a client fences. */
 type Identity = { readonly idempotencyKey: string } | { readonly clientOrderId: string }
 
@@ -62,11 +65,13 @@ export const asking = {
     ]
     return random.pick(ways)()
   },
-  fence: ({ clientOrderIdAhead, keyAhead, nextKey, past, random, who, wishes }, intent) => {
+  fence: ({ clientOrderIdAhead, keyAhead, model, nextKey, past, random, who, wishes }, intent) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     const ahead = random.below(6)
     const fenced = past.filter(({ endpoint }) => endpoint === "fenceOutcome")
-    const again = fenced.length > 0 && random.chance(0.4) ? fenced : []
+    // Where less is remembered from now on, what was promised before stands.
+    const isLess = model.retentionSinceEpochMs > 0 && model.atEpochMs - model.retentionSinceEpochMs < lookedBackMs
+    const again = fenced.length > 0 && random.chance(isLess ? 0.9 : 0.4) ? fenced : []
     const identities: ReadonlyArray<Identity> = again.length > 0 ? again.map(({ body }) => JSON.parse(body) as Identity) : [
       { idempotencyKey: past.length === 0 ? "never" : random.pick(past).idempotencyKey ?? "never" },
       { idempotencyKey: keyAhead(1 + ahead) },

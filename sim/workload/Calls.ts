@@ -266,6 +266,9 @@ export const lookUp = (who: Identity, what: "idempotencyKey" | "clientOrderId", 
   persistent: true
 })
 
+/** Somebody without an account. */
+export const passerBy: Identity = { client: "a passer-by", account: -1, accountId: "", apiKey: "" }
+
 /** A read. `credential` "none" for public routes. */
 export const read = (who: Identity, endpoint: string, target: string, credential: "trader" | "none"): Draft => ({
   client: who.client,

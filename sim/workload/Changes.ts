@@ -101,6 +101,13 @@ export const changed = (now: Parameters, random: SimRandom): Parameters => {
     () => ({ maintenanceMarginTiers: moved(tiers, random.pick([1, 1.5, 3]), random.pick([0, -1, -1])) }),
     () => ({ maintenanceMarginTiers: moved(tiers, random.pick([0.5, 1, 2]), random.pick([0, 1])) }),
     () => ({ maintenanceMarginTiers: tiers.slice(0, 1) }),
+    // Less at the thresholds of some tiers, and more between them.
+    () => ({
+      maintenanceMarginTiers: [{
+        notionalThresholdAtoms: 0,
+        maintenanceMarginBps: random.between(tiers[0]!.maintenanceMarginBps, tiers.at(-1)!.maintenanceMarginBps)
+      }]
+    }),
     () => ({ maxPriceAtoms: maxPriceAtoms + random.between(-1, 3) }),
     () => ({ minPriceAtoms: Math.max(1, now.minPriceAtoms + random.between(-2, 1)) }),
     () => ({ maxPositionQuantityAtoms: Math.max(maxQuantityAtoms, maxPositionQuantityAtoms + random.pick([-1, -1, 1, 1_000])) }),

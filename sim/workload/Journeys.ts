@@ -2,6 +2,7 @@
 import type { Intent } from "../faults/Options.js"
 import type { Answer } from "../properties/Observation.js"
 import { amendOrder } from "./Amending.js"
+import { asking } from "./Asking.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import { cancelling } from "./Cancelling.js"
@@ -9,7 +10,10 @@ import { compatPlacing } from "./CompatPlacing.js"
 import { makeOrder, placing, takeOrder } from "./Placing.js"
 import type { Drafting, Seat } from "./Seat.js"
 
-export type Journey = Extract<Intent, "twenty duplicates" | "lost reply" | "fence race" | "walk a listing">
+export type Journey = Extract<
+  Intent,
+  "twenty duplicates" | "lost reply" | "fence race" | "walk a listing" | "cancel twice" | "change, then repeat"
+>
 
 /** Goes on one journey; calls `next` when it has ended. */
 type Going = (seat: Seat, intent: Journey, next: () => void) => void
@@ -124,9 +128,31 @@ const walkAListing: Going = ({ desk, model, random, who }, _, next) => {
   turn(0, undefined)
 }
 
+/** Takes all orders back, and those of one market before the last of them may be gone. */
+const cancelTwice: Going = ({ desk, model, nextKey, random, time, who }, intent, next) => {
+  let outstanding = 2
+  const ended = (): void => {
+    outstanding--
+    if (outstanding === 0) next()
+  }
+  desk.issue(Calls.cancelAll(who, intent, nextKey(), undefined), ended)
+  const market = random.pick(model.markets).parameters.marketId
+  time.after(random.next() * 10, () => void desk.issue(Calls.cancelAll(who, intent, nextKey(), market), ended))
+}
+
+/** Changes an order, or what closes a position by itself, in two ways, and says the first again: it is told what it was told then. */
+const changeThenRepeat: Going = (seat, intent, next) => {
+  const { desk, random } = seat
+  const change = random.chance(0.7) ? amendOrder : asking["set auto-close"]
+  const [first, second] = [change(seat, intent), change(seat, intent)]
+  desk.issue({ ...first, intent }, () => desk.issue({ ...second, intent }, () => void desk.issue({ ...first, intent }, next)))
+}
+
 export const journeys: Readonly<Record<Journey, Going>> = {
   "twenty duplicates": twentyDuplicates,
   "lost reply": lostReply,
   "fence race": fenceRace,
-  "walk a listing": walkAListing
+  "walk a listing": walkAListing,
+  "cancel twice": cancelTwice,
+  "change, then repeat": changeThenRepeat
 }

@@ -16,9 +16,9 @@ const misspelled = ({ nextKey, random, who, wishes }: Seat): Draft =>
   )
 
 /** One of its past commands under a key of its own, with one member broken, left out, unknown, or given twice. */
-const brokenSomewhere = ({ nextKey, past, random }: Seat): Draft | undefined => {
+const brokenSomewhere = ({ nextKey, past, pickPast, random }: Seat): Draft | undefined => {
   if (past.length === 0) return undefined
-  const draft = { ...random.pick(past), intent: "malformed", idempotencyKey: nextKey() }
+  const draft = { ...pickPast(), intent: "malformed", idempotencyKey: nextKey() }
   return Requests.read(draft)._tag === "asked" ? Twist.broken(draft, random) : undefined
 }
 
@@ -41,12 +41,16 @@ const lacking = ({ nextKey, random, who, wishes }: Seat): Draft => {
   return { ...random.pick(ways)(), scope: undefined, persistent: false }
 }
 
-/** Of another account: its credential may not act for it. */
-const foreign = ({ model, nextKey, past, random, who }: Seat): Draft | undefined => {
+/** Of another account, in all places that name one or in one of them: its credential may not act for it. */
+const foreign = ({ model, nextKey, past, pickPast, random, who }: Seat): Draft | undefined => {
   const other = random.pick(model.accounts)
   if (past.length === 0 || other.index === who.account) return undefined
-  const draft = random.pick(past)
-  const named = (text: string): string => text.replaceAll(who.accountId, accountId(other.born))
+  const draft = pickPast()
+  const places = draft.body.split(who.accountId).length - 1
+  const only = places > 1 && random.chance(0.6) ? random.below(places) : undefined
+  let place = 0
+  const named = (text: string): string =>
+    text.replaceAll(who.accountId, (own) => only === undefined || place++ === only ? accountId(other.born) : own)
   return { ...draft, intent: "malformed", idempotencyKey: nextKey(), target: named(draft.target), body: named(draft.body) }
 }
 

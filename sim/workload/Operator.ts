@@ -410,7 +410,7 @@ const mostRuinous = 2
 const ruinousToDelist = ({ model }: Desk): NaiveMarket | undefined =>
   model.markets.find((market) => {
     if (isDelisted(market) || market.mark === 0 || model.markets.filter(isDelisted).length >= mostRuinous) return false
-    const delisted = { ...market, mark: finalPrice(market, model.atEpochMs) }
+    const delisted = { ...market, mark: finalPrice(market, model) }
     const markets = model.markets.map((each) => each === market ? delisted : each)
     return model.accounts.some((account) => account.positions.has(market.index) && marginOf(markets, account, undefined).equity < 0n)
   })
@@ -548,6 +548,17 @@ const trapsOf = (commands: Commands, desk: OperatorsDesk, random: SimRandom, { r
   return new Traps(desk, hands, random, ruin.traps)
 }
 
+/** How often somebody looks at a market that has just been changed. */
+const changedLookShare = 0.6
+
+/** Somebody looks at what the public sees of the market that was put. */
+const looksAt = ({ endpoint, target }: Calls.Draft, desk: Desk, random: SimRandom): void => {
+  const marketId = target.split("/")[4]
+  if (endpoint !== "putMarket" || marketId === undefined || !desk.isOpen() || !random.chance(changedLookShare)) return
+  const [of, path] = random.pick([["getStats", "/stats"], ["getMarket", ""], ["getBook", "/book"], ["getStats", "/stats"]] as const)
+  desk.issue(Calls.read(Calls.passerBy, of, `/v1/markets/${marketId}${path}`, "none"), () => {})
+}
+
 /** Brings the venue back to ordinary trading. What the ledger's own difference has stopped stays so. */
 const restores = (commands: Commands, { issue, model }: Desk): void => {
   issue(commands.resume(), () => {})
@@ -571,6 +582,7 @@ export const make = (
   const draws = drawsOf(random)
   const delistings = random.split("delistings")
   const halts = random.split("halts")
+  const looks = random.split("looks")
   const hunt = options.ruin === undefined ? undefined : new Hunt(desk.model, random.split("hunt"))
   const traps = trapsOf(commands, desk, random.split("traps"), options)
   const remembered = (draft: Calls.Draft): Calls.Draft => {
@@ -615,7 +627,12 @@ export const make = (
       later(commands.setStatus(marketId, "open"))
     } else {
       const set = setting(commands, desk, draws, edges)
-      if (set !== undefined) return void desk.issue(remembered(set), next)
+      if (set !== undefined) {
+        return void desk.issue(remembered(set), () => {
+          looksAt(set, desk, looks)
+          next()
+        })
+      }
       const agreeing = agreement(commands, desk, draws.agreeing)
       desk.issue(remembered(agreeing ?? movedIndex(commands, desk, random, options, directions, trend, edges)), () => {})
       next()

@@ -269,9 +269,18 @@ class Owner implements Calls.KeyHolder {
   }
 
   #wrongPurpose(): void {
-    this.#ask(undefined, this.random.pick(["add_passkey", "remove_passkey", "nonsense"]), (asked) => {
-      const draft = Calls.finishAuthentication(Calls.stranger(this.client), this.#sign(this.random.pick(this.passkeys), asked))
-      this.#say(draft, (answer, call) => this.#signedIn(answer, call))
+    const session = this.#session
+    const purpose = this.random.pick(["add_passkey", "remove_passkey", "nonsense", "sign_in", "sign_in"])
+    this.#ask(undefined, purpose, (asked) => {
+      const signer = this.random.pick(this.passkeys)
+      const signsIn = (): Draft => Calls.finishAuthentication(Calls.stranger(this.client), this.#sign(signer, asked))
+      const signedIn: Then = (answer, call) => this.#signedIn(answer, call)
+      if (purpose !== "sign_in") return this.#say(signsIn(), signedIn)
+      this.#say(Calls.beginRegistration(session, "by another purpose", this.#sign(signer, asked)), () => {
+        // It proves nothing any more, not even what it was asked for.
+        if (this.random.chance(0.6)) this.#say(signsIn(), signedIn)
+        else this.#next()
+      })
     })
   }
 

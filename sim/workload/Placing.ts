@@ -242,6 +242,6 @@ export const placing = {
     Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), {
       expiresAtEpochMs: random.chance(sameMomentShare) && moments(model).length > 0
         ? random.pick(moments(model))
-        : Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs) + random.between(-20, random.pick([100, 500, 3_000]))
+        : Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs) + random.between(-20, random.pick([100, 500, 3_000, 12_000]))
     }))
 } satisfies Partial<Record<Intent, Drafting>>

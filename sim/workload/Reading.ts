@@ -271,7 +271,6 @@ const search = (seat: Seat, endpoint: string, parameters: ReadonlyArray<string>)
 
 /** What somebody without an account, and each who has one, reads who looks at everything that is published. */
 export const everythingPublished = ({ markets }: Seat["model"], everybody: ReadonlyArray<Identity>): ReadonlyArray<Draft> => {
-  const passerBy = { client: "a passer-by", account: -1, accountId: "", apiKey: "" }
   const listed = markets.filter(({ status }) => isListed(status)).map(({ parameters }) => `/v1/markets/${parameters.marketId}`)
   const ofAll: ReadonlyArray<readonly [endpoint: string, target: string]> = [
     ["getInsuranceFund", "/v1/insurance-fund?limit=500"],
@@ -286,7 +285,7 @@ export const everythingPublished = ({ markets }: Seat["model"], everybody: Reado
     )
   ]
   return [
-    ...ofAll.map(([endpoint, target]) => Calls.read(passerBy, endpoint, target, "none")),
+    ...ofAll.map(([endpoint, target]) => Calls.read(Calls.passerBy, endpoint, target, "none")),
     ...everybody.flatMap((who) => [
       Calls.read(who, "listAccountLiquidations", `/v1/accounts/${who.accountId}/liquidations?limit=500`, "trader"),
       Calls.read(who, "listFundingPayments", `/v1/accounts/${who.accountId}/funding-payments?limit=500`, "trader"),

@@ -20,11 +20,11 @@ export const repeating = {
   "same key again": (seat) => {
     const { past, random } = seat
     if (past.length === 0) return makeOrder(seat, "make")
-    const draft = random.chance(0.4) ? nearestToItsEnd(seat) : random.pick(past)
+    const draft = random.chance(0.4) ? nearestToItsEnd(seat) : seat.pickPast()
     return random.chance(0.5) ? draft : Twist.respelled(draft, random)
   },
   "key with another body": (seat) => {
     const { past, random } = seat
-    return past.length === 0 ? makeOrder(seat, "make") : Twist.twisted(random.pick(past), random)
+    return past.length === 0 ? makeOrder(seat, "make") : Twist.twisted(seat.pickPast(), random)
   }
 } satisfies Partial<Record<Intent, Drafting>>

@@ -15,6 +15,8 @@ export type Drafting = (seat: Seat, intent: Intent) => Draft
 
 /** How many of its past calls a trader remembers. */
 const memorySize = 40
+/** How often one of each sort of them is as likely to be picked as one of any other: most are orders. */
+const evenShare = 0.35
 
 export class Seat {
   readonly model: NaiveVenue
@@ -38,6 +40,14 @@ export class Seat {
 
   /** The same of clientOrderIds. */
   readonly clientOrderIdAhead = (count: number): string => `${this.who.client}.${this.#clientOrderIds + count}`
+
+  /** One of the calls that it remembers, which are some. */
+  readonly pickPast = (): Draft => {
+    const { past, random } = this
+    if (!random.chance(evenShare)) return random.pick(past)
+    const endpoint = random.pick([...new Set(past.map((draft) => draft.endpoint))])
+    return random.pick(past.filter((draft) => draft.endpoint === endpoint))
+  }
 
   /** Keeps a command that it insists on, to repeat it some time. */
   readonly remember = (draft: Draft): void => {

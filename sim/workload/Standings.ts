@@ -4,8 +4,9 @@
  * All of it also as it should not be: repeated in the same words and in others, of accounts that are not there, by tokens that prove
  * nothing, by whoever is no operator. Beside that he opens accounts, also with more than one may have. It draws from generators of its own, and makes so many calls and no more.
  */
-import { orderId } from "../../src/domain/Ids.js"
+import { accountId, orderId } from "../../src/domain/Ids.js"
 import type { Standings as Options } from "../faults/Options.js"
+import { isUnapproved } from "../model/NaiveFunds.js"
 import type { Answer } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -43,6 +44,8 @@ const firstCreditShare = 0.5
 const firstBotShare = 0.3
 /** For how long an account is disabled at most, and how many of them stay so. */
 const maxDisabledMs = 3_000
+/** How often it is one that waits for something, where any does. */
+const waitingShare = 0.4
 const staysDisabledShare = 0.1
 /** How often he opens accounts beside that. */
 const besideShare = 0.05
@@ -188,6 +191,15 @@ class Clerk {
     return this.random.pick(busy.length === 0 ? this.desk.demo : busy)
   }
 
+  /** Somebody who has no money yet, or who has not approved what he asked for. */
+  get #waiting(): string | undefined {
+    const { accounts, funds } = this.desk.model
+    const poor = accounts.filter(({ waitsForCredit }) => waitsForCredit)
+    const asking = funds.transfers.filter(isUnapproved).map(({ account }) => accounts[account]!)
+    const all = [...poor, ...asking]
+    return all.length === 0 ? undefined : accountId(this.#beside.pick(all).born)
+  }
+
   /** What an account that is disabled may not do any more: leave one of its orders as it is by amending it; or it takes all back. */
   #tryDisabled(who: Calls.Identity): void {
     const { accounts, markets } = this.desk.model
@@ -200,14 +212,17 @@ class Clerk {
 
   /** For a while, with whatever it has open; now and then for good, and now and then it is enabled before the answer is there. */
   #disable(): void {
-    const busy = this.random.chance(0.7) ? this.#busy : undefined
-    const accountId = busy?.accountId ?? this.#flagged ?? this.#account
-    const enable = (): void => this.#say(this.#flagsOf(accountId, { disabled: false }), () => {})
+    const waiting = this.#beside.chance(waitingShare) ? this.#waiting : undefined
+    const busy = waiting === undefined && this.random.chance(0.7) ? this.#busy : undefined
+    const named = waiting ?? busy?.accountId ?? this.#flagged ?? this.#account
+    const enable = (): void => this.#say(this.#flagsOf(named, { disabled: false }), () => {})
     const stays = this.random.chance(staysDisabledShare)
     const isRaced = this.random.chance(0.2)
-    this.#say(this.#remembered(this.#flagsOf(accountId, { disabled: true })), () => {
+    this.#say(this.#remembered(this.#flagsOf(named, { disabled: true })), () => {
       if (!stays && !isRaced) this.desk.time.after(this.random.next() * maxDisabledMs, enable)
-      if (busy === undefined || this.random.chance(0.3)) this.#next()
+      // Who is given his first money meanwhile stays as he is.
+      if (waiting !== undefined && this.#beside.chance(0.6)) this.#credit(waiting)
+      else if (busy === undefined || this.random.chance(0.3)) this.#next()
       else this.#tryDisabled({ ...busy, client: this.client })
     })
     if (isRaced) enable()

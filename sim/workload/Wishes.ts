@@ -184,6 +184,8 @@ export class Wishes {
           ? this.wish(market, { side: way, priceAtoms: this.crossing(market, way) })
           : kind < 0.4 && wishes.length > 0
           ? this.wish(market, { clientOrderId: this.random.pick(wishes).clientOrderId })
+          : kind < 0.5
+          ? this.wish(market, { side: this.held(market) > 0 ? "sell" : "buy", reduceOnly: true })
           : this.wish(market, {})
       )
     }

@@ -139,6 +139,8 @@ export interface Capacity {
   readonly countedAtOnce?: number
   /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
   readonly noticeMs?: number
+  /** Whole minutes before the running one that a final price is made of, 30 unless given: likewise. */
+  readonly finalMinutes?: number
   /** What is kept of who may act, see `identity/Bounds.ts`; what is left out is a venue's own: one for a journal's whole life. */
   readonly identity?: Partial<IdentityBounds>
   /** What is kept of transfers, see `funds/Bounds.ts`; likewise. */

@@ -1,7 +1,7 @@
 /** The log of what concerns the security of accounts: bounded for each and in all, and the same after a restore at any moment. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import { keptOfFrequent, type KindName, SecurityLog } from "../../src/engine/identity/SecurityLog.js"
+import { type KindName, SecurityLog } from "../../src/engine/identity/SecurityLog.js"
 
 const event = (account: number, kind: KindName, sequence: number) => ({
   account,
@@ -19,13 +19,13 @@ test("a log that was restored is the one that it was, whatever comes", () => {
   const step = fc.record({ account: fc.nat(3), kind: fc.constantFrom(...kinds), restores: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 9 }), (steps, own, all) => {
-      const whole = new SecurityLog(own, all)
-      let again = new SecurityLog(own, all)
+      const whole = new SecurityLog({ events: own, frequentEvents: 16 }, all)
+      let again = new SecurityLog({ events: own, frequentEvents: 16 }, all)
       steps.forEach(({ account, kind, restores }, sequence) => {
         whole.add(event(account, kind, sequence))
         again.add(event(account, kind, sequence))
         if (!restores) return
-        const restored = new SecurityLog(own, all)
+        const restored = new SecurityLog({ events: own, frequentEvents: 16 }, all)
         restored.restore(JSON.parse(JSON.stringify(again.dump())))
         again = restored
       })
@@ -36,7 +36,7 @@ test("a log that was restored is the one that it was, whatever comes", () => {
 })
 
 test("keeps the latest of each account, and counts them on", () => {
-  const log = new SecurityLog(2, 100)
+  const log = new SecurityLog({ events: 2, frequentEvents: 16 }, 100)
   for (let sequence = 0; sequence < 5; sequence++) log.add(event(7, "signed_in", sequence))
   expect(log.of(7, Infinity, 9).map(({ ordinal, sequence }) => [ordinal, sequence])).toEqual([[4, 4], [3, 3]])
   expect(log.of(7, 4, 9).map(({ ordinal }) => ordinal)).toEqual([3])
@@ -44,17 +44,17 @@ test("keeps the latest of each account, and counts them on", () => {
 })
 
 test("whoever fails to sign in pushes out nothing but earlier failures", () => {
-  const log = new SecurityLog(256, 10_000)
+  const log = new SecurityLog({ events: 256, frequentEvents: 16 }, 10_000)
   log.add(event(1, "key_issued", 0))
   for (let sequence = 1; sequence <= 1_000; sequence++) log.add(event(1, "sign_in_failed", sequence))
   const kept = log.of(1, Infinity, 300)
-  expect(kept).toHaveLength(keptOfFrequent + 1)
+  expect(kept).toHaveLength(16 + 1)
   expect(kept.at(-1)!.kind).toBe("key_issued")
   expect(kept[0]!.sequence).toBe(1_000)
 })
 
 test("one account's many events push out no other's", () => {
-  const log = new SecurityLog(3, 10)
+  const log = new SecurityLog({ events: 3, frequentEvents: 16 }, 10)
   log.add(event(1, "signed_in", 0))
   for (let sequence = 1; sequence <= 1_000; sequence++) log.add(event(2, "signed_in", sequence))
   expect(log.of(1, Infinity, 9)).toHaveLength(1)

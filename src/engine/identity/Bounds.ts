@@ -13,6 +13,8 @@ export interface IdentityBounds {
   readonly endedKeysMs: number
   /** Security events that are kept of an account, the latest. */
   readonly events: number
+  /** Those of one kind that may come often: others are not pushed out by them. */
+  readonly frequentEvents: number
   /** Most grants that wait, each until ten minutes after its agent asked at the latest: of all, and of one account. */
   readonly grants: number
   readonly grantsOfAccount: number
@@ -29,6 +31,7 @@ export const bounds: IdentityBounds = {
   endedKeys: 128,
   endedKeysMs: 30 * 24 * 60 * 60 * 1000,
   events: 256,
+  frequentEvents: 16,
   grants: 65_536,
   grantsOfAccount: 16,
   families: 65_536,

@@ -28,6 +28,6 @@ export class Identity {
     this.bounds = { ...bounds, ...given }
     this.grants = new Grants(this.bounds)
     this.tickets = new Tickets(this.bounds)
-    this.security = new SecurityLog(this.bounds.events)
+    this.security = new SecurityLog(this.bounds)
   }
 }

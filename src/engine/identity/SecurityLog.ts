@@ -4,6 +4,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { StepwiseLine, StepwiseMap } from "../../domain/Stepwise.js"
+import type { IdentityBounds } from "./Bounds.js"
 
 /** Kinds by code: never renumber, add at the end. */
 export const kinds = [
@@ -54,10 +55,9 @@ export interface SecurityEvent {
 }
 
 /**
- * Of what may come often, so many of a kind are kept of each account, the latest: whoever tries a passkey or codes pushes out
+ * What may come often. Only so many of a kind are kept of each account, the latest: whoever tries a passkey or codes pushes out
  * nothing but what he did himself, and an operator who cancels thousands of orders, 64 at a time, nothing but that.
  */
-export const keptOfFrequent = 16
 const frequent: ReadonlySet<KindName> = new Set(
   ["sign_in_failed", "operator_credited", "operator_canceled_orders", "user_codes_locked"] as const
 )
@@ -85,7 +85,7 @@ export class SecurityLog {
   /** What is kept, oldest first, by `keyOf`. */
   private readonly order = new StepwiseLine<number, SecurityEvent>()
 
-  constructor(private readonly ofAccount: number, private readonly inAll = keptInAll) {}
+  constructor(private readonly bounds: Pick<IdentityBounds, "events" | "frequentEvents">, private readonly inAll = keptInAll) {}
 
   /** Keeps an event, and tells it with its ordinal. */
   add(event: Omit<SecurityEvent, "ordinal">): SecurityEvent {
@@ -122,8 +122,8 @@ export class SecurityLog {
     own.next = event.ordinal + 1
     this.order.set(keyOf(event), event)
     const alike = frequent.has(event.kind) ? own.events.filter(({ kind }) => kind === event.kind) : []
-    if (alike.length > keptOfFrequent) this.drop(own, alike[0]!)
-    if (own.events.length > this.ofAccount) this.drop(own, own.events[0]!)
+    if (alike.length > this.bounds.frequentEvents) this.drop(own, alike[0]!)
+    if (own.events.length > this.bounds.events) this.drop(own, own.events[0]!)
     while (this.order.size > this.inAll) this.dropOldest()
   }
 

@@ -112,7 +112,7 @@ const begin = (state: State, market: MarketState): void => {
   Announced.withdraw(state, market)
   market.letGo()
   Sessions.end(state, market)
-  const finalPriceAtoms = finalPriceAt(market, atEpochMs)
+  const finalPriceAtoms = finalPriceAt(market, atEpochMs, state.capacity.finalMinutes)
   market.delisting = { ...begun, state: "settling", effectiveAtEpochMs: atEpochMs, finalPriceAtoms }
   Changing.setStatus(state, market, "halted")
   tell(state, market, "settling")

@@ -5,11 +5,11 @@
 import type { MarketState } from "../Markets.js"
 
 const minuteMs = 60_000
-/** Whole minutes before the running one that count. */
-const minutesBefore = 30
+/** Whole minutes before the running one that count, where an engine is not given another number. */
+const finalMinutes = 30
 
 /** Counts the index at a tick. Of a minute there are no more than sixty, so that no sum leaves the safe integers. */
-export const note = ({ indexMinutes, indexPrice }: MarketState, atEpochMs: number): void => {
+export const note = ({ indexMinutes, indexPrice }: MarketState, atEpochMs: number, minutesBefore = finalMinutes): void => {
   const minute = Math.floor(atEpochMs / minuteMs)
   const last = indexMinutes.at(-1)
   if (last?.minute === minute) {
@@ -24,7 +24,8 @@ export const note = ({ indexMinutes, indexPrice }: MarketState, atEpochMs: numbe
 /** The final price of a market that is delisted at a time, price atoms, rounded half up; 0 where it has no index. */
 export const finalPriceAt = (
   { indexMinutes, indexPrice, parameters: { maxPriceAtoms, minPriceAtoms } }: MarketState,
-  atEpochMs: number
+  atEpochMs: number,
+  minutesBefore = finalMinutes
 ): number => {
   // A market that was halted, closed or down before has no tick in that time: then it is the half hour up to its last one.
   const now = Math.floor(atEpochMs / minuteMs)

@@ -68,7 +68,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   const { atEpochMs } = state
   const book = state.books[market.index]!
   market.tickedSecond = Math.floor(atEpochMs / secondMs)
-  FinalPrice.note(market, atEpochMs)
+  FinalPrice.note(market, atEpochMs, state.capacity.finalMinutes)
   Funding.endInterval(state, market)
   const bid = impactPrice(market, book, Order.buy)
   const ask = impactPrice(market, book, Order.sell)

@@ -80,11 +80,11 @@ export class MarketReads extends VenueReads {
   }
 
   delistingOutlook(index: number): DelistingOutlook {
-    const { atEpochMs, books, markets } = this.state
+    const { atEpochMs, books, capacity, markets } = this.state
     const market = markets[index]
     assert(market !== undefined, "a market index is one that was made")
     return {
-      finalPriceAtoms: market.isDelisted ? market.mark : finalPriceAt(market, atEpochMs),
+      finalPriceAtoms: market.isDelisted ? market.mark : finalPriceAt(market, atEpochMs, capacity.finalMinutes),
       openInterestAtoms: market.openInterest,
       openOrders: books[index]!.orderCount,
       againAtEpochMs: market.delisting?.state === "settling" ? market.delisting.againAtEpochMs : 0
