@@ -3,6 +3,7 @@ import { addsUp } from "./addsUp.js"
 import { agentsWait } from "./agentsWait.js"
 import { answersEqualModel } from "./answersEqualModel.js"
 import { answersInFull } from "./answersInFull.js"
+import { answersWait } from "./answersWait.js"
 import { authority } from "./authority.js"
 import { band } from "./band.js"
 import { batch } from "./batch.js"
@@ -115,7 +116,7 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
 const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsForgotten), watch(identityRoom)]
 
 /** Those of what is shown beside what anybody trades. */
-const ofOperation = (): ReadonlyArray<Watcher> => [watch(noCredentialKept), watch(metrics)]
+const ofOperation = (): ReadonlyArray<Watcher> => [watch(noCredentialKept), watch(metrics), watch(answersWait)]
 
 /** Those of what a start goes on from. */
 const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(snapshotsKeepUp)]

@@ -460,6 +460,8 @@ const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, mod
   const purpose = purposeOf(state, wish, call)
   if (proof === undefined || purpose === undefined || clock === undefined || !(unproven.has(code) || unproven.has(rejectionGuard))) return
   if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
+  // The signer is asked of a removal behind its proof: whoever came first may have found it out of reach, and left no record.
+  if (wish.kind === "removePasskey" && (state.asked.get(call.id)?.taken ?? 0) > 1) return
   // The oldest makes room where as many are open as may be.
   if (state.begun - state.begunBefore.get(proof.challengeIdentifier)! >= mostOpen) return
   // Of an addition the passkey that proved it has to be there still.

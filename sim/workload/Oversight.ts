@@ -169,9 +169,18 @@ class Overseer {
       () => OwnerCalls.place(who, key, marketId, "1", "1"),
       () => OwnerCalls.getCurrentApiKey(who),
       () => OwnerCalls.readOwn(who, "getBalance", "balance"),
+      () => this.#wait(who),
+      () => this.#wait(who),
       () => OwnerCalls.mintTicket(who, undefined)
     ]
     this.#say(this.random.pick(ways)(), () => {})
+  }
+
+  /** Waits for changes of the account, mostly until the key is over. */
+  #wait(who: OwnerCalls.Bearer): Draft {
+    const { sequence } = this.desk.model
+    const waitMs = this.random.pick([100, 2_000, 10_000])
+    return OwnerCalls.readOwn(who, "listChanges", `changes?fromSequence=${sequence + this.random.pick([0, 0, 20])}&waitMs=${waitMs}`)
   }
 
   #tryRevoked(who: OwnerCalls.Bearer, ticket: number | undefined): void {

@@ -1,0 +1,66 @@
+/**
+ * Safety (I8). Who is told what is so, or that something is not so, is told it behind every record that was decided when he asked: a
+ * power failure at the moment in which the answer leaves takes back nothing that it rests on.
+ */
+import * as Contract from "../../src/edge/Contract.js"
+import { type Call, type Observation, recordNamed } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface State {
+  /** The last record that the engine has decided, and the last that is durable. */
+  decided: number
+  durable: number
+  /** What was decided and not durable when a call was taken up, by the call: the least where it came more than once. */
+  readonly asked: Map<number, number>
+}
+
+/** What tells of the process, of its settings, or of what is durable anyway. */
+const apart: ReadonlySet<string> = new Set(Contract.endpoints.flatMap(({ access, name }) => access === "system" ? [name] : []))
+/** What is refused by the request alone, by the clock, by limits, or for want of a service. */
+const byRequest = /"(?:route_not_found|method_not_allowed|rate_limited|starting|invalid_request)"/
+/** Refusals that say of the state that something is not there, or may not be done. */
+const ofState: ReadonlySet<number> = new Set([403, 404, 409, 422])
+
+const answered = ({ asked }: State, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { answer, answer: { status, text }, call: { endpoint, id }, leftBehind } = seen
+  const before = asked.get(id)
+  asked.delete(id)
+  // What a record has decided, now or long ago, rests on that alone.
+  if (
+    before === undefined || leftBehind >= before || recordNamed(answer) !== undefined || !ofState.has(status) || apart.has(endpoint)
+    || byRequest.test(text)
+  ) return holds
+  return broken(`${endpoint} was told ${status} behind record ${leftBehind}, and record ${before} was decided when it was asked`)
+}
+
+const handling = ({ asked, decided, durable }: State, { id }: Call): void => {
+  if (decided > durable) asked.set(id, Math.min(decided, asked.get(id) ?? Number.POSITIVE_INFINITY))
+  else asked.set(id, 0)
+}
+
+export const answersWait: Property<State> = {
+  name: "refusals-wait-for-what-they-rest-on",
+  invariant: "I8",
+  kind: "safety",
+  initial: () => ({ decided: 0, durable: 0, asked: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.decided = 0
+        return holds
+      case "Taken":
+        if (seen.answered === undefined) state.decided = seen.sequence + 1
+        return holds
+      case "Committed":
+        state.durable = seen.record.sequence
+        return holds
+      case "Handling":
+        handling(state, seen.call)
+        return holds
+      case "Answered":
+        return answered(state, seen)
+      default:
+        return holds
+    }
+  }
+}
