@@ -32,8 +32,8 @@ interface State {
   bounds: Bounds | undefined
   /** The first record of the process that runs; 0 before it is known. */
   since: number
-  /** Requests that it took up and that nobody has had an answer to yet, by call. */
-  readonly underWay: Map<number, number>
+  /** Attempts of calls that were begun since it started and that nobody has had an answer to: no process before it answers those. */
+  readonly underWay: Set<string>
   /** How many it took up, with what came over the stream: that counts as requests of the routes that do the same. */
   taken: number
   counts: Counts
@@ -63,19 +63,16 @@ const begin = (state: State, bounds: Bounds): void => {
 }
 
 /** A process takes a request up. */
-const handling = (state: State, { atEpochMs, call: { endpoint, id } }: Observation & { readonly _tag: "Handling" }): void => {
-  const { counts, made, underWay } = state
+const handling = (state: State, { atEpochMs, call: { endpoint } }: Observation & { readonly _tag: "Handling" }): void => {
+  const { counts, made } = state
   state.taken++
-  underWay.set(id, (underWay.get(id) ?? 0) + 1)
   if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
   state.made = { counts: { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }, atEpochMs }
 }
 
 /** A client has its answer. */
-const answered = ({ counts, underWay }: State, { answer, call }: Observation & { readonly _tag: "Answered" }): void => {
-  const left = underWay.get(call.id) ?? 0
-  if (left === 0) return
-  underWay.set(call.id, left - 1)
+const answered = ({ counts, underWay }: State, { answer, attempt, call }: Observation & { readonly _tag: "Answered" }): void => {
+  if (!underWay.delete(`${call.id}.${attempt}`)) return
   const route = routeOf(call, answer)
   if (route !== undefined) add(counts.answered, `${route} ${answer.status}`)
   counts.durable = Math.max(counts.durable, recordNamed(answer) ?? 0)
@@ -318,7 +315,7 @@ export const metrics: Property<State> = {
   initial: () => ({
     bounds: undefined,
     since: 0,
-    underWay: new Map(),
+    underWay: new Set(),
     taken: 0,
     counts: noCounts(),
     made: undefined,
@@ -328,6 +325,9 @@ export const metrics: Property<State> = {
     switch (seen._tag) {
       case "Started":
         begin(state, seen.bounds)
+        return holds
+      case "Asked":
+        state.underWay.add(`${seen.call.id}.${seen.attempt}`)
         return holds
       case "Handling":
         handling(state, seen)

@@ -11,6 +11,7 @@ import type { Draft } from "./Calls.js"
 import * as Calls from "./FundsCalls.js"
 import * as Owners from "./OwnerCalls.js"
 import { credentialIdOf, type Fault, type Proof } from "./SoftwarePasskey.js"
+import * as Twist from "./Twist.js"
 import { of } from "./Wallet.js"
 
 export interface Desk {
@@ -438,9 +439,11 @@ class Depositor {
   }
 
   /** What was said before, once more. */
-  #again(said: ReadonlyArray<Draft>): void {
+  /** In the same words, or under the same key in others. */
+  #again(said: ReadonlyArray<Draft>, isTwisted = false): void {
     if (said.length === 0) return this.#look()
-    const { accountId: _accountId, token: _token, ...draft } = this.random.pick(said)
+    const picked = this.random.pick(said)
+    const { accountId: _accountId, token: _token, ...draft } = isTwisted ? Twist.twisted(picked, this.random) : picked
     this.#say({ ...draft, accountId: "", token: this.#who.token }, this.#next)
   }
 
@@ -452,7 +455,7 @@ class Depositor {
     "change party": () => this.#changeParty(),
     "add a passkey": () => this.#addPasskey(),
     "pin passkeys": () => this.#pin(),
-    "ask again": () => this.#again(this.#asked),
+    "ask again": () => this.#again(this.#asked, this.random.chance(0.35)),
     "answer again": () => this.#again(this.#answered),
     look: () => this.#look(),
     "sign in": () => this.#signIn(),

@@ -95,7 +95,9 @@ export class Wishes {
     return {
       triggerPrice: this.random.chance(0.02) ? this.random.pick(Spelling.edgesOf(priceScale)) : decimal(price, priceScale),
       ...(this.random.chance(0.7) ? { triggerBy: this.random.pick(["mark", "last", "index"] as const) } : {}),
-      ...(this.random.chance(0.3) ? { limitPrice: decimal(limit, priceScale) } : {})
+      ...(this.random.chance(0.3)
+        ? { limitPrice: this.random.chance(0.05) ? this.random.pick(["0", ...Spelling.edgesOf(priceScale)]) : decimal(limit, priceScale) }
+        : {})
     }
   }
 
