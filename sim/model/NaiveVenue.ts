@@ -216,6 +216,8 @@ export class NaiveVenue {
   readonly #scopesOfKey = new Map<string, Set<string>>()
   /** What is remembered of the last amendment of each order. */
   readonly #amendments = new Map<NaiveOrder, { readonly orders: Array<NaiveOrder> }>()
+  /** When amendments of open orders were followed by another of the same order, which is what speaks of it from then on. */
+  readonly #superseded: Array<number> = []
   #fired: Array<number> = []
   #looked: Array<number> = []
   /** The venue's own orders that the record at hand has sent. */
@@ -422,7 +424,8 @@ export class NaiveVenue {
       const kept = !foundNothing(command, outcomes)
       const memory = { kept, sequence: record.sequence, atEpochMs: record.atEpochMs, retentionMs: this.retentionMs, outcomes, orders }
       if (amended !== undefined) {
-        this.#amendments.get(amended)?.orders.splice(0)
+        const before = this.#amendments.get(amended)
+        if (before !== undefined && before.orders.splice(0).length > 0) this.#superseded.push(record.atEpochMs)
         this.#amendments.set(amended, memory)
       }
       this.mostFurther += outcomes.length - 1
@@ -505,6 +508,11 @@ export class NaiveVenue {
       ...this.forgotten.get(scope) ?? [],
       this.memory.get(scope)!
     ])
+  }
+
+  /** How many amendments have been followed by another of their order since a time: until then it kept them. */
+  supersededSince(atEpochMs: number): number {
+    return this.#superseded.filter((each) => each >= atEpochMs).length
   }
 
   /** How many orders must be remembered at a time. */

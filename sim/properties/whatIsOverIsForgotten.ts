@@ -18,7 +18,9 @@ const judge = ({ times }: State, reads: Glance, model: NaiveVenue): Verdict => {
   const before = times.at(-records)
   if (before === undefined) return holds
   const lastEpochMs = before - model.mostRetentionMs
-  const [mostKeys, mostOrders] = [model.keptKeys(lastEpochMs).keys, model.keptOrders(lastEpochMs)]
+  // What an open order kept then may have lost it since.
+  const mostKeys = model.keptKeys(lastEpochMs).keys + model.supersededSince(lastEpochMs)
+  const mostOrders = model.keptOrders(lastEpochMs)
   const what = `were over a retention before the last ${records} records`
   if (keys > mostKeys) return broken(`${keys} keys are held, and all but ${mostKeys} ${what}`)
   return orders > mostOrders ? broken(`${orders} orders are held, and all but ${mostOrders} ${what}`) : holds
