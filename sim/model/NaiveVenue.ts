@@ -296,15 +296,7 @@ export class NaiveVenue {
     readonly finalMinutes = 30
   ) {
     this.published = new NaivePublished(kept)
-    this.identity = new Identities.NaiveIdentity({
-      now: () => this.atEpochMs,
-      sequence: () => this.sequence,
-      openAccount: () => {
-        const account = this.#openAccount(ordinal(this.sequence, 0), 0n)
-        account.waitsForCredit = true
-        return account.index
-      }
-    }, identityBounds, this.history)
+    this.identity = new Identities.NaiveIdentity(this.#aroundIdentity(), identityBounds, this.history)
     this.funds = new Funds.NaiveFunds(this.#aroundFunds(), { ...Funds.venueBounds, ...fundsBounds }, this.history)
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
@@ -359,6 +351,18 @@ export class NaiveVenue {
       },
       send: (account, market, change, limit) => void this.#sendOwn(account, market, change, limit === 0 ? undefined : limit, "closing")
     }, triggerBounds)
+  }
+
+  #aroundIdentity(): Identities.Surroundings {
+    return {
+      now: () => this.atEpochMs,
+      sequence: () => this.sequence,
+      openAccount: () => {
+        const account = this.#openAccount(ordinal(this.sequence, 0), 0n)
+        account.waitsForCredit = true
+        return account.index
+      }
+    }
   }
 
   #aroundFunds(): Funds.Surroundings {

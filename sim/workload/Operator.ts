@@ -551,12 +551,14 @@ const trapsOf = (commands: Commands, desk: OperatorsDesk, random: SimRandom, { r
 /** How often somebody looks at a market that has just been changed. */
 const changedLookShare = 0.6
 
-/** Somebody looks at what the public sees of the market that was put. */
-const looksAt = ({ endpoint, target }: Calls.Draft, desk: Desk, random: SimRandom): void => {
+/** Goes on behind an answer, and now and then somebody looks at what the public sees of the market that was put. */
+const lookingAt = ({ endpoint, target }: Calls.Draft, desk: Desk, random: SimRandom, next: () => void) => (): void => {
   const marketId = target.split("/")[4]
-  if (endpoint !== "putMarket" || marketId === undefined || !desk.isOpen() || !random.chance(changedLookShare)) return
-  const [of, path] = random.pick([["getStats", "/stats"], ["getMarket", ""], ["getBook", "/book"], ["getStats", "/stats"]] as const)
-  desk.issue(Calls.read(Calls.passerBy, of, `/v1/markets/${marketId}${path}`, "none"), () => {})
+  if (endpoint === "putMarket" && marketId !== undefined && desk.isOpen() && random.chance(changedLookShare)) {
+    const [of, path] = random.pick([["getStats", "/stats"], ["getMarket", ""], ["getBook", "/book"], ["getStats", "/stats"]] as const)
+    desk.issue(Calls.read(Calls.passerBy, of, `/v1/markets/${marketId}${path}`, "none"), () => {})
+  }
+  next()
 }
 
 /** Brings the venue back to ordinary trading. What the ledger's own difference has stopped stays so. */
@@ -627,12 +629,7 @@ export const make = (
       later(commands.setStatus(marketId, "open"))
     } else {
       const set = setting(commands, desk, draws, edges)
-      if (set !== undefined) {
-        return void desk.issue(remembered(set), () => {
-          looksAt(set, desk, looks)
-          next()
-        })
-      }
+      if (set !== undefined) return void desk.issue(remembered(set), lookingAt(set, desk, looks, next))
       const agreeing = agreement(commands, desk, draws.agreeing)
       desk.issue(remembered(agreeing ?? movedIndex(commands, desk, random, options, directions, trend, edges)), () => {})
       next()
