@@ -10,7 +10,7 @@ interface State {
   /** The last record that the engine has decided, and the last that is durable. */
   decided: number
   durable: number
-  /** What was decided and not durable when a call was taken up, by the call: the least where it came more than once. */
+  /** The last record that was decided and not durable when a call was taken up, 0 where none was: the least where it came more than once. */
   readonly asked: Map<number, number>
 }
 
@@ -34,8 +34,8 @@ const answered = ({ asked }: State, seen: Observation & { readonly _tag: "Answer
 }
 
 const handling = ({ asked, decided, durable }: State, { id }: Call): void => {
-  if (decided > durable) asked.set(id, Math.min(decided, asked.get(id) ?? Number.POSITIVE_INFINITY))
-  else asked.set(id, 0)
+  const undurable = decided > durable ? decided : 0
+  asked.set(id, Math.min(undurable, asked.get(id) ?? undurable))
 }
 
 export const answersWait: Property<State> = {

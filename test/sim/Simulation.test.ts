@@ -9,7 +9,7 @@ const run = (seed: string, profile: Options.Profile, steps: number): Simulation.
 describe("a run", () => {
   for (const profile of Options.profiles) {
     test(`breaks no property under the profile ${profile}, and sees the same again from its script`, () => {
-      const request = { seed: "2", profile, steps: 150 }
+      const request = { seed: "3", profile, steps: 150 }
       const first = Simulation.run({ ...request, record: true })
       expect(first.failure).toBe(undefined)
       expect(first.records).toBeGreaterThan(100)
@@ -28,7 +28,7 @@ describe("a run", () => {
     const options = Simulation.optionsOf({ seed: "9", profile: "crash" })
     const listing = { crashShare: 0.9, blockRecords: 1, growsAtMs: 200 }
     const cutAt = new Set<number>()
-    for (const seed of [2, 22]) {
+    for (const seed of [2, 88]) {
       let sequence = 0
       let ready = false
       const puts: Array<string> = []
@@ -50,7 +50,7 @@ describe("a run", () => {
       expect(puts.slice(0, 3)).toEqual(["BTC-USDC-PERP", "ETH-USDC-PERP", "TINY-USDC-PERP"])
       expect([3, 4]).toContain(puts.length)
       const { script } = report
-      if (seed !== 22) continue
+      if (seed !== 88) continue
       expect(Simulation.run({ ...request, ...(script === undefined ? {} : { script }) }).digest).toBe(report.digest)
     }
     // Before the first record, between markets and within one.
