@@ -29,7 +29,6 @@ const eightHours = 28_800_000n
 const secondMs = 1_000
 const sampleMs = 5_000
 const minuteMs = 60_000
-/** Minutes before the running one that a final price looks back. */
 /** Samples that the mark's second price averages over. */
 const averaged = 30
 

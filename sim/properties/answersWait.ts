@@ -2,7 +2,6 @@
  * Safety (I8). Who is told what is so, or that something is not so, is told it behind every record that was decided when he asked: a
  * power failure at the moment in which the answer leaves takes back nothing that it rests on.
  */
-import * as Contract from "../../src/edge/Contract.js"
 import { type Call, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -14,22 +13,16 @@ interface State {
   readonly asked: Map<number, number>
 }
 
-/** What tells of the process, of its settings, or of what is durable anyway. */
-const apart: ReadonlySet<string> = new Set(Contract.endpoints.flatMap(({ access, name }) => access === "system" ? [name] : []))
-/** What is refused by the request alone, by the clock, by limits, or for want of a service. */
-const byRequest = /"(?:route_not_found|method_not_allowed|rate_limited|starting|invalid_request)"/
-/** Refusals that say of the state that something is not there, or may not be done. */
+/** Refusals that say of the state that something is not there, or may not be done; but for a route that there is not. */
 const ofState: ReadonlySet<number> = new Set([403, 404, 409, 422])
 
 const answered = ({ asked }: State, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
   const { answer, answer: { status, text }, call: { endpoint, id }, leftBehind } = seen
   const before = asked.get(id)
   asked.delete(id)
+  if (before === undefined || leftBehind >= before || !ofState.has(status) || text.includes("\"route_not_found\"")) return holds
   // What a record has decided, now or long ago, rests on that alone.
-  if (
-    before === undefined || leftBehind >= before || recordNamed(answer) !== undefined || !ofState.has(status) || apart.has(endpoint)
-    || byRequest.test(text)
-  ) return holds
+  if (recordNamed(answer) !== undefined) return holds
   return broken(`${endpoint} was told ${status} behind record ${leftBehind}, and record ${before} was decided when it was asked`)
 }
 

@@ -43,6 +43,8 @@ interface State {
 }
 
 const minuteMs = 60_000
+/** Minutes that a final price looks back where a run says no other number. */
+const usualMinutes = 30
 
 /** The states of a delisting in its events. */
 const [withdrawn, announced, inEffect, settled] = [0, 1, 2, 3]
@@ -225,9 +227,16 @@ export const delisting: Property<State> = {
   name: "delisted-markets-are-settled-at-their-final-price",
   invariant: "I13",
   kind: "safety",
-  initial: () => ({ book: FedBook.make(), markets: new Map(), announced: new Map(), fund: undefined, finalMinutes: 30, moving: [] }),
+  initial: () => ({
+    book: FedBook.make(),
+    markets: new Map(),
+    announced: new Map(),
+    fund: undefined,
+    finalMinutes: usualMinutes,
+    moving: []
+  }),
   observe: (state, seen) => {
-    if (seen._tag === "Started") state.finalMinutes = seen.bounds.finalMinutes ?? 30
+    if (seen._tag === "Started") state.finalMinutes = seen.bounds.finalMinutes ?? usualMinutes
     if (seen._tag !== "Fed") return holds
     const { events, record } = seen.decided
     for (const event of events) {

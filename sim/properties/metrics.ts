@@ -28,50 +28,54 @@ interface Counts {
   readonly refused: Map<string, number>
 }
 
-interface State {
-  bounds: Bounds | undefined
-  /** The first record of the process that runs; 0 before it is known. */
+/** A process, and what has come to it. */
+interface Process {
+  readonly bounds: Bounds
+  /** Its first record; 0 before it is known. */
   since: number
   /** Attempts of calls that were begun since it started and that nobody has had an answer to: no process before it answers those. */
   readonly underWay: Set<string>
   /** How many it took up, with what came over the stream: that counts as requests of the routes that do the same. */
   taken: number
-  counts: Counts
+  readonly counts: Counts
   /** The counts when a text was made last. */
   made: { readonly counts: Counts; readonly atEpochMs: number } | undefined
   /** Placements and amendments that records refused, by market and guard. */
   readonly refused: Map<string, number>
 }
 
+/** The process that runs; undefined before the first. */
+interface State {
+  process: Process | undefined
+}
+
 /** A text is told again for so long. */
 const keptMs = 200
-
-const noCounts = (): Counts => ({ answered: new Map(), failures: 0, limited: 0, durable: 0, refused: new Map() })
 
 const add = (to: Map<string, number>, name: string, by = 1): void => {
   to.set(name, (to.get(name) ?? 0) + by)
 }
 
-const begin = (state: State, bounds: Bounds): void => {
-  state.bounds = bounds
-  state.since = 0
-  state.underWay.clear()
-  state.taken = 0
-  state.counts = noCounts()
-  state.made = undefined
-  state.refused.clear()
-}
+const started = (bounds: Bounds): Process => ({
+  bounds,
+  since: 0,
+  underWay: new Set(),
+  taken: 0,
+  counts: { answered: new Map(), failures: 0, limited: 0, durable: 0, refused: new Map() },
+  made: undefined,
+  refused: new Map()
+})
 
-/** A process takes a request up. */
-const handling = (state: State, { atEpochMs, call: { endpoint } }: Observation & { readonly _tag: "Handling" }): void => {
-  const { counts, made } = state
-  state.taken++
+/** It takes a request up. */
+const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observation & { readonly _tag: "Handling" }): void => {
+  const { counts, made } = process
+  process.taken++
   if (endpoint !== "getMetrics" || (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs)) return
-  state.made = { counts: { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }, atEpochMs }
+  process.made = { counts: { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }, atEpochMs }
 }
 
 /** A client has its answer. */
-const answered = ({ counts, underWay }: State, { answer, attempt, call }: Observation & { readonly _tag: "Answered" }): void => {
+const answered = ({ counts, underWay }: Process, { answer, attempt, call }: Observation & { readonly _tag: "Answered" }): void => {
   if (!underWay.delete(`${call.id}.${attempt}`)) return
   const route = routeOf(call, answer)
   if (route !== undefined) add(counts.answered, `${route} ${answer.status}`)
@@ -118,9 +122,14 @@ class Told {
     return family?.samples.get(`${name}${part}`) ?? []
   }
 
-  /** The values by one of their labels. */
-  by(name: string, label: string): ReadonlyMap<string, number> {
-    return new Map(this.samples(name).map(({ labels, value }) => [labels.get(label) ?? "", value]))
+  /** The values by their labels, in the order of these. */
+  by(name: string, labels: ReadonlyArray<string>, part = ""): ReadonlyMap<string, number> {
+    return new Map(this.samples(name, part).map((sample) => [labels.map((label) => sample.labels.get(label)).join(" "), sample.value]))
+  }
+
+  /** All values together. */
+  sum(name: string): number {
+    return this.samples(name).reduce((sum, { value }) => sum + value, 0)
   }
 
   /** The only value; undefined where there is none. */
@@ -143,9 +152,9 @@ class Told {
     }
   }
 
-  /** The values by label are these, and no others. */
-  are(name: string, label: string, wanted: ReadonlyMap<string, number>): void {
-    this.same(name, this.by(name, label), wanted)
+  /** The values by their labels are these, and no others. */
+  are(name: string, labels: ReadonlyArray<string>, wanted: ReadonlyMap<string, number>): void {
+    this.same(name, this.by(name, labels), wanted)
   }
 
   same(name: string, told: ReadonlyMap<string, number>, wanted: ReadonlyMap<string, number>): void {
@@ -159,33 +168,28 @@ class Told {
 
 /** Of requests: at least what clients have, at most what the process took up. */
 const requests = (told: Told, { answered, failures, limited }: Counts, taken: number): void => {
-  const counted = new Map<string, number>()
+  const counted = told.by("venue_http_requests_total", ["route", "status"])
   const byRoute = new Map<string, number>()
   let failed = 0
   let all = 0
-  for (const { labels, value } of told.samples("venue_http_requests_total")) {
-    const route = labels.get("route")!
-    const status = labels.get("status")!
-    add(counted, `${route} ${status}`, value)
-    add(byRoute, route, value)
-    // What is no request is answered before anybody takes it up.
-    if (route !== "unrouted") all += value
+  for (const [name, value] of counted) {
+    const [route = "", status] = name.split(" ")
     if (Number(status) >= 400) failed += value
+    // What is no request is answered before anybody takes it up.
+    if (route === "unrouted") continue
+    add(byRoute, route, value)
+    all += value
   }
   for (const [name, count] of answered) {
     if ((counted.get(name) ?? 0) < count)
       told.refuse(`${counted.get(name) ?? 0} requests of ${name} are told of, and ${count} were answered`)
   }
   if (all > taken) told.refuse(`${all} requests are told of, and ${taken} came`)
-  const refusals = told.samples("venue_refusals_total").reduce((sum, { value }) => sum + value, 0)
+  const refusals = told.sum("venue_refusals_total")
   if (refusals < Math.max(failed, failures)) told.refuse(`${refusals} refusals are told of, and ${failures} were answered`)
-  const refused = told.samples("venue_rate_limited_total").reduce((sum, { value }) => sum + value, 0)
+  const refused = told.sum("venue_rate_limited_total")
   if (refused < limited) told.refuse(`${refused} requests are told to be limited, and ${limited} were`)
-  byRoute.delete("unrouted")
-  const timed = new Map(
-    told.samples("venue_http_request_duration_seconds", "_count").map(({ labels, value }) => [labels.get("route")!, value])
-  )
-  told.same("the requests timed", timed, byRoute)
+  told.same("the requests timed", told.by("venue_http_request_duration_seconds", ["route"], "_count"), byRoute)
 }
 
 /** Buckets hold more the longer they reach, and the last all of them. */
@@ -221,9 +225,9 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
       return value === undefined ? [] : [[market.parameters.marketId, value] as const]
     }))
   const count = <A>(of: Iterable<A>, matters: (each: A) => boolean): number => Array.from(of).filter(matters).length
-  told.are("venue_market_trades_total", "market", values(({ trades }) => count(trades, ({ sequence }) => sequence >= since)))
+  told.are("venue_market_trades_total", ["market"], values(({ trades }) => count(trades, ({ sequence }) => sequence >= since)))
   const ownSince = count(model.ownOrders.keys(), (number) => number >= since * idsPerRecord)
-  const accepted = told.by("venue_market_orders_total", "market")
+  const accepted = told.by("venue_market_orders_total", ["market"])
   for (const { index, parameters: { marketId } } of listed) {
     const least = count(model.orders.values(), ({ market, number }) => market === index && number >= since * idsPerRecord)
     const value = accepted.get(marketId) ?? -1
@@ -233,21 +237,19 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
     values(({ index }) =>
       count(model.published.steps, ({ market, sequence, step }) => market === index && sequence >= since && step === wanted)
     )
-  told.are("venue_deleveragings_total", "market", steps("deleveraging"))
+  told.are("venue_deleveragings_total", ["market"], steps("deleveraging"))
   const settling = model.markets.filter(({ delisting }) => delisting?.state === "settling")
-  told.are("venue_settlement_waiting", "market",
+  told.are("venue_settlement_waiting", ["market"],
     new Map(settling.map(({ delisting, parameters: { marketId } }) => [marketId, delisting!.againAtEpochMs === 0 ? 0 : 1])))
-  told.are("venue_market_spread_ratio", "market", values((market) => spreadOf(model, market)))
-  const pairs = (name: string, label: string): ReadonlyMap<string, number> =>
-    new Map(told.samples(name).map(({ labels, value }) => [`${labels.get("market")} ${labels.get(label)}`, value]))
-  told.same("venue_market_status", pairs("venue_market_status", "status"),
+  told.are("venue_market_spread_ratio", ["market"], values((market) => spreadOf(model, market)))
+  told.are("venue_market_status", ["market", "status"],
     new Map(listed.filter((market) => !isDelisted(market)).map(({ parameters: { marketId }, status }) => [`${marketId} ${status}`, 1])))
-  told.same("venue_market_book_depth", pairs("venue_market_book_depth", "side"), new Map(listed.flatMap((market) => [
+  told.are("venue_market_book_depth", ["market", "side"], new Map(listed.flatMap((market) => [
     [`${market.parameters.marketId} buy`, depthOf(model, market, Order.buy)] as const,
     [`${market.parameters.marketId} sell`, depthOf(model, market, Order.sell)] as const
   ])))
   const names = new Map(listed.map(({ index, parameters: { marketId } }) => [String(index), marketId]))
-  told.same("venue_market_refusals_total", pairs("venue_market_refusals_total", "guard"), new Map([...refused].flatMap(([of, value]) => {
+  told.are("venue_market_refusals_total", ["market", "guard"], new Map([...refused].flatMap(([of, value]) => {
     const [market = "", guard] = of.split(" ")
     return names.has(market) ? [[`${names.get(market)} ${guard}`, value] as const] : []
   })))
@@ -259,9 +261,7 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   for (const transfer of funds.transfers) {
     if (isNeeded(transfer)) add(open, `${transfer.kind} ${statusOf(transfer)}`)
   }
-  const samples = told.samples("venue_open_transfers")
-  told.same("venue_open_transfers", new Map(samples.map(({ labels, value }) => [`${labels.get("kind")} ${labels.get("status")}`, value])),
-    open)
+  told.are("venue_open_transfers", ["kind", "status"], open)
   told.is("venue_withdrawals_stopped", funds.isStopped ? 1 : 0)
   told.is("venue_ledger_offset", funds.offset)
 }
@@ -283,15 +283,15 @@ const ofVenue = (told: Told, model: NaiveVenue, bounds: Bounds, durable: number)
 }
 
 /** What was refused in each market, with and without a record. */
-const allRefused = (state: State, { refused }: Counts): ReadonlyMap<string, number> => {
-  const all = new Map(state.refused)
+const allRefused = (process: Process, { refused }: Counts): ReadonlyMap<string, number> => {
+  const all = new Map(process.refused)
   for (const [name, count] of refused) add(all, name, count)
   return all
 }
 
-const judge = (state: State, { answer: { status, text }, leftBehind, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
-  const { bounds, made, since, taken } = state
-  if (status !== 200 || bounds === undefined || made === undefined || since === 0) return holds
+const judge = (process: Process, { answer: { status, text }, leftBehind, model }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { bounds, made, since, taken } = process
+  if (status !== 200 || made === undefined || since === 0) return holds
   const families = Exposition.read(text)
   if (typeof families === "string") return broken(`the metrics are no such text: ${families}`)
   const told = new Told(families)
@@ -302,64 +302,59 @@ const judge = (state: State, { answer: { status, text }, leftBehind, model }: Ob
   // They tell of a record that has passed where the venue goes on meanwhile.
   if (sequence === model.sequence) {
     ofVenue(told, model, bounds, made.counts.durable)
-    ofMarkets(told, model, since, allRefused(state, made.counts))
+    ofMarkets(told, model, since, allRefused(process, made.counts))
     ofMoney(told, model)
   }
   return told.verdict
+}
+
+/** What comes to a process. */
+const come = (process: Process, seen: Observation): Verdict => {
+  switch (seen._tag) {
+    case "Asked":
+      process.underWay.add(`${seen.call.id}.${seen.attempt}`)
+      return holds
+    case "Handling":
+      handling(process, seen)
+      return holds
+    case "FrameTaken":
+      process.taken++
+      return holds
+    case "Answered": {
+      const verdict = seen.call.endpoint === "getMetrics" ? judge(process, seen) : holds
+      answered(process, seen)
+      return verdict
+    }
+    case "Committed": {
+      const { decision: { outcomes }, record: { command, sequence } } = seen
+      if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
+        process.since = sequence
+        // Those before it are the process's before.
+        process.refused.clear()
+      }
+      noteRefused(process.refused, command, (index) => outcomes[index]?.refusal ?? Refusal.none)
+      return holds
+    }
+    case "Taken": {
+      const { answered: outcome, command } = seen
+      if (outcome !== undefined && !outcome.replayed) noteRefused(process.counts.refused, command, () => outcome.refusal)
+      return holds
+    }
+    case "Offered":
+      if (!seen.taken) noteRefused(process.counts.refused, seen.command, () => Refusal.inboxFull)
+      return holds
+    default:
+      return holds
+  }
 }
 
 export const metrics: Property<State> = {
   name: "metrics-tell-what-is",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({
-    bounds: undefined,
-    since: 0,
-    underWay: new Set(),
-    taken: 0,
-    counts: noCounts(),
-    made: undefined,
-    refused: new Map()
-  }),
+  initial: () => ({ process: undefined }),
   observe: (state, seen) => {
-    switch (seen._tag) {
-      case "Started":
-        begin(state, seen.bounds)
-        return holds
-      case "Asked":
-        state.underWay.add(`${seen.call.id}.${seen.attempt}`)
-        return holds
-      case "Handling":
-        handling(state, seen)
-        return holds
-      case "FrameTaken":
-        state.taken++
-        return holds
-      case "Answered": {
-        const verdict = seen.call.endpoint === "getMetrics" ? judge(state, seen) : holds
-        answered(state, seen)
-        return verdict
-      }
-      case "Committed": {
-        const { decision: { outcomes }, record: { command, sequence } } = seen
-        if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
-          state.since = sequence
-          // Those before it are the process's before.
-          state.refused.clear()
-        }
-        noteRefused(state.refused, command, (index) => outcomes[index]?.refusal ?? Refusal.none)
-        return holds
-      }
-      case "Taken": {
-        const { answered: outcome, command } = seen
-        if (outcome !== undefined && !outcome.replayed) noteRefused(state.counts.refused, command, () => outcome.refusal)
-        return holds
-      }
-      case "Offered":
-        if (!seen.taken) noteRefused(state.counts.refused, seen.command, () => Refusal.inboxFull)
-        return holds
-      default:
-        return holds
-    }
+    if (seen._tag === "Started") state.process = started(seen.bounds)
+    return state.process === undefined ? holds : come(state.process, seen)
   }
 }

@@ -49,16 +49,20 @@ const original = (seat: Seat, intent: Journey): Draft => {
 const clientOrderIdOf = (draft: Draft): string | undefined =>
   draft.endpoint === "placeOrder" ? (JSON.parse(draft.body) as { readonly clientOrderId: string }).clientOrderId : undefined
 
+/** Goes on with the last of so many calls that ends. */
+const lastOf = (count: number, then: () => void): () => void => {
+  let outstanding = count
+  return () => {
+    outstanding--
+    if (outstanding === 0) then()
+  }
+}
+
 const twentyDuplicates: Going = (seat, intent, next) => {
   const draft = makeOrder(seat, intent)
   seat.remember(draft)
-  let outstanding = 20
-  for (let index = 0; index < 20; index++) {
-    seat.desk.issue(draft, () => {
-      outstanding--
-      if (outstanding === 0) next()
-    })
-  }
+  const ended = lastOf(20, next)
+  for (let index = 0; index < 20; index++) seat.desk.issue(draft, ended)
 }
 
 /** Asks once, looks up what became of it, makes sure of what was never seen, and sends the original late. */
@@ -88,11 +92,7 @@ const fenceRace: Going = (seat, intent, next) => {
   const draft = original(seat, intent)
   const clientOrderId = random.chance(0.3) ? clientOrderIdOf(draft) : undefined
   const identity = clientOrderId === undefined ? { idempotencyKey: draft.idempotencyKey ?? "" } : { clientOrderId }
-  let outstanding = 2
-  const ended = (): void => {
-    outstanding--
-    if (outstanding === 0) desk.issue({ ...draft, persistent: true }, next)
-  }
+  const ended = lastOf(2, () => void desk.issue({ ...draft, persistent: true }, next))
   const fence = (): void => {
     desk.issue(Calls.fence(who, intent, nextKey(), identity), ended)
   }
@@ -130,11 +130,7 @@ const walkAListing: Going = ({ desk, model, random, who }, _, next) => {
 
 /** Takes all orders back, and those of one market before the last of them may be gone. */
 const cancelTwice: Going = ({ desk, model, nextKey, random, time, who }, intent, next) => {
-  let outstanding = 2
-  const ended = (): void => {
-    outstanding--
-    if (outstanding === 0) next()
-  }
+  const ended = lastOf(2, next)
   desk.issue(Calls.cancelAll(who, intent, nextKey(), undefined), ended)
   const market = random.pick(model.markets).parameters.marketId
   time.after(random.next() * 10, () => void desk.issue(Calls.cancelAll(who, intent, nextKey(), market), ended))

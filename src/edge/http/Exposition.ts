@@ -20,26 +20,19 @@ export interface Metric {
 /** How metrics become text: all of them are read before anything else is done. */
 export type Exposition = (metrics: ReadonlyArray<Metric>) => Effect.Effect<string>
 
-const registered = ({ help, labels, name, type }: Metric, registry: Registry): (value: Labelled) => void => {
+/** Registers a metric with the values that it has now. */
+const register = ({ help, labels, name, read, type }: Metric, registry: Registry): void => {
   const setting = { name, help, labelNames: [...labels], registers: [registry] }
-  if (type === "counter") {
-    const counter = new Counter(setting)
-    // Where it has no labels it begins with a 0, which would tell a value of what has none.
-    if (labels.length === 0) counter.remove()
-    return ({ labels, value }) => counter.inc(labels, value)
-  }
-  const gauge = new Gauge(setting)
-  if (labels.length === 0) gauge.remove()
-  return ({ labels, value }) => gauge.set(labels, value)
+  const metric = type === "counter" ? new Counter(setting) : new Gauge(setting)
+  // Where it has no labels it begins with a 0, which would tell a value of what has none.
+  if (labels.length === 0) metric.remove()
+  for (const { labels, value } of read()) metric.inc(labels, value)
 }
 
 /** Prometheus text, version 0.0.4. In a registry of its own, without the process-wide defaults: those read clocks. */
 export const prometheus: Exposition = (metrics) =>
   Effect.suspend(() => {
     const registry = new Registry()
-    for (const metric of metrics) {
-      const tell = registered(metric, registry)
-      for (const value of metric.read()) tell(value)
-    }
+    for (const metric of metrics) register(metric, registry)
     return Effect.promise(() => registry.metrics())
   })
