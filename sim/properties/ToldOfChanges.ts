@@ -6,7 +6,7 @@ import * as Market from "../../src/domain/Market.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import * as SecurityLog from "../../src/engine/identity/SecurityLog.js"
 import type { Command } from "../../src/operations/Operations.js"
-import { isOfIdentity } from "../model/NaiveIdentity.js"
+import { isOfIdentity, type NaiveSignedIn } from "../model/NaiveIdentity.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 
 /** An event that a record must tell, with these of its fields. */
@@ -27,7 +27,7 @@ export class ToldOfChanges {
   #keys = 0
   #notes = 0
   readonly #revoked = new Set<number>()
-  #sessions: ReadonlySet<number> = new Set()
+  #sessions: ReadonlyMap<number, NaiveSignedIn> = new Map()
   readonly #passkeys = new Map<number, number>()
   readonly #markets: Array<Seen> = []
 
@@ -53,7 +53,7 @@ export class ToldOfChanges {
     return musts
   }
 
-  #ofOwners({ identity: { keys, passkeys, sessions } }: NaiveVenue, musts: Array<Must>): void {
+  #ofOwners({ atEpochMs, identity: { keys, passkeys, sessions } }: NaiveVenue, musts: Array<Must>): void {
     for (const { account, index: apiKey, revokedAtEpochMs } of keys) {
       if (revokedAtEpochMs === 0 || this.#revoked.has(apiKey)) continue
       this.#revoked.add(apiKey)
@@ -62,7 +62,12 @@ export class ToldOfChanges {
     for (const { account, expiresAtEpochMs, number: session } of sessions) {
       if (!this.#sessions.has(session)) musts.push(["SessionOpened", { account, session, expiresAtEpochMs }])
     }
-    this.#sessions = new Set(sessions.map(({ number }) => number))
+    const now = new Map(sessions.map((session) => [session.number, session]))
+    for (const { account, expiresAtEpochMs, number: session } of this.#sessions.values()) {
+      // What was over by its time may have been forgotten before.
+      if (!now.has(session) && expiresAtEpochMs > atEpochMs) musts.push(["SessionEnded", { account, session }])
+    }
+    this.#sessions = now
     const counts = new Map<number, number>([...this.#passkeys.keys()].map((account) => [account, 0]))
     for (const { account } of passkeys) counts.set(account, (counts.get(account) ?? 0) + 1)
     for (const [account, count] of counts) {

@@ -8,19 +8,22 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import { stepNames, transferKinds } from "../../src/operations/funds/Transfers.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { NaiveBracket } from "../model/NaiveAutoClose.js"
 import type { NaiveTransfer } from "../model/NaiveFunds.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
+import { ToldOfAccounts } from "./ToldOfAccounts.js"
 import { type Must, ToldOfChanges } from "./ToldOfChanges.js"
 
 interface State {
   readonly changes: ToldOfChanges
+  readonly accounts: ToldOfAccounts
   /** By sequence: what the events of the record must hold. They come later, at the pace of whoever follows. */
   readonly musts: Map<number, ReadonlyArray<Must>>
   /** Every transfer that there ever was, those that the venue has forgotten too. */
   transfers: ReadonlyArray<NaiveTransfer>
   /** Of every bracket that there ever was: its account and its market. */
-  readonly brackets: Map<number, { readonly account: number; readonly market: number }>
+  readonly brackets: Map<number, Pick<NaiveBracket, "account" | "market" | "autoClose">>
 }
 
 type Committed = Observation & { readonly _tag: "Committed" }
@@ -107,12 +110,11 @@ const mustTell = (state: State, { decision: { outcomes }, model, record }: Commi
 
 const committed = (state: State, seen: Committed): void => {
   const { decision: { outcomes }, model, record } = seen
-  for (const { account, market, number } of model.brackets.all) state.brackets.set(number, { account, market })
+  for (const { account, autoClose, market, number } of model.brackets.all) state.brackets.set(number, { account, autoClose, market })
   state.transfers = model.funds.transfers
   const ofChanges = state.changes.since(model, record.command)
   const ofCommand = outcomes[0]?.refusal === Refusal.none ? mustTell(state, seen) : []
-  const musts = [...ofChanges, ...ofCommand]
-  if (musts.length > 0) state.musts.set(record.sequence, musts)
+  state.musts.set(record.sequence, [...state.accounts.since(seen), ...ofChanges, ...ofCommand])
 }
 
 const isSo = (event: DecodedEvent, [name, fields]: Must): boolean =>
@@ -127,9 +129,13 @@ const ofIts = (state: State, event: DecodedEvent): Verdict => {
     case "TriggerFired":
     case "BracketEnded": {
       const of = state.brackets.get(event.bracket)
-      return of === undefined || (of.account === event.account && of.market === event.market)
-        ? holds
-        : broken(`bracket ${event.bracket} is of account ${of.account} in market ${of.market}`)
+      if (of === undefined) return holds
+      if (of.account !== event.account || of.market !== event.market) {
+        return broken(`bracket ${event.bracket} is of account ${of.account} in market ${of.market}`)
+      }
+      if (event.event !== "TriggerFired") return holds
+      const { limitAtoms } = event.kind === 0 ? of.autoClose.takeProfit : of.autoClose.stopLoss
+      return limitAtoms === event.limitAtoms ? holds : broken(`its limit is ${limitAtoms}`)
     }
     case "StepMoved":
     case "TransferEnded":
@@ -149,7 +155,7 @@ export const eventsSayWhatWasDone: Property<State> = {
   name: "events-say-what-was-done",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ changes: new ToldOfChanges(), musts: new Map(), transfers: [], brackets: new Map() }),
+  initial: () => ({ changes: new ToldOfChanges(), accounts: new ToldOfAccounts(), musts: new Map(), transfers: [], brackets: new Map() }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       committed(state, seen)

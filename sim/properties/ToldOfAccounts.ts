@@ -1,0 +1,213 @@
+/**
+ * Which events a record must tell, by what it came to and what it changed of the model: the money and positions of accounts, what closes
+ * positions by itself, their tickets and their transfers.
+ */
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { reserveChanges } from "../../src/engine/funds/Money.js"
+import { transferStatuses } from "../../src/operations/funds/Transfers.js"
+import { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
+import type { NaiveBracket } from "../model/NaiveAutoClose.js"
+import type { NaiveTransfer } from "../model/NaiveFunds.js"
+import type { NaiveAccount, NaiveOutcome } from "../model/NaiveState.js"
+import { goodUntil } from "../model/NaiveTickets.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Observation } from "./Observation.js"
+import type { Must } from "./ToldOfChanges.js"
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+/** The code of an outcome that is a refusal. */
+const refusedCode = 1
+
+/** Commands that come to what has become of orders, entry by entry. */
+const ofOrders: ReadonlySet<string> = new Set(["PlaceOrders", "CancelOrders", "AmendOrder"])
+
+/** What was last seen of an account. */
+interface Seen {
+  /** By market, as texts that are compared. */
+  readonly positions: ReadonlyMap<number, string>
+  /** Changes of its collateral that were seen. */
+  readonly changes: number
+}
+
+/** What was last seen of a family of tickets. */
+interface Family {
+  readonly generation: number
+  readonly isRepeated: boolean
+  readonly isEnded: boolean
+}
+
+const ofOutcome = (outcome: NaiveOutcome, isOfOrders: boolean): ReadonlyArray<Must> => {
+  const { cancelReason, filled, filledNotional, orderNumber, price, quantity, refusal, status } = outcome
+  if (refusal !== Refusal.none) {
+    return [["EntryDecided", {
+      codes: refusedCode | (refusal << 8),
+      first: orderNumber,
+      second: 0,
+      third: 0,
+      fourth: 0,
+      fifth: 0,
+      sixth: 0
+    }]]
+  }
+  if (!isOfOrders) return []
+  const codes = OrderDecided.code | (status << 16) | (cancelReason << 24)
+  return [["EntryDecided", { codes, first: orderNumber, second: filled, third: Number(filledNotional), fifth: price, sixth: quantity }]]
+}
+
+export class ToldOfAccounts {
+  readonly #accounts = new Map<number, Seen>()
+  #brackets: ReadonlyMap<number, NaiveBracket & { readonly was: number }> = new Map()
+  readonly #families: Array<Family> = []
+  readonly #transfers: Array<{ readonly end: NaiveTransfer["end"]; readonly isSettled: boolean }> = []
+  #isStopped = false
+  /** Until when each fence holds, by account and what is fenced. */
+  readonly #fences = new Map<string, number>()
+
+  /** Takes what a record has made of the model. */
+  since(seen: Committed): ReadonlyArray<Must> {
+    const { decision, model, record } = seen
+    const { command, sequence } = record
+    const { outcomes } = decision
+    const musts: Array<Must> = [["RecordDecided", { sequence, atEpochMs: record.atEpochMs, entries: outcomes.length }]]
+    for (const outcome of outcomes) musts.push(...ofOutcome(outcome, ofOrders.has(command.kind)))
+    for (const account of model.accounts) this.#ofAccount(account, musts)
+    for (const account of decision.fired) {
+      const orders = [...decision.touchedOrders].filter((order) =>
+        order.account === account && order.lastSequence === sequence && order.cancelReason === Order.CancelReason.cancelAllAfter
+      ).length
+      musts.push(["SwitchFired", { account, orders }], ["OrdersCanceled", { account, orders }])
+    }
+    this.#ofBrackets(model, musts)
+    this.#ofTickets(model, musts)
+    this.#ofTransfers(model, musts)
+    this.#ofCommand(seen, musts)
+    return musts
+  }
+
+  #ofCommand(
+    { decision: { outcomes, touchedOrders }, model, record: { atEpochMs, command, sequence } }: Committed,
+    musts: Array<Must>
+  ): void {
+    switch (command.kind) {
+      case "NoteKeyUses":
+        for (const { apiKey, usedAtEpochMs } of command.uses) {
+          if (model.identity.keys[apiKey]?.isForgotten === false) musts.push(["KeyUsed", { apiKey, usedAtEpochMs }])
+        }
+        return
+      case "FenceOutcome": {
+        const { account, fencedClientOrderId, fencedKey } = command
+        const holdsUntilEpochMs = outcomes[0]?.holdsUntilEpochMs
+        if (holdsUntilEpochMs === undefined) return
+        const name = `${account}/${fencedKey === "" ? "clientOrderId" : "key"}/${fencedKey}${fencedClientOrderId}`
+        // What is fenced already is held longer, and nothing else is said of it.
+        if ((this.#fences.get(name) ?? 0) <= atEpochMs) musts.push(["Fenced", { account }])
+        this.#fences.set(name, holdsUntilEpochMs)
+        return
+      }
+      case "CancelAllOrders": {
+        if (outcomes[0]?.refusal !== Refusal.none) return
+        const { account } = command
+        const orders =
+          [...touchedOrders].filter((order) =>
+            order.account === account && order.lastSequence === sequence && order.cancelReason === Order.CancelReason.user
+          ).length
+        return void musts.push(["OrdersCanceled", { account, orders }])
+      }
+      default:
+    }
+  }
+
+  #ofAccount({ episodes, index: account, ledger, positions }: NaiveAccount, musts: Array<Must>): void {
+    const before = this.#accounts.get(account)
+    const now = new Map<number, string>()
+    for (const [market, { entryNotional, quantity }] of positions) {
+      const { feesPaid, realizedPnl } = episodes.get(market)!
+      const text = `${quantity} ${entryNotional} ${realizedPnl} ${feesPaid}`
+      now.set(market, text)
+      if (before?.positions.get(market) === text) continue
+      musts.push(["PositionChanged", {
+        account,
+        market,
+        quantityAtoms: quantity,
+        entryNotionalAtoms: Number(entryNotional),
+        realizedPnlAtoms: Number(realizedPnl),
+        feesPaidAtoms: Number(feesPaid)
+      }])
+    }
+    for (const market of before?.positions.keys() ?? []) {
+      if (!now.has(market)) musts.push(["PositionChanged", { account, market, quantityAtoms: 0, entryNotionalAtoms: 0 }])
+    }
+    const changes = ledger.slice(before?.changes ?? 0)
+    const last = changes.at(-1)
+    // What an account is opened with is told as its credit alone.
+    if (last !== undefined && before !== undefined) {
+      musts.push(["CollateralChanged", { account, collateralAtoms: Number(last.balance) }])
+    } else if (last?.cause === "credit") musts.push(["Credited", { account, amountAtoms: Number(last.amount) }])
+    for (const { amount, cause, market } of changes) {
+      if (cause === "liquidation_fee" && amount < 0n) musts.push(["LiquidationFeePaid", { account, market, feeAtoms: -Number(amount) }])
+    }
+    this.#accounts.set(account, { positions: now, changes: ledger.length })
+  }
+
+  #ofBrackets({ brackets: { all } }: NaiveVenue, musts: Array<Must>): void {
+    const now = new Map<number, NaiveBracket & { readonly was: number }>()
+    for (const bracket of all) {
+      const { account, autoClose: { stopLoss, takeProfit }, market, number, quantity } = bracket
+      const was = this.#brackets.get(number)?.was
+      now.set(number, { ...bracket, was: quantity })
+      if (was === undefined) {
+        musts.push(["BracketOpened", {
+          bracket: number,
+          account,
+          market,
+          takeProfitAtoms: takeProfit.priceAtoms,
+          takeProfitBy: takeProfit.by,
+          takeProfitLimitAtoms: takeProfit.limitAtoms,
+          stopLossAtoms: stopLoss.priceAtoms,
+          stopLossBy: stopLoss.by,
+          stopLossLimitAtoms: stopLoss.limitAtoms
+        }])
+      }
+      if ((was ?? 0) !== quantity) musts.push(["BracketResized", { bracket: number, account, market, quantityAtoms: quantity }])
+    }
+    for (const { account, market, number } of this.#brackets.values()) {
+      if (!now.has(number)) musts.push(["BracketEnded", { bracket: number, account, market }])
+    }
+    this.#brackets = now
+  }
+
+  #ofTickets({ identity: { tickets: { families } } }: NaiveVenue, musts: Array<Must>): void {
+    for (const family of families) {
+      const { apiKey, family: number, generation, isEnded, isRepeated } = family
+      const before = this.#families[number]
+      this.#families[number] = { generation, isEnded, isRepeated }
+      if (before === undefined || before.generation !== generation || (isRepeated && !before.isRepeated)) {
+        musts.push(["TicketIssued", { family: number, apiKey, generation, expiresAtEpochMs: goodUntil(family) }])
+      }
+      if (isEnded && before?.isEnded !== true) musts.push(["TicketsEnded", { family: number, apiKey }])
+    }
+  }
+
+  #ofTransfers({ funds: { isStopped, transfers } }: NaiveVenue, musts: Array<Must>): void {
+    if (isStopped !== this.#isStopped) musts.push(["WithdrawalsStopped", { isStopped: Number(isStopped) }])
+    this.#isStopped = isStopped
+    transfers.forEach(({ account, amount, end, isSettled, kind, number: transfer }, index) => {
+      const before = this.#transfers[index]
+      this.#transfers[index] = { end, isSettled }
+      const amountAtoms = Number(amount)
+      const moved = (became: (typeof reserveChanges)[number]): Must => [
+        "ReserveMoved",
+        { transfer, account, became: reserveChanges.indexOf(became), amountAtoms }
+      ]
+      if (before === undefined && kind === "withdrawal") musts.push(moved("held"))
+      if (end !== before?.end && end !== undefined) {
+        musts.push(["TransferEnded", { transfer, account, status: transferStatuses.indexOf(end) }])
+      }
+      if (!isSettled || before?.isSettled === true) return
+      if (kind === "deposit") musts.push(["DepositCredited", { transfer, account, amountAtoms }])
+      if (kind === "withdrawal") musts.push(moved(end === "ledger_confirmed" ? "spent" : "given_back"))
+    })
+  }
+}
