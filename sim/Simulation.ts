@@ -229,7 +229,8 @@ class Run {
       venueEpochMs: () => host.process?.clock.unsafeCurrentTimeMillis() ?? Math.floor(world.plans.nowEpochMs()),
       model,
       issue: clients.issue,
-      isOpen: () => clients.open
+      isOpen: () => clients.open,
+      traders: () => clients.identities
     }
     const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, world.markets,
       world.options.edges)
@@ -307,9 +308,10 @@ class Run {
   }
 
   private beginFunds(options: NonNullable<World.World["options"]["funds"]>): () => boolean {
-    const { clients, world: { plans, root } } = this
-    return Depositors.start({ time: plans, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open }, root.split("depositors"),
-      options)
+    const { clients, model, world: { plans, root } } = this
+    const told = (call: number, path: string): string | undefined => clients.wallet.told(call, path)
+    const desk = { time: plans, model, told, issue: clients.issueFrom(firstOfFunds), isOpen: () => clients.open }
+    return Depositors.start(desk, root.split("depositors"), options)
   }
 
   /** Days pass, so that what is new comes to be old enough. */

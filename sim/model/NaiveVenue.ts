@@ -473,6 +473,11 @@ export class NaiveVenue {
     return this.#line.reduce((all, { rest }) => all + rest, 0n)
   }
 
+  /** Accounts for which a payment of funding is still to be entered. */
+  get owing(): ReadonlySet<NaiveAccount> {
+    return new Set(this.#line.flatMap(({ owed }) => [...owed.keys()]))
+  }
+
   /** Whether no look is taken for now: under a halt, while funding is settled, and while orders beyond a band are left. */
   get areLooksPut(): boolean {
     return this.halted || this.isSettling || this.markets.some(({ index }) => this.isBeingCleared(index))

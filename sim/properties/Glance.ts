@@ -4,12 +4,15 @@
  */
 import type { AccountView } from "../../src/engine/Accounts.js"
 import { anyMarket } from "../../src/domain/None.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type {
   BalanceView,
   BookView,
   BracketView,
   Fill,
+  MarginView,
   MarketView,
   OrderView,
   PositionView,
@@ -17,6 +20,25 @@ import type {
   RememberedOutcome,
   StatsView
 } from "../../src/engine/Reads.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+
+/** An order that is refused whatever it would come to. */
+const unplaced: Omit<PlaceEntry, "market"> = {
+  clientOrderId: "",
+  side: Order.buy,
+  type: Order.limit,
+  timeInForce: Order.gtc,
+  priceAtoms: 0,
+  quantityAtoms: 0,
+  postOnly: false,
+  reduceOnly: false,
+  selfTradePrevention: Order.cancelResting,
+  expiresAtEpochMs: 0,
+  fault: Refusal.marketNotFound,
+  raw: "",
+  autoClose: noAutoClose
+}
 
 export class Glance {
   readonly #reads: Reads
@@ -184,6 +206,11 @@ export class Glance {
 
   positions(account: number): ReadonlyArray<PositionView> {
     return this.#positions[account] ??= this.#reads.positions(account)
+  }
+
+  /** An account's margin as a preview tells it that comes to nothing, with the position in a market. */
+  marginBefore(account: number, market: number): MarginView {
+    return this.#reads.preview(account, { ...unplaced, market }, this.#reads.atEpochMs).before
   }
 
   balance(account: number): BalanceView {

@@ -1,7 +1,8 @@
 /**
  * Safety (I4). What the engine keeps so that it need not be reckoned again (books, levels, open sizes, reservations, totals) is what
- * comes out where everything is added up anew, now and then as the journal is replayed, and of the state that a snapshot gives; and an
- * order is to be remembered for as long as the model says.
+ * comes out where everything is added up anew, now and then as the journal is replayed, and of the state that a snapshot gives; nobody
+ * whom the engine does not look at can fall under his maintenance margin before a mark has him looked at; and an order is to be
+ * remembered for as long as the model says.
  */
 import { broken, holds, type Property } from "./Property.js"
 

@@ -24,6 +24,8 @@ interface State {
   transfers: ReadonlyArray<NaiveTransfer>
   /** Of every bracket that there ever was: its account and its market. */
   readonly brackets: Map<number, Pick<NaiveBracket, "account" | "market" | "autoClose">>
+  /** Accounts that are affiliates: who asks to become one again is one already, and nothing is told of it. */
+  readonly affiliates: Set<number>
 }
 
 type Committed = Observation & { readonly _tag: "Committed" }
@@ -75,7 +77,7 @@ const mustTell = (state: State, { decision: { outcomes }, model, record }: Commi
       return [["AccountFlagged", { account: command.ofAccount, flags, mayTrade: mayTrade ? 1 : 0 }]]
     }
     case "RegisterAffiliate":
-      return [["AffiliateRegistered", { account: command.account }]]
+      return state.affiliates.has(command.account) ? [] : [["AffiliateRegistered", { account: command.account }]]
     case "CreditAccount": {
       const { amountAtoms, ofAccount: account } = command
       return [["Credited", { account, amountAtoms }], ["CollateralChanged", {
@@ -114,6 +116,7 @@ const committed = (state: State, seen: Committed): void => {
   state.transfers = model.funds.transfers
   const ofChanges = state.changes.since(model, record.command)
   const ofCommand = outcomes[0]?.refusal === Refusal.none ? mustTell(state, seen) : []
+  if (record.command.kind === "RegisterAffiliate") state.affiliates.add(record.command.account)
   state.musts.set(record.sequence, [...state.accounts.since(seen), ...ofChanges, ...ofCommand])
 }
 
@@ -155,7 +158,14 @@ export const eventsSayWhatWasDone: Property<State> = {
   name: "events-say-what-was-done",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ changes: new ToldOfChanges(), accounts: new ToldOfAccounts(), musts: new Map(), transfers: [], brackets: new Map() }),
+  initial: () => ({
+    changes: new ToldOfChanges(),
+    accounts: new ToldOfAccounts(),
+    musts: new Map(),
+    transfers: [],
+    brackets: new Map(),
+    affiliates: new Set()
+  }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       committed(state, seen)

@@ -58,6 +58,36 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
   ])
 }
 
+/** What a preview says an account has by now, with each of its positions. */
+const marginBeforeVerdict = (reads: Glance, model: NaiveVenue, account: NaiveAccount): Verdict => {
+  const margin = model.margin(account, undefined)
+  const free = margin.marginEquity - margin.orderLoss - margin.initialMargin
+  for (const [market, { quantity }] of account.positions) {
+    const view = reads.marginBefore(account.index, market)
+    const verdict = firstDifference(`account ${account.index} before an order in market ${market}`, [
+      ["equity", BigInt(view.equityAtoms), margin.equity],
+      ["margin equity", BigInt(view.marginEquityAtoms), margin.marginEquity],
+      ["initial margin", BigInt(view.initialMarginAtoms), margin.initialMargin],
+      ["maintenance margin", BigInt(view.maintenanceMarginAtoms), margin.maintenanceMargin],
+      ["order loss", BigInt(view.orderLossAtoms), margin.orderLoss],
+      ["available", BigInt(view.availableAtoms), free > 0n ? free : 0n],
+      ["quantity", view.quantityAtoms, quantity],
+      ["liquidation price", view.liquidationPriceAtoms, liquidationPrice(model.markets, account, model.markets[market]!)]
+    ])
+    if (verdict !== undefined) return verdict
+  }
+  return holds
+}
+
+/** Whoever owes funding has paid it for whatever is asked of him, although it is not entered. */
+const owingVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
+  for (const account of model.owing) {
+    const verdict = balanceVerdict(reads.balance(account.index), account, model) ?? marginBeforeVerdict(reads, model, account)
+    if (verdict !== undefined) return verdict
+  }
+  return holds
+}
+
 /** What closes an account's positions by itself. */
 const bracketsVerdict = (reads: Glance, model: NaiveVenue, account: number): Verdict => {
   const views = reads.brackets(account, anyMarket)
@@ -199,6 +229,8 @@ const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
 const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verdict => {
   const stats = reads.stats(market.index)
   const day = model.day(market, model.atEpochMs)
+  const funding = market.risk.fundings.at(-1)
+  const running = Risk.runningRate8h(market)
   const openInterest = model.accounts.reduce((total, account) => total + Math.max(0, account.positions.get(market.index)?.quantity ?? 0), 0)
   return firstDifference(`the day of market ${market.index}`, [
     ["quote volume", stats.volumeQuoteAtoms, day.volumeQuote],
@@ -214,8 +246,12 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
     ["index", stats.indexPriceAtoms, market.risk.index],
     ["index source", stats.indexSourceEpochMs, market.risk.source],
     ["staleness", stats.isStale, Risk.isStale(market, model.atEpochMs)],
-    ["funding rate", BigInt(stats.fundingRate8hE9), market.risk.fundings.at(-1)?.rate8h ?? 0n],
-    ["predicted funding rate", BigInt(stats.predictedFundingRate8hE9), Risk.runningRate8h(market)]
+    ["funding rate", BigInt(stats.fundingRate8hE9), funding?.rate8h ?? 0n],
+    ["funding rate of its interval", BigInt(stats.fundingRateE9),
+      funding === undefined ? 0n : Risk.perInterval(funding.rate8h, funding.intervalMs)],
+    ["predicted funding rate", BigInt(stats.predictedFundingRate8hE9), running],
+    ["predicted funding rate of its interval", BigInt(stats.predictedFundingRateE9),
+      Risk.perInterval(running, market.parameters.fundingIntervalMs)]
   ])
 }
 
@@ -357,6 +393,8 @@ export const stateEqualsModel: Property<State> = {
       const verdict = accountVerdict(seen.reads, seen.model, account)
       if (verdict !== undefined) return verdict
     }
+    const owing = owingVerdict(seen.reads, seen.model)
+    if (owing !== undefined) return owing
     for (const account of new Set(seen.model.brackets.all.map(({ account }) => account))) {
       const verdict = bracketsVerdict(seen.reads, seen.model, account)
       if (verdict !== undefined) return verdict

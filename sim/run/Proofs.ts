@@ -31,6 +31,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { boundsOf, capacityOf, type Host, snapshotEvery } from "./Host.js"
 import * as Plants from "./Plants.js"
 import { Rebuilding } from "./Rebuilding.js"
+import { unwatched } from "./Watched.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
@@ -250,6 +251,7 @@ export class Proofs {
     const rebuilding = new Rebuilding(left)
     let unsound: string | undefined
     const addUp = ({ sequence, state }: Engine): void => {
+      if (unsound === undefined && sequence % watchedEvery === 0) unsound = worded(unwatched(state), sequence)
       if (unsound === undefined && sequence % addedUpEvery === 0) unsound = soundness(state, sequence)
     }
     const { engine, fault } = this.#replayed((committed) => rebuilding.take(committed), addUp)
@@ -299,12 +301,15 @@ export class Proofs {
 
 /** Records of a replay between two times at which everything is added up anew. */
 const addedUpEvery = 25
+/** The same of what costs little: whom the engine does not look at. */
+const watchedEvery = 3
 
 /** What of an engine's state does not add up behind a record. */
-const soundness = (state: State, sequence: number): string | undefined => {
-  const broken = Invariants.firstBroken(state)
-  return broken === undefined ? undefined : `behind record ${sequence}: ${broken}`
-}
+const soundness = (state: State, sequence: number): string | undefined =>
+  worded(Invariants.firstBroken(state) ?? unwatched(state), sequence)
+
+const worded = (broken: string | undefined, sequence: number): string | undefined =>
+  broken === undefined ? undefined : `behind record ${sequence}: ${broken}`
 
 /** Where an order is to be remembered for another time, once it has ended, than the model says; shown only by days that pass. */
 const retained = ({ orders, sequence }: State, model: NaiveVenue): string | undefined => {

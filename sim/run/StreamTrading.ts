@@ -16,9 +16,14 @@ import type { World } from "./World.js"
 const againMs = 500
 const mostTickets = 20
 
-const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 1.5 } as const
+const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 3 } as const
 /** Orders that are sent just before the ticket is ended that they come by. */
 const lastOrders = 3
+/** How many orders of the account are changed or taken back meanwhile, and within what time: some of those that leave are there still. */
+const lateChanges = 10
+const latesMs = [0, 2, 10] as const
+/** Orders of a batch: now and then more than one record ends. */
+const batches = [3, 3, 8] as const
 
 /** How many orders end by themselves, and when: before the connection does, or behind it. */
 const expiringShare = 0.25
@@ -85,6 +90,23 @@ export class StreamTrading {
     this.clients.issueUnscripted({ ...draft, persistent: false }, () => {})
   }
 
+  /** Changes orders, and takes some back, by the account's own key while they may be leaving with their connection. */
+  #changeLate(key: string): void {
+    const { follower: { model } } = this.clients
+    const { random, who } = this
+    const open = [...this.#wishes.me().open]
+    for (let index = 0; index < lateChanges && open.length > 0; index++) {
+      const [order] = open.splice(random.below(open.length), 1)
+      const { parameters } = model.markets[order!.market]!
+      const [own, id] = [`${key}-late-${index}`, orderId(order!.number)]
+      const draft = random.chance(0.5)
+        ? Calls.cancelOrder(who, "behind the connection", own, parameters.marketId, id)
+        : Calls.amend(who, "behind the connection", own, parameters, id, { quantityAtoms: order!.quantity + parameters.minQuantityAtoms })
+      this.world.time.after(random.pick(latesMs) * random.next(), () =>
+        this.clients.issueUnscripted({ ...draft, persistent: false }, () => {}))
+    }
+  }
+
   #act({ send, ticket }: TradingLine): void {
     const { follower: { model } } = this.clients
     const { random, who } = this
@@ -99,7 +121,10 @@ export class StreamTrading {
       clientOrderId: `${key}-${index}`
     })
     const act = random.weighted(weights)
-    if (act === "batch") return say("place_batch", Calls.placeBatch(who, "over the stream", key, [0, 1, 2].map(wish)))
+    if (act === "batch") {
+      const wishes = Array.from({ length: random.pick(batches) }, (_, index) => wish(index))
+      return say("place_batch", Calls.placeBatch(who, "over the stream", key, wishes))
+    }
     if (act === "all") return say("cancel_all", Calls.cancelAll(who, "over the stream", key, market.parameters.marketId))
     if (act === "end") {
       for (let index = 0; index < lastOrders; index++) {
@@ -107,7 +132,8 @@ export class StreamTrading {
         const draft = Calls.place(who, "over the stream", own, wish(index))
         send(draft, { op: "place", idempotencyKey: own, body: JSON.parse(draft.body) })
       }
-      return this.#end(ticket())
+      this.#end(ticket())
+      return this.#changeLate(key)
     }
     if (act === "place" || open.length === 0) return say("place", Calls.place(who, "over the stream", key, wish(0)))
     const order = random.pick(open)

@@ -9,11 +9,19 @@ import { readAnything } from "./Reading.js"
 import { nearestToItsEnd } from "./Repeating.js"
 import type { Drafting, Seat } from "./Seat.js"
 
-/** For how long somebody remembers that the venue came to remember more or less. */
-const lookedBackMs = 10_000
+/** How often who has fenced what is remembered longer than anything new would be fences it again: what was promised stands. */
+const fencedAgainShare = 0.2
 
-/** What a client fences. */
-type Identity = { readonly idempotencyKey: string } | { readonly clientOrderId: string }
+/** The same fence once more, where the venue has come to remember less since; mostly not. */
+export const fenceAgain = ({ fence, fenced, fencing, model, who }: Seat): Draft | undefined => {
+  const lasting = fenced.filter((identity) => {
+    const stands = "idempotencyKey" in identity
+      ? model.fence(who.account, "key", identity.idempotencyKey)
+      : model.fence(who.account, "clientOrderId", identity.clientOrderId)
+    return (stands?.holdsUntilEpochMs ?? 0) > model.atEpochMs + model.retentionMs
+  })
+  return lasting.length > 0 && fencing.chance(fencedAgainShare) ? fence("fence", fencing.pick(lasting)) : undefined
+}
 
 /** What became of one of the calls that it remembers. */
 export const lookUpOfMine = ({ past, random, who }: Seat): Draft =>
@@ -65,19 +73,15 @@ export const asking = {
     ]
     return random.pick(ways)()
   },
-  fence: ({ clientOrderIdAhead, keyAhead, model, nextKey, past, random, who, wishes }, intent) => {
+  fence: ({ clientOrderIdAhead, fence, fenced, keyAhead, past, random, wishes }, intent) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     const ahead = random.below(6)
-    const fenced = past.filter(({ endpoint }) => endpoint === "fenceOutcome")
-    // Where less is remembered from now on, what was promised before stands.
-    const isLess = model.retentionSinceEpochMs > 0 && model.atEpochMs - model.retentionSinceEpochMs < lookedBackMs
-    const again = fenced.length > 0 && random.chance(isLess ? 0.9 : 0.4) ? fenced : []
-    const identities: ReadonlyArray<Identity> = again.length > 0 ? again.map(({ body }) => JSON.parse(body) as Identity) : [
+    const identities: ReadonlyArray<Calls.Fenced> = fenced.length > 0 && random.chance(0.4) ? fenced : [
       { idempotencyKey: past.length === 0 ? "never" : random.pick(past).idempotencyKey ?? "never" },
       { idempotencyKey: keyAhead(1 + ahead) },
       { clientOrderId: order?.clientOrderId ?? "never" },
       { clientOrderId: clientOrderIdAhead(ahead) }
     ]
-    return Calls.fence(who, intent, nextKey(), random.pick(identities))
+    return fence(intent, random.pick(identities))
   }
 } satisfies Partial<Record<Intent, Drafting>>

@@ -251,13 +251,11 @@ export const cancelAutoClose = (who: Identity, intent: string, key: string, mark
   }
 }
 
-/** Fences a key or a clientOrderId. */
-export const fence = (
-  who: Identity,
-  intent: string,
-  key: string,
-  identity: { readonly idempotencyKey: string } | { readonly clientOrderId: string }
-): Draft => trade(who, intent, key, "fenceOutcome", Operation.fenceV1, `/v1/accounts/${who.accountId}/outcomes/fence`, identity)
+/** What is fenced: a key or a clientOrderId. */
+export type Fenced = { readonly idempotencyKey: string } | { readonly clientOrderId: string }
+
+export const fence = (who: Identity, intent: string, key: string, identity: Fenced): Draft =>
+  trade(who, intent, key, "fenceOutcome", Operation.fenceV1, `/v1/accounts/${who.accountId}/outcomes/fence`, identity)
 
 /** Asks what became of a key or a clientOrderId; insists on an answer. */
 export const lookUp = (who: Identity, what: "idempotencyKey" | "clientOrderId", name: string): Draft => ({

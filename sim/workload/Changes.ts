@@ -117,6 +117,9 @@ export const changed = (now: Parameters, random: SimRandom): Parameters => {
   return { ...now, ...(random.chance(edgeShare) ? random.pick(atEdges(now, random)) : random.pick(ways)()) }
 }
 
+/** Intervals of funding: the shortest, such as hardly end within a run, and one that is too long or no whole part of a day. */
+export const fundingIntervalsMs: ReadonlyArray<number> = [10_000, 20_000, 30_000, 3_600_000, 7_000_000]
+
 /**
  * The market with another index, mark, funding or liquidation, looser or tighter: what holds from the next tick, and between two payments.
  */
@@ -129,7 +132,7 @@ export const ofRisk = (now: Parameters, random: SimRandom): Parameters => {
     () => ({ indexStepMaxBps: random.pick([10, 100, 500, 1_000_000]) }),
     () => ({ markBandBps: random.pick([0, Math.floor(room / 2), room, room + 1]) }),
     () => ({ impactNotionalAtoms: Math.max(1, Math.floor(impactNotionalAtoms * random.pick([0.01, 0.5, 2, 100]))) }),
-    () => ({ fundingIntervalMs: random.pick([10_000, 20_000, 30_000, 3_600_000, 7_000_000]) }),
+    () => ({ fundingIntervalMs: random.pick(fundingIntervalsMs) }),
     () => ({ fundingCapE9: Math.max(0, random.pick([0, 1_000, fundingCapE9 - 1, fundingCapE9 + 1, 40_000_000])) }),
     () => ({ liquidationFeeBps: Math.max(0, random.pick([0, liquidationFeeBps - 1, liquidationFeeBps + 1, most, most + 1])) })
   ]

@@ -1,24 +1,40 @@
 /**
  * Owners with a ledger: they bring money in and take it out, approve each step with a passkey, change their party, and look. They also
  * do what they should not: repeat a request, answer twice, too late and with what is no answer, approve with a passkey of this
- * morning, give up what is under way. Each draws from a generator of its own, and all of them together make so many calls and no more.
+ * morning, give up what is under way. Now and then they trade with what came in, and take out all that their positions leave. Each
+ * draws from a generator of its own, and all of them together make so many calls and no more.
  */
+import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { Funds as Options } from "../faults/Options.js"
+import * as Order from "../../src/domain/Order.js"
+import * as Risk from "../model/NaiveRisk.js"
+import type { NaiveAccount } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer, Call } from "../properties/Observation.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { SimTime } from "../world/SimTime.js"
-import type { Draft } from "./Calls.js"
+import { decimal, type Draft } from "./Calls.js"
 import * as Calls from "./FundsCalls.js"
 import * as Owners from "./OwnerCalls.js"
+import { largestBacked } from "./Placing.js"
 import { credentialIdOf, type Fault, type Proof } from "./SoftwarePasskey.js"
 import * as Twist from "./Twist.js"
 import { of } from "./Wallet.js"
 
 export interface Desk {
   readonly time: SimTime
+  readonly model: NaiveVenue
   readonly issue: (draft: Draft, settled: (answer: Answer | undefined) => void) => Call
   readonly isOpen: () => boolean
+  /** A text that the answer to a call told. */
+  readonly told: (call: number, path: string) => string | undefined
 }
+
+/** How often an owner who has money does not move it but trades, and how often one who has a position takes out all that it leaves. */
+const tradeShare = 0.25
+const restShare = 0.7
+/** How far beyond the mark he goes to find somebody, bps. */
+const reachBps = 30
 
 /** The least that is paid in or out, money atoms. */
 const leastAtoms = 1_000_000
@@ -105,6 +121,9 @@ class Depositor {
   #keys = 0
   /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
   #moneyAtoms = 0
+  /** What is traded is drawn apart. */
+  readonly #trading: SimRandom
+  #orders = 0
 
   constructor(
     readonly index: number,
@@ -115,6 +134,7 @@ class Depositor {
     readonly spend: () => boolean
   ) {
     this.client = `depositor-${index}`
+    this.#trading = random.split("trading")
   }
 
   start(): void {
@@ -153,6 +173,7 @@ class Depositor {
   #act(): void {
     if (this.passkeys.length === 0) return this.#openAccount()
     if (this.session === undefined) return this.#acts["sign in"]()
+    if (this.#moneyAtoms > 0 && this.#trading.chance(tradeShare)) return this.#trade()
     if (this.bent !== "nothing" && this.random.chance(bentShare)) return this.#acts[this.bent]()
     this.#acts[this.random.chance(0.55) ? this.#sensible() : this.random.weighted(weights)]()
   }
@@ -257,11 +278,53 @@ class Depositor {
       : of(other !== undefined && this.random.chance(0.3) ? other : this.party, "partyId")
     const amounts = ["1000000", "1000000", "1000001", "2000000", "4000000"]
     const backed = amounts.filter((each) => Number(each) <= this.#moneyAtoms)
-    const amount = backed.length > 0 && this.random.chance(0.85)
+    const drawn = backed.length > 0 && this.random.chance(0.85)
       ? this.random.pick(backed)
       : this.random.pick([...amounts, "999999", "50000000"])
+    const rest = this.#trading.chance(restShare) ? this.#rest : undefined
+    const amount = rest === undefined ? drawn : String(rest)
     const draft = Calls.createWithdrawal(this.#who, this.#key(), amount, to)
     this.#say(draft, this.#requested("withdrawal", draft, Number(amount)))
+  }
+
+  /** The account as the model has it. */
+  get #account(): NaiveAccount | undefined {
+    const { model, told } = this.desk
+    const accountId = this.session === undefined ? undefined : told(this.session, "accountId")
+    return model.accounts.find(({ born }) => idOf(born) === accountId)
+  }
+
+  /** An order that takes what there is beside the mark, for a part of all that the account could carry: the rest may be taken out. */
+  #trade(): void {
+    const account = this.#account
+    const { model } = this.desk
+    const markets = model.markets.filter((market) =>
+      market.mark > 0 && market.resting.length > 0 && Risk.takes(market, model.atEpochMs) === "open"
+    )
+    if (account === undefined || markets.length === 0) return this.#look()
+    const random = this.#trading
+    const held = markets.filter(({ index }) => account.positions.has(index))
+    const market = random.pick(held.length > 0 && random.chance(0.5) ? held : markets)
+    const side = random.pick(market.resting).side === Order.buy ? "sell" : "buy"
+    const beyond = Math.ceil((market.mark * reachBps) / 10_000)
+    const price = side === "buy" ? market.mark + beyond : Math.max(market.parameters.minPriceAtoms, market.mark - beyond)
+    const { marketId, minQuantityAtoms, priceScale, quantityScale } = market.parameters
+    const quantity = Math.max(minQuantityAtoms, Math.floor(largestBacked(model, account, market, side, price) * random.next()))
+    const key = `${this.client}-o${this.#orders++}`
+    const draft = Owners.place(this.#who, key, marketId, decimal(price, priceScale), decimal(quantity, quantityScale), side)
+    this.#say(draft, () => {
+      if (this.session !== undefined && this.#rest !== undefined && random.chance(restShare)) this.#withdraw()
+      else this.#next()
+    })
+  }
+
+  /** All that his positions leave him, money atoms; undefined for who has none, or to whom they leave too little. */
+  get #rest(): number | undefined {
+    const account = this.#account
+    if (account === undefined || account.positions.size === 0) return undefined
+    const { initialMargin, marginEquity, orderLoss } = this.desk.model.margin(account, undefined)
+    const rest = Number(marginEquity - orderLoss - initialMargin)
+    return rest < leastAtoms ? undefined : rest
   }
 
   #changeParty(): void {

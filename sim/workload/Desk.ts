@@ -2,7 +2,7 @@
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer, Call } from "../properties/Observation.js"
 import type { SimTime } from "../world/SimTime.js"
-import type { Draft } from "./Calls.js"
+import type { Draft, Identity } from "./Calls.js"
 
 export interface Desk {
   readonly time: SimTime
@@ -16,4 +16,6 @@ export interface Desk {
 export interface OperatorsDesk extends Desk {
   /** What the venue's own clock shows, which may have been set; the true time while there is no process. */
   readonly venueEpochMs: () => number
+  /** Traders, by the keys that they were opened with. */
+  readonly traders: () => ReadonlyArray<Identity>
 }

@@ -67,7 +67,7 @@ const twentyDuplicates: Going = (seat, intent, next) => {
 
 /** Asks once, looks up what became of it, makes sure of what was never seen, and sends the original late. */
 const lostReply: Going = (seat, intent, next) => {
-  const { desk, nextKey, random, who } = seat
+  const { desk, random, who } = seat
   const draft = original(seat, intent)
   const key = draft.idempotencyKey ?? ""
   const clientOrderId = random.chance(0.3) ? clientOrderIdOf(draft) : undefined
@@ -79,7 +79,7 @@ const lostReply: Going = (seat, intent, next) => {
     desk.issue(lookUp, (found) => {
       if (textAt(found, "outcome") !== "never_seen" || random.chance(0.2)) return next()
       const identity = clientOrderId === undefined ? { idempotencyKey: key } : { clientOrderId }
-      desk.issue(Calls.fence(who, intent, nextKey(), identity), () => {
+      desk.issue(seat.fence(intent, identity), () => {
         desk.issue(draft, () => desk.issue(lookUp, next))
       })
     })
@@ -88,13 +88,13 @@ const lostReply: Going = (seat, intent, next) => {
 
 /** The fence is sent while the original is on its way: one of the two wins, and it stays so. */
 const fenceRace: Going = (seat, intent, next) => {
-  const { desk, nextKey, random, time, who } = seat
+  const { desk, random, time } = seat
   const draft = original(seat, intent)
   const clientOrderId = random.chance(0.3) ? clientOrderIdOf(draft) : undefined
   const identity = clientOrderId === undefined ? { idempotencyKey: draft.idempotencyKey ?? "" } : { clientOrderId }
   const ended = lastOf(2, () => void desk.issue({ ...draft, persistent: true }, next))
   const fence = (): void => {
-    desk.issue(Calls.fence(who, intent, nextKey(), identity), ended)
+    desk.issue(seat.fence(intent, identity), ended)
   }
   const send = (): void => {
     desk.issue(draft, ended)

@@ -1,9 +1,10 @@
 /**
  * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
- * where no markets file does), then moves index prices, now and then beyond the band or to where an account only just
- * keeps its margin, gives markets other parameters while they trade, moves them between statuses, halts the venue, now and then where
- * something is about to fall due, and lifts the halt again, cancels orders (one, an account's, a market's), sets how long decisions are remembered, and rarely
- * delists a market. Now and then it repeats itself under an old key, with the same body or another.
+ * where no markets file does), then moves index prices, now and then beyond the band, to where an account only just
+ * keeps its margin or to where triggers fire, gives markets other parameters while they trade, moves them between statuses, halts the
+ * venue, now and then where something is about to fall due, and lifts the halt again, cancels orders (one, an account's, a market's),
+ * sets how long decisions are remembered, and rarely delists a market. Now and then it repeats itself under an old key, with the same
+ * body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId, orderId } from "../../src/domain/Ids.js"
@@ -22,6 +23,7 @@ import * as Calls from "./Calls.js"
 import * as Changes from "./Changes.js"
 import { decimal } from "./Calls.js"
 import type { Desk, OperatorsDesk } from "./Desk.js"
+import * as Firing from "./Firing.js"
 import { Hunt } from "./Hunt.js"
 import { simMarkets, type SimMarkets } from "./SimMarkets.js"
 import * as Spelling from "./Spelling.js"
@@ -87,6 +89,9 @@ const typeShare = 0.05
 /** How often it puts a market with another index, mark, funding or liquidation, and announces it half as often as others. */
 const riskShare = 0.4
 
+/** How often a market that has paid funding gets another interval: what it paid stays what it was. */
+const otherIntervalShare = 0.3
+
 /** What an operator may name to cancel. */
 interface Selection {
   readonly orderId?: string
@@ -102,6 +107,11 @@ const selectionOf = (model: NaiveVenue, random: SimRandom): Selection => {
   if (random.chance(cancelMarketShare)) return { marketId }
   return random.chance(0.5) ? { accountId: accountId(born), marketId } : { accountId: accountId(born) }
 }
+
+/** How often it takes back somebody's orders, market by market, who in the same moment takes back all of them himself. */
+const cancelBesideShare = 0.12
+/** How many orders he has open at least: what one record ends is bounded, and some are to be left. */
+const leastLeaving = 3
 
 /** The operator's commands, each under a key of its own. */
 class Commands {
@@ -127,11 +137,11 @@ class Commands {
   }
 
   setIndex({ parameters }: Pick<NaiveMarket, "parameters">, priceAtoms: number, sourceEpochMs?: number): Calls.Draft {
-    return setIndexPrice(this.token, this.#nextKey(), parameters, priceAtoms, sourceEpochMs)
+    return setIndexPrice(this.token, this.nextKey(), parameters, priceAtoms, sourceEpochMs)
   }
 
   setIndexText(marketId: string, price: string): Calls.Draft {
-    return setIndexPriceText(this.token, this.#nextKey(), marketId, price)
+    return setIndexPriceText(this.token, this.nextKey(), marketId, price)
   }
 
   delist(marketId: string, effectiveAtEpochMs: number | undefined): Calls.Draft {
@@ -180,12 +190,12 @@ class Commands {
     return this.#draft("open accounts", "openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body)
   }
 
-  #nextKey(): string {
+  nextKey(): string {
     return `operator-${this.#keys++}`
   }
 
   #draft(intent: string, endpoint: string, kind: string, method: "PUT" | "DELETE" | "POST", target: string, body: unknown): Calls.Draft {
-    return Calls.operate(this.token, intent, endpoint, kind, this.#nextKey(), method, target, body)
+    return Calls.operate(this.token, intent, endpoint, kind, this.nextKey(), method, target, body)
   }
 }
 
@@ -310,13 +320,18 @@ const aroundNotice = ({ model, time }: Desk, besideMs: ReadonlyArray<number>, ra
   return Math.max(1, nowEpochMs + model.noticeMs + random.pick(besideMs) + random.below(100))
 }
 
-/** Generators of its own for what it announces, for whom that is aimed at, for what it takes back, for other types, and for risks. */
+/**
+ * Generators of its own for what it announces, for whom that is aimed at, for what it takes back and by what, for other types, for
+ * risks, and for intervals of funding.
+ */
 interface Drawn {
   readonly notices: SimRandom
   readonly losing: SimRandom
   readonly announcing: SimRandom
   readonly kinds: SimRandom
   readonly risks: SimRandom
+  readonly regrets: SimRandom
+  readonly intervals: SimRandom
 }
 
 /** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
@@ -336,9 +351,15 @@ const announcement = (
  * tighter margins ask for in several markets would add up to more.
  */
 const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draws: Drawn, edges: Edges): Calls.Draft => {
-  const { kinds, notices, risks } = draws
-  const { parameters } = random.pick(desk.model.markets)
+  const { intervals, kinds, notices, risks } = draws
+  const market = random.pick(desk.model.markets)
+  const { parameters } = market
   if (kinds.chance(typeShare)) return commands.put({ ...parameters, marketType: kinds.pick(types) })
+  const { rate8h = 0n } = market.risk.fundings.at(-1) ?? {}
+  if (rate8h !== 0n && intervals.chance(otherIntervalShare)) {
+    const fundingIntervalMs = intervals.pick(Changes.fundingIntervalsMs.filter((each) => each !== parameters.fundingIntervalMs))
+    return commands.put({ ...parameters, fundingIntervalMs })
+  }
   if (risks.chance(edges.money === "large" ? 0 : riskShare)) {
     const next = Changes.ofRisk(parameters, risks)
     return risks.chance(announcedShare / 2)
@@ -383,14 +404,16 @@ const regretShare = 0.5
 /** How much longer than the notice it thinks at most, and how long at most: no longer than until a run's end is settled. */
 const regretMs = 200
 const longestRegretMs = 2_000
+/** How often it takes parameters back by putting those that the market has, which changes nothing else. */
+const sameShare = 0.4
 
 /**
  * Announces parameters of a market, or its delisting, and takes that back now and then, before it takes effect or just after:
- * parameters by others at once, a delisting by its withdrawal.
+ * parameters by others at once or by those that it has, a delisting by its withdrawal.
  */
 const announces = (commands: Commands, desk: Desk, draws: Drawn, edges: Edges, next: () => void): void => {
   const { issue, model, time } = desk
-  const { announcing } = draws
+  const { announcing, regrets } = draws
   const listed = model.markets.filter(isLeft)
   const market = announcing.pick(listed.length === 0 ? model.markets : listed)
   const { marketId } = market.parameters
@@ -398,7 +421,9 @@ const announces = (commands: Commands, desk: Desk, draws: Drawn, edges: Edges, n
   issue(isLeaving ? delistingLater(commands, marketId, desk, announcing) : announcement(commands, market.parameters, desk, draws), next)
   if (!announcing.chance(regretShare)) return
   time.after(announcing.next() * Math.min(longestRegretMs, model.noticeMs + regretMs), () => {
-    issue(isLeaving ? commands.withdrawDelisting(marketId) : commands.put(Changes.changed(market.parameters, announcing)), () => {})
+    if (isLeaving) return void issue(commands.withdrawDelisting(marketId), () => {})
+    const others = Changes.changed(market.parameters, announcing)
+    issue(commands.put(regrets.chance(sameShare) ? market.parameters : others), () => {})
   })
 }
 
@@ -464,6 +489,8 @@ interface Draws extends Drawn {
   readonly retentions: SimRandom
   readonly overs: SimRandom
   readonly agreeing: SimRandom
+  readonly firing: SimRandom
+  readonly beside: SimRandom
 }
 
 const drawsOf = (random: SimRandom): Draws => ({
@@ -476,7 +503,11 @@ const drawsOf = (random: SimRandom): Draws => ({
   funds: random.split("funds"),
   retentions: random.split("retentions"),
   overs: random.split("halts over delistings"),
-  agreeing: random.split("agreeing samples")
+  agreeing: random.split("agreeing samples"),
+  regrets: random.split("regrets"),
+  intervals: random.split("intervals"),
+  firing: random.split("firing"),
+  beside: random.split("beside")
 })
 
 /** What an operator sets now, if anything: the fund's money, how long decisions are remembered, a market's parameters. */
@@ -499,6 +530,45 @@ const agreement = (commands: Commands, { model }: Desk, random: SimRandom): Call
   const aside = Math.floor(price / 100)
   const priceAtoms = price + random.pick([0, 0, 0, aside, -aside, aside + 1])
   return commands.setIndex(market, Math.max(1, priceAtoms), (agreed ?? source) + random.pick([0, 0, 1, 999, 1_000, 1_500]))
+}
+
+/** How often a move of an index is to fire triggers, where any wait for it. */
+const firesShare = 0.3
+/** How often the market then only takes orders that reduce, where operators set statuses, and how long before the price that is so. */
+const reducingShare = 0.4
+const reducingMs = 60
+/** How often the price goes back at once, while what it fired is worked off. */
+const backShare = 0.5
+
+/** Takes back a trader's orders while all of them leave by his own command: each leaves for the reason for which it left first. */
+const cancelsBeside = (commands: Commands, { issue, model, traders }: OperatorsDesk, random: SimRandom, next: () => void): boolean => {
+  if (!random.chance(cancelBesideShare)) return false
+  const leaving = traders().filter(({ account }) => model.accounts[account]!.open.length >= leastLeaving)
+  if (leaving.length === 0) return false
+  const who = random.pick(leaving)
+  const { accountId } = who
+  const markets = new Set(model.accounts[who.account]!.open.map(({ market }) => model.markets[market]!.parameters.marketId))
+  issue(Calls.cancelAll(who, "cancel beside the operator", commands.nextKey(), undefined), next)
+  for (const marketId of markets) issue(commands.cancel({ accountId, marketId }), () => {})
+  return true
+}
+
+/** Fires what closes positions by itself, in a market that trades or that only takes what reduces; mostly not. Whether it does. */
+const fires = (commands: Commands, { issue, model, time }: Desk, random: SimRandom, statusShare: number): boolean => {
+  const found = random.chance(firesShare) ? Firing.find(model, random) : undefined
+  if (found === undefined) return false
+  const { backAtoms, market, priceAtoms } = found
+  const { marketId } = market.parameters
+  const price = (): void => {
+    issue(commands.setIndex(market, priceAtoms), () => {})
+    if (backAtoms !== undefined && random.chance(backShare)) issue(commands.setIndex(market, backAtoms), () => {})
+  }
+  if (statusShare > 0 && market.status === "open" && random.chance(reducingShare)) {
+    issue(commands.setStatus(marketId, "reduce_only"), () => {})
+    time.after(reducingMs, price)
+    time.after(reducingMs + random.next() * maxDisturbanceMs, () => issue(commands.setStatus(marketId, "open"), () => {}))
+  } else price()
+  return true
 }
 
 /** A market's index as he moves it: where it trends to, to the brink of somebody's liquidation, or anywhere. */
@@ -606,6 +676,7 @@ export const make = (
     const delists = delistingNow(commands, desk, delistings, options, edges)
     if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
     if (hunts(hunt, commands, desk, next)) return
+    if (cancelsBeside(commands, desk, draws.beside, next)) return
     if (edges !== undefined && draws.announcing.chance(edges.announcingShare ?? 0)) return announces(commands, desk, draws, edges, next)
     if (delists !== undefined) {
       desk.issue(remembered(delists), next)
@@ -630,6 +701,7 @@ export const make = (
     } else {
       const set = setting(commands, desk, draws, edges)
       if (set !== undefined) return void desk.issue(remembered(set), lookingAt(set, desk, looks, next))
+      if (fires(commands, desk, draws.firing, options.statusShare)) return next()
       const agreeing = agreement(commands, desk, draws.agreeing)
       desk.issue(remembered(agreeing ?? movedIndex(commands, desk, random, options, directions, trend, edges)), () => {})
       next()

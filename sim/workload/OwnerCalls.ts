@@ -169,12 +169,19 @@ const keyed = (who: Bearer, endpoint: string, operation: number, idempotencyKey:
   scope: scopeOf(who.account, operation, idempotencyKey)
 })
 
-export const place = (who: Bearer, idempotencyKey: string, marketId: string, price: string, quantity: string): Draft =>
+export const place = (
+  who: Bearer,
+  idempotencyKey: string,
+  marketId: string,
+  price: string,
+  quantity: string,
+  side: "buy" | "sell" = "buy"
+): Draft =>
   keyed(who, "placeOrder", Operation.placeV1, idempotencyKey, "/v1/orders", {
     accountId: who.accountId,
     marketId,
     clientOrderId: idempotencyKey,
-    side: "buy",
+    side,
     orderType: "limit",
     price,
     quantity

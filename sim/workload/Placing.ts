@@ -3,7 +3,7 @@ import * as Order from "../../src/domain/Order.js"
 import type { Intent } from "../faults/Options.js"
 import { bankruptcyPrice } from "../model/NaiveLiquidation.js"
 import { maintenance, valueOf } from "../model/NaiveMoney.js"
-import type { NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveAccount, NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Calls from "./Calls.js"
 import type { Draft, Wish } from "./Calls.js"
@@ -87,12 +87,18 @@ export const takeOrder = (seat: Seat, intent: Intent): Draft => {
   return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, priceAtoms: wishes.crossing(market, way) }))
 }
 
-/** The largest size for which the account has the margin: by the model's own sums, to the atom. */
-const affordable = ({ model, wishes }: Seat, market: NaiveMarket, way: "buy" | "sell", price: number): number => {
+/** The largest size for which an account has the margin: by the model's own sums, to the atom. The least there is where it backs none. */
+export const largestBacked = (
+  model: NaiveVenue,
+  account: NaiveAccount,
+  market: NaiveMarket,
+  way: "buy" | "sell",
+  price: number
+): number => {
   const { maxQuantityAtoms, minQuantityAtoms } = market.parameters
   const side = way === "buy" ? Order.buy : Order.sell
   const isBacked = (size: number): boolean => {
-    const margin = model.margin(wishes.me(), { market: market.index, side, price, size })
+    const margin = model.margin(account, { market: market.index, side, price, size })
     return margin.marginEquity - margin.orderLoss >= margin.initialMargin
   }
   let [most, tooMuch] = [minQuantityAtoms, maxQuantityAtoms + 1]
@@ -103,6 +109,9 @@ const affordable = ({ model, wishes }: Seat, market: NaiveMarket, way: "buy" | "
   }
   return most
 }
+
+const affordable = ({ model, wishes }: Seat, market: NaiveMarket, way: "buy" | "sell", price: number): number =>
+  largestBacked(model, wishes.me(), market, way, price)
 
 /** How often an order ends in the very millisecond in which another does. */
 const sameMomentShare = 0.3
@@ -187,7 +196,7 @@ export const placing = {
     const { market, side: way, size } = position
     const { minQuantityAtoms } = market.parameters
     // Less than any order may be is left, or is closed where that is all there is.
-    const dust = size < minQuantityAtoms ? size : size - random.between(1, Math.max(1, minQuantityAtoms - 1))
+    const dust = size < minQuantityAtoms ? size : size - random.pick([1, random.between(1, Math.max(1, minQuantityAtoms - 1))])
     const isDust = size < minQuantityAtoms || (minQuantityAtoms > 1 && size > 2 * minQuantityAtoms && random.chance(dustShare))
     return Calls.place(who, intent, nextKey(), wishes.wish(market, {
       side: way,

@@ -6,7 +6,7 @@ import type { Intent, Options } from "../faults/Options.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { SimTime } from "../world/SimTime.js"
-import type { Draft, Identity } from "./Calls.js"
+import { type Draft, fence, type Fenced, type Identity } from "./Calls.js"
 import type { Desk } from "./Desk.js"
 import { Wishes } from "./Wishes.js"
 
@@ -24,6 +24,9 @@ export class Seat {
   readonly wishes: Wishes
   /** The calls it remembers, oldest first. */
   readonly past: Array<Draft> = []
+  /** What it has fenced, and a generator of its own for what it fences again. */
+  readonly fenced: Array<Fenced> = []
+  readonly fencing: SimRandom
   #keys = 0
   #clientOrderIds = 0
 
@@ -31,6 +34,7 @@ export class Seat {
     this.model = desk.model
     this.time = desk.time
     this.wishes = new Wishes(desk.model, who, random, options, () => `${who.client}.${this.#clientOrderIds++}`)
+    this.fencing = random.split("fencing")
   }
 
   readonly nextKey = (): string => `${this.who.client}-k${this.#keys++}`
@@ -47,6 +51,13 @@ export class Seat {
     if (!random.chance(evenShare)) return random.pick(past)
     const endpoint = random.pick([...new Set(past.map((draft) => draft.endpoint))])
     return random.pick(past.filter((draft) => draft.endpoint === endpoint))
+  }
+
+  /** Fences something under its next key. */
+  readonly fence = (intent: Intent, identity: Fenced): Draft => {
+    this.fenced.push(identity)
+    if (this.fenced.length > memorySize) this.fenced.shift()
+    return fence(this.who, intent, this.nextKey(), identity)
   }
 
   /** Keeps a command that it insists on, to repeat it some time. */

@@ -7,7 +7,7 @@ import type { Intent, Options } from "../faults/Options.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import { amending } from "./Amending.js"
 import { leastRetentionMs } from "../../src/domain/Retention.js"
-import { asking, lookUpOfMine } from "./Asking.js"
+import { asking, fenceAgain, lookUpOfMine } from "./Asking.js"
 import type { Identity } from "./Calls.js"
 import { cancelling } from "./Cancelling.js"
 import { compatPlacing } from "./CompatPlacing.js"
@@ -75,6 +75,8 @@ export const make = (
       desk.time.after(pause(), act)
     }
     if (reconciles()) return void desk.issue(lookUpOfMine(seat), next)
+    const again = fenceAgain(seat)
+    if (again !== undefined) return void desk.issue(again, next)
     if (isJourney(intent)) return journeys[intent](seat, intent, next)
     const drafted = drafts[intent](seat, intent)
     const draft = random.chance(respelledShare) ? Twist.respelled(drafted, random) : drafted
