@@ -52,6 +52,8 @@ import {
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
+import type * as SimDisk from "./world/SimDisk.js"
+import * as SnapshotTap from "./world/SnapshotTap.js"
 
 export type { Failure, Report, Request } from "./run/Request.js"
 export { optionsOf, startEpochMs } from "./run/World.js"
@@ -132,6 +134,11 @@ class Run {
   readonly faults: Faults
   readonly proofs: Proofs
   readonly streams: StreamClients
+  /** The snapshots that begin to be written. */
+  private readonly snapshots = SnapshotTap.make(() => {
+    this.follower.drain()
+    return this.model.sequence
+  })
   /** When faults stopped. */
   endMs = 0
   /** The operator has begun to bring the venue back. */
@@ -139,10 +146,14 @@ class Run {
 
   constructor(readonly request: Request, readonly told: Told | undefined) {
     const engine = (): Reads | undefined => this.host.reads
-    const world = World.make(request, ({ operation, path }) => {
+    const world = World.make(request, (call) => {
+      const { operation, path } = call
+      this.seeSnapshot(call)
       const ofJournal = operation === "writeAt" && path.startsWith("journal/")
       if (ofJournal) this.host.begins("journal write")
+      if (ofJournal && path.endsWith(".seg")) this.host.beginsBlock()
       if (operation === "rename") this.host.begins("rename")
+      if (operation === "rename" && path.startsWith("journal/")) this.host.begins("segment")
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
@@ -214,6 +225,12 @@ class Run {
       marks: witness.marks,
       callsUntil: witness.callsUntil
     }
+  }
+
+  /** Shows each snapshot that the process begins to write. What lies on the disk while faults are planted is no history of this run. */
+  private seeSnapshot(call: SimDisk.Call): void {
+    const begun = this.follower.paused || this.proofs.isAstray ? undefined : this.snapshots(call)
+    if (begun !== undefined) this.witness.see({ _tag: "SnapshotBegun", ...begun })
   }
 
   /** A run that broke under faults goes on a little in its script: what it saw last is seen before faults stop. */

@@ -38,10 +38,19 @@ export interface Options {
     readonly maxCallMs: number
     /** On a crash: probability that an unsynced write is torn; otherwise it arrives or not as a whole. */
     readonly tornRate: number
+    /**
+     * In how many starts and graceful stops one of the first writes to the journal fails. Absent from what was kept before it was
+     * drawn: in none but by chance.
+     */
+    readonly failsAtEndsShare?: number
+    /** How often what is written durably is seen by reads before it is durable. Absent from what was kept before it was drawn: never. */
+    readonly seenEarlyRate?: number
   }
   readonly process: {
     /** Mean time between crashes; 0 for none. */
     readonly meanCrashMs: number
+    /** Mean time between graceful stops beside those in the place of a crash. Absent from what was kept before they were drawn: none. */
+    readonly meanStopMs?: number
     /** Probability that a start is crashed while it recovers. */
     readonly crashInRecovery: number
     /** Probability that a stop is asked for (SIGTERM) where a crash was due. */
@@ -78,6 +87,8 @@ export interface Options {
     readonly bulkShare?: number
     /** How many of the orders bring what closes what they open. Absent from what was kept before it was drawn: none. */
     readonly autoCloseShare?: number
+    /** How often a trader says several things at once, as others do at the same time. Absent from what was kept before it was drawn: never. */
+    readonly volleyShare?: number
     /** What ruins traders. Absent from what was kept before: nothing does on purpose. */
     readonly ruin?: {
       /** How many of their orders are for a large part of all that they could carry, and how many of those that take for what is left. */
@@ -374,6 +385,13 @@ export interface Bounds {
   readonly growth?: Growth
   /** How much of a snapshot is read at once. Absent from what was kept before: all that a run's snapshots have. */
   readonly snapshotReadBytes?: number
+  /**
+   * Records between two snapshots of a writer that takes them itself. Absent from what was kept before it was drawn: as many as it
+   * was then.
+   */
+  readonly snapshotEveryRecords?: number
+  /** Bytes of the latest blocks that are kept in memory. Absent from what was kept before they were drawn: as many as there were then. */
+  readonly recentBytes?: number
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -614,7 +632,8 @@ const workload = (random: SimRandom): Options["workload"] => {
     statusShare: swarm(random, 0.6),
     weights,
     bulkShare,
-    autoCloseShare: random.split("auto-close").pick([0, 0.1, 0.3, 0.7])
+    autoCloseShare: random.split("auto-close").pick([0, 0.1, 0.3, 0.7]),
+    volleyShare: random.split("volleys").pick([0, 0, 0.03, 0.1])
   }
 }
 
@@ -926,7 +945,7 @@ const histories = (random: SimRandom): NonNullable<Options["histories"]> => {
 }
 
 /** In how many runs the lock is taken away: few, since the process ends of it as of any other crash. */
-const lockShare = 0.08
+const lockShare = 0.14
 
 const lock = (random: SimRandom): Pick<Options, "lock"> =>
   random.chance(lockShare)
@@ -1089,6 +1108,8 @@ const bounds = (random: SimRandom): Bounds => {
     },
     growth: random.split("growth").pick(growths),
     ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
+    snapshotEveryRecords: random.split("snapshot every").pick([20, 60, 400, 400]),
+    ...(random.split("recent").chance(0.25) ? { recentBytes: 3 * 1024 } : {}),
     inbox: random.pick(inboxes),
     fullBytes,
     maxBlockBytes,
@@ -1129,7 +1150,9 @@ const disk = (random: SimRandom): Options["disk"] => ({
   hangRate: swarm(random, 0.002, 0.25),
   misdirectRate: swarm(random, 0.3, 0.3),
   maxCallMs: random.pick([0.5, 3, 20]),
-  tornRate: 0.8 + 0.2 * random.next()
+  tornRate: 0.8 + 0.2 * random.next(),
+  seenEarlyRate: random.split("seen early").pick([0, 0.5, 1]),
+  failsAtEndsShare: random.split("failing ends").pick([0, 0, 0.3])
 })
 
 /** About how long clients take for an order of a table that they fill. */
@@ -1149,6 +1172,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     disk: disk(random),
     process: {
       meanCrashMs: mean(random, random.pick([300, 1_000, 1_000]), 6_000),
+      meanStopMs: random.split("stops").pick([0, 5_000]),
       crashInRecovery: swarm(random, 0.4),
       gracefulShare: swarm(random, 0.5),
       maxRestartMs: random.pick([10, 200, 2_000]),
@@ -1246,7 +1270,7 @@ const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options =
       return {
         ...drawn,
         network: quiet.network,
-        disk: { ...drawn.disk, errorRate: 0, readErrorRate: 0, nameErrorRate: 0, hangRate: 0 },
+        disk: { ...drawn.disk, errorRate: 0, readErrorRate: 0, nameErrorRate: 0, hangRate: 0, failsAtEndsShare: 0 },
         process: { ...drawn.process, meanCrashMs: 600 + random.below(2_000), crashInRecovery: 0.3, gracefulShare: 0.2 }
       }
     case "network":

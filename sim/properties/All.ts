@@ -67,6 +67,7 @@ import { pseudonymous } from "./pseudonymous.js"
 import { quantity } from "./quantity.js"
 import { rankings } from "./rankings.js"
 import { rateLimit } from "./rateLimit.js"
+import { readsAreAnswered } from "./readsAreAnswered.js"
 import { readsAreAsAsked } from "./readsAreAsAsked.js"
 import { readsEqualModel } from "./readsEqualModel.js"
 import { readyAgain } from "./readyAgain.js"
@@ -74,11 +75,13 @@ import { reconciliations } from "./reconciliations.js"
 import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
 import { revocations } from "./revocations.js"
+import { roomIsFoundAgain } from "./roomIsFoundAgain.js"
 import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
 import { sessionsOfCalendar } from "./sessionsOfCalendar.js"
 import { shownIsDurable } from "./shownIsDurable.js"
 import { staleRecovers } from "./staleRecovers.js"
+import { snapshotsAreDurable } from "./snapshotsAreDurable.js"
 import { snapshotsKeepUp } from "./snapshotsKeepUp.js"
 import { solvency } from "./solvency.js"
 import { standings } from "./standings.js"
@@ -119,7 +122,18 @@ const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsF
 const ofOperation = (): ReadonlyArray<Watcher> => [watch(noCredentialKept), watch(metrics), watch(answersWait)]
 
 /** Those of what a start goes on from. */
-const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(snapshotsKeepUp)]
+const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(snapshotsAreDurable), watch(snapshotsKeepUp)]
+
+/** Those of what must come some time. */
+const ofLiveness = (): ReadonlyArray<Watcher> => [
+  watch(everyCommandAnswered),
+  watch(readsAreAnswered),
+  watch(dueIsDone),
+  watch(transfersEnd),
+  watch(readyAgain),
+  watch(roomIsFoundAgain),
+  watch(staleRecovers)
+]
 
 /** Fresh watchers for one run, in the order in which they are asked. */
 export const watchers = (): ReadonlyArray<Watcher> => [
@@ -193,9 +207,5 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(oneCurrentTicketAFamily),
   ...ofOperation(),
   watch(failures),
-  watch(everyCommandAnswered),
-  watch(dueIsDone),
-  watch(transfersEnd),
-  watch(readyAgain),
-  watch(staleRecovers)
+  ...ofLiveness()
 ]

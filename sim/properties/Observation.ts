@@ -167,6 +167,8 @@ export type Observation =
     readonly clock: readonly [number, number] | undefined
     readonly model: NaiveVenue
   }
+  /** A reply left the process that took so long to come about: said only where it was long. */
+  | { readonly _tag: "RepliedLate"; readonly call: Call; readonly tookMs: number }
   /** A client got none. */
   | { readonly _tag: "Unanswered"; readonly call: Call; readonly attempt: number; readonly refused: boolean }
   /** A client has what it wanted, or gave up on something it need not insist on. */
@@ -361,6 +363,8 @@ export type Observation =
     readonly left: { readonly sequence: number; readonly digest: string } | undefined
     readonly atEpochMs: number
   }
+  /** A snapshot begins to be written: the record that it is of, and the last one that was durable when its file was made. */
+  | { readonly _tag: "SnapshotBegun"; readonly sequence: number; readonly durable: number }
   /** The newest snapshot on the disk of a writer that takes one itself behind every so many records, all of which were saved. */
   | { readonly _tag: "SnapshotsCounted"; readonly newest: number; readonly sequence: number; readonly every: number }
   /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */
@@ -413,6 +417,8 @@ export type Observation =
   }
   /** Faults have stopped and time has passed: what the ledger has done, and what the venue says of it. */
   | { readonly _tag: "Reconciled"; readonly book: LedgerBook; readonly reads: Pick<Reads, "funds" | "transfer"> }
+  /** The disk is full from now on, or has room again. */
+  | { readonly _tag: "DiskFull"; readonly isFull: boolean; readonly atEpochMs: number }
   /** All faults have stopped. */
   | { readonly _tag: "Healed"; readonly atEpochMs: number }
   /** Nothing more is to come. */

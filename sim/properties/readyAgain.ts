@@ -1,6 +1,6 @@
 /**
- * Liveness (L4). The venue is ready again after a crash: always within the budget once faults have stopped,
- * and a process that ends by itself says why.
+ * Liveness (L4). The venue is ready again after a crash: always within the budget once faults have stopped, and before that a full disk
+ * does not hold a start up either, which is let in as long as anything is. A process that ends by itself says why.
  */
 import { broken, holds, type Property } from "./Property.js"
 
@@ -15,6 +15,9 @@ interface State {
 
 /** Milliseconds that a start may take once nothing fails any more. */
 const budgetMs = 10_000
+
+/** The same while the disk may be full or slow, and its operations fail. */
+const longestMs = 20_000
 
 export const readyAgain: Property<State> = {
   name: "venue-is-ready-again",
@@ -33,7 +36,9 @@ export const readyAgain: Property<State> = {
         if (state.spared && seen.atEpochMs - state.startedAtEpochMs > budgetMs) {
           return broken(`a start without faults took ${seen.atEpochMs - state.startedAtEpochMs} ms`)
         }
-        return holds
+        return seen.atEpochMs - state.startedAtEpochMs <= longestMs
+          ? holds
+          : broken(`a start took ${seen.atEpochMs - state.startedAtEpochMs} ms, and no disk is as slow as that`)
       case "Ended":
         state.ready = false
         if (seen.failure === undefined && !seen.asked) return broken("the process ended, unasked, without saying why")

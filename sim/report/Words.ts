@@ -89,6 +89,8 @@ export const describeFault = (step: FaultStep): string => {
         ? `FAULT: the next ${step.operation} never ends`
         : step.code === "misdirect"
         ? `FAULT: the next ${step.operation} of a snapshot goes astray`
+        : step.code === "stall"
+        ? `FAULT: the next ${step.operation} takes long`
         : `FAULT: the next ${step.operation} fails with ${step.code}`
   }
 }

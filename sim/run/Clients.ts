@@ -154,6 +154,8 @@ export class Clients {
       this.follower.drain()
       leftBehind = this.follower.model.sequence
       if (this.isUnlocked()) witness.see({ _tag: "RepliedUnlocked", call, record: recordNamed({ ...response, text: response.body }) })
+      const tookMs = time.nowEpochMs() - sent.trueMs
+      if (tookMs > longMs) witness.see({ _tag: "RepliedLate", call, tookMs })
     }
     const dealt = network.send(this.#request(call), options.workload.timeoutMs, (result) => {
       if (result._tag !== "Replied") {
@@ -212,6 +214,9 @@ export class Clients {
     this.#settling = undefined
   }
 }
+
+/** From when on a reply is late. */
+const longMs = 3_000
 
 /** A moment by true time and by the process's clock. */
 interface Moment {

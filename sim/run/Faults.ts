@@ -8,6 +8,7 @@ import type * as Script from "./Script.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import type * as SimRandom from "../world/SimRandom.js"
 import { unfinishedPath } from "../../src/journal/Segment.js"
+import { isSnapshot } from "../world/SnapshotTap.js"
 import type { Host } from "./Host.js"
 import type { World } from "./World.js"
 
@@ -24,6 +25,9 @@ const tasksOfFirstStart = 140
 /** Tasks within which a file that was renamed has its name durably and is written to. */
 const tasksOfRename = 10
 
+/** How long a process that may crash goes on, on average, until it is to do so with the next segment that gets its name. */
+const meanUntilSegmentMs = 700
+
 /** How far from a moment the clock is set, and how long it then stands there. */
 const besideMs = [-1_000, -1, 0, 0, 1, 1_000]
 const standingMs = [5, 60, 400]
@@ -31,7 +35,11 @@ const standingMs = [5, 60, 400]
 /** For how long the keys of those who trade go on behind the farthest of these steps: longer than all other ones of a run come to. */
 const outlivedMs = 60 * 24 * 3_600_000
 
-const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
+const isBlock = (path: string): boolean => path.endsWith(".seg")
+
+/** Among how many of the first writes of a start to the journal, and of those since a process was to stop, one fails. */
+const writesOfStart = 8
+const writesOfStop = 3
 
 /** Most steps of the clock to where something of the owners' ends, and how far one goes at most. */
 const ownersSteps = 4
@@ -51,6 +59,14 @@ export class Faults {
   readonly #room: SimRandom.SimRandom
   readonly #histories: SimRandom.SimRandom
   readonly #lock: SimRandom.SimRandom
+  readonly #segments: SimRandom.SimRandom
+  readonly #whileFull: SimRandom.SimRandom
+  readonly #failing: SimRandom.SimRandom
+  readonly #stops: SimRandom.SimRandom
+  /** Writes of the journal until the one that is to fail; Infinity for none. */
+  #failsIn = Number.POSITIVE_INFINITY
+  /** How it does. */
+  #failsAs: "EIO" | "stall" | "stall, then EIO" = "EIO"
   /** Operations of the disk that began at one moment. */
   readonly #counted = new Map<SimDisk.Operation, number>()
   #countedAtMs = -1
@@ -68,6 +84,10 @@ export class Faults {
     this.#room = world.root.split("room")
     this.#histories = world.root.split("damaged histories")
     this.#lock = world.root.split("taken lock")
+    this.#whileFull = world.root.split("crashes on a full disk")
+    this.#segments = world.root.split("crashes at segments")
+    this.#failing = world.root.split("failing writes")
+    this.#stops = world.root.split("stops")
     const steps = world.request.script?.steps ?? []
     this.#diskErrors = steps.filter((step) => step.do === "disk error")
     this.#crashesAtStart = steps.filter((step) => step.do === "crash at start")
@@ -92,6 +112,8 @@ export class Faults {
     this.world.network.setFaults(this.world.options.network)
     if (this.world.request.script !== undefined) return
     this.#planCrash()
+    this.#planCrashAtSegment()
+    this.#planStop()
     this.#planClockFault()
     this.#planFullDisk()
     this.#planDamagedHistories()
@@ -103,7 +125,7 @@ export class Faults {
   end(): void {
     this.active = false
     this.host.isCalm = true
-    this.world.disk.setOutOfRoom(false)
+    this.host.fillDisk(false)
     this.host.giveLockBack()
     this.world.network.setFaults(SimNetwork.noFaults)
     this.host.process?.clock.heal()
@@ -125,6 +147,7 @@ export class Faults {
       const index = this.#crashesAtStart.findIndex((step) => step.atMs <= elapsedMs())
       return index < 0 ? undefined : this.#crashesAtStart.splice(index, 1)[0]
     }
+    this.#planFailure(writesOfStart)
     this.#planDueAtStart()
     const share = this.#opening ? options.listing?.crashShare ?? 0 : options.process.crashInRecovery
     if (!this.#random.chance(share)) return undefined
@@ -136,8 +159,10 @@ export class Faults {
   strike(step: Script.FaultStep): void {
     const { host, host: { process }, world } = this
     switch (step.do) {
-      case "stop":
-        return host.reads === undefined ? undefined : host.stop()
+      case "stop": {
+        const stop = (): void => host.reads === undefined ? undefined : host.stop()
+        return step.from === undefined ? stop() : host.beforeBlock(stop)
+      }
       case "crash":
         if (process === undefined) return
         return step.from === "now" ? host.planCrash(step) : host.planCrashAt(step.from, step)
@@ -150,14 +175,17 @@ export class Faults {
         return
       }
       case "full disk":
-        world.disk.setOutOfRoom(true)
-        world.plans.after(step.forMs, () => world.disk.setOutOfRoom(false))
+        host.fillDisk(true)
+        world.plans.after(step.forMs, () => host.fillDisk(false))
         return
-      case "lock taken":
-        if (host.reads === undefined) return
-        host.takeLock(step.heldMs > 0)
-        if (step.heldMs > 0) world.plans.after(step.heldMs, () => host.giveLockBack())
-        return
+      case "lock taken": {
+        const take = (): void => {
+          if (host.reads === undefined) return
+          host.takeLock(step.heldMs > 0)
+          if (step.heldMs > 0) world.plans.after(step.heldMs, () => host.giveLockBack())
+        }
+        return step.from === undefined ? take() : host.beforeBlock(take)
+      }
       case "histories damaged":
         return world.histories.spoil()
       case "disk error":
@@ -172,7 +200,7 @@ export class Faults {
     if (!this.active) return undefined
     this.#nth = this.#countNow(operation)
     const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
-    if (code !== undefined) this.host.diskFailed = true
+    if (code !== undefined && code !== "stall") this.host.diskFailed = true
     if (code === "hang") this.host.killHung()
     return code
   }
@@ -210,8 +238,10 @@ export class Faults {
       this.#planCrash()
       if (this.host.process === undefined) return
       const atMs = elapsedMs()
-      if (this.host.reads !== undefined && random.chance(gracefulShare)) this.#struck({ do: "stop", atMs })
-      else if (random.chance(0.6)) {
+      if (this.host.reads !== undefined && random.chance(gracefulShare)) {
+        this.#struck({ do: "stop", atMs })
+        this.#planFailure(writesOfStop)
+      } else if (random.chance(0.6)) {
         this.#struck({ do: "crash", atMs, from: "journal write", tasks: random.between(1, 4), loss: this.#drawLoss() })
       } else if (random.chance(0.5)) {
         this.#struck({
@@ -223,6 +253,47 @@ export class Faults {
         })
       } else this.#struck({ do: "crash", atMs, from: "now", tasks: random.between(1, 60), loss: this.#drawLoss() })
     })
+  }
+
+  /** Plans a crash while a segment of the journal gets its name: what a start finds then is named, and need not be so for good. */
+  #planCrashAtSegment(): void {
+    const { elapsedMs, options: { process: { meanCrashMs } }, plans } = this.world
+    const random = this.#segments
+    if (meanCrashMs === 0) return
+    plans.after(-Math.log(1 - random.next()) * meanUntilSegmentMs, () => {
+      if (!this.active) return
+      this.#planCrashAtSegment()
+      if (this.host.reads === undefined || this.host.isPlannedAt("segment")) return
+      const [tasks, loss] = [random.between(1, tasksOfRename), random.chance(0.8) ? "kill" as const : "power" as const]
+      this.#struck({ do: "crash", atMs: elapsedMs(), from: "segment", tasks, loss })
+    })
+  }
+
+  /** Plans graceful stops, most of them just as a block is written: then a process has something to wait for. */
+  #planStop(): void {
+    const { elapsedMs, options: { process: { meanStopMs = 0 } }, plans } = this.world
+    const random = this.#stops
+    if (meanStopMs === 0) return
+    plans.after(-Math.log(1 - random.next()) * meanStopMs, () => {
+      if (!this.active) return
+      this.#planStop()
+      if (this.host.reads === undefined) return
+      const from = random.chance(0.7) ? { from: "block" as const } : {}
+      this.#struck({ do: "stop", atMs: elapsedMs(), ...from })
+      if (random.chance(0.3)) return this.#planFailure(writesOfStop)
+      // What else has to end before the journal's blocks are waited for has ended by then.
+      const mayFail = (this.world.options.disk.failsAtEndsShare ?? 0) > 0
+      this.#failsIn = 0
+      this.#failsAs = mayFail ? random.pick(["stall", "stall, then EIO", "stall, then EIO"]) : "stall"
+    })
+  }
+
+  /** Has one of the next writes of the journal fail, as a process starts or stops. */
+  #planFailure(writes: number): void {
+    this.#failsAs = "EIO"
+    this.#failsIn = this.#failing.chance(this.world.options.disk.failsAtEndsShare ?? 0)
+      ? this.#failing.below(writes)
+      : Number.POSITIVE_INFINITY
   }
 
   #planClockFault(): void {
@@ -247,19 +318,34 @@ export class Faults {
     plans.after(-Math.log(1 - random.next()) * room.meanFullMs, () => {
       if (!this.active) return
       this.#planFullDisk()
-      this.#struck({ do: "full disk", atMs: elapsedMs(), forMs: random.next() * room.maxFullMs })
+      const { forMs } = this.#struck({ do: "full disk", atMs: elapsedMs(), forMs: random.next() * room.maxFullMs })
+      this.#planCrashWhileFull(forMs)
+    })
+  }
+
+  /** Plans a crash before the disk has room again: the start behind it finds none. */
+  #planCrashWhileFull(forMs: number): void {
+    const { elapsedMs, options: { process: { meanCrashMs } }, plans } = this.world
+    const random = this.#whileFull
+    if (meanCrashMs === 0 || !random.chance(0.5)) return
+    plans.after(random.next() * forMs, () => {
+      if (!this.active || this.host.reads === undefined) return
+      this.#struck({ do: "crash", atMs: elapsedMs(), from: "now", tasks: random.between(1, 60), loss: random.pick(["kill", "power"]) })
     })
   }
 
   #planTakenLock(): void {
     const { elapsedMs, options: { lock }, plans } = this.world
     const random = this.#lock
+    const atWrite = random.split("at a write")
     if (lock === undefined) return
     plans.after(-Math.log(1 - random.next()) * lock.meanTakenMs, () => {
       if (!this.active) return
       this.#planTakenLock()
       const heldMs = random.chance(lock.strangerShare) ? random.next() * lock.maxHeldMs : 0
-      if (this.host.reads !== undefined) this.#struck({ do: "lock taken", atMs: elapsedMs(), heldMs })
+      if (this.host.reads === undefined) return
+      const from = atWrite.chance(0.5) ? { from: "block" as const } : {}
+      this.#struck({ do: "lock taken", atMs: elapsedMs(), heldMs, ...from })
     })
   }
 
@@ -364,6 +450,7 @@ export class Faults {
     const draw = (): Script.DiskCode | undefined => {
       switch (operation) {
         case "writeAt":
+          if (isBlock(path) && this.#failsIn-- === 0) return this.#failsAs
           // Whether a segment that is being prepared finds room is the disk's own to say: its header is written where zeros are.
           if (random.chance(errorRate)) return random.chance(noSpaceShare) && path !== unfinishedPath ? "ENOSPC" : "EIO"
           if (random.chance(hangRate)) return "hang"

@@ -153,12 +153,12 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
     fullBytes: boundsOf(options).fullBytes,
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
-  snapshotEveryRecords: options.follower?.isThere === true ? options.follower.snapshotEveryRecords : snapshotEvery,
+  snapshotEveryRecords: options.follower?.isThere === true ? options.follower.snapshotEveryRecords : snapshotEveryOf(options),
   ...(boundsOf(options).snapshotReadBytes === undefined ? {} : { snapshotReadBytes: boundsOf(options).snapshotReadBytes! }),
   followers: { sampleEveryRecords: 16, firstAfterMs: 0, pauseMs: 50, longestPauseMs: 1_000 },
   versions: { ...versions, rules },
   expose: SimExposition.expose,
-  feed: { blocks: 24, bytes: 12 * 1024 },
+  feed: { blocks: 24, bytes: boundsOf(options).recentBytes ?? 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
   ledger: options.funds === undefined ? Absent.setting : SimBank.custody,
   ...(options.funds === undefined ? {} : { funds: { reconcileMs } }),
@@ -168,7 +168,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
 })
 
 /** Records between two snapshots of a writer that takes them itself. */
-export const snapshotEvery = 400
+export const snapshotEveryOf = (options: Options): number => boundsOf(options).snapshotEveryRecords ?? 400
 
 /** An account that a workload is bound to, and that nobody ever opened. */
 const neverOpened = "acc_zzzzzz"
@@ -227,6 +227,8 @@ export class Host {
   #crashLoss: SimDisk.Crash = "power"
   /** Crashes that strike so long after the disk is next asked for something: that is where most can go wrong. */
   readonly #crashAt = new Map<CrashMark, Countdown>()
+  /** What is to happen just as the next block begins to be written. */
+  #beforeBlock: (() => void) | undefined
 
   /** `crashAtStart`: the crash that is to strike the process which starts now, if one is. */
   constructor(
@@ -460,6 +462,13 @@ export class Host {
     this.witness.see({ _tag: "LockLeft" })
   }
 
+  /** Has the disk be full, or have room again. */
+  fillDisk(isFull: boolean): void {
+    const { disk, time } = this.world
+    disk.setOutOfRoom(isFull)
+    this.witness.see({ _tag: "DiskFull", isFull, atEpochMs: time.nowEpochMs() })
+  }
+
   /** Nothing of the process is there any more. */
   #gone(): void {
     this.process = undefined
@@ -489,9 +498,27 @@ export class Host {
     this.#crashAt.set(mark, crash)
   }
 
+  /** Whether a crash is to strike after the next such operation. */
+  isPlannedAt(mark: CrashMark): boolean {
+    return this.#crashAt.has(mark)
+  }
+
+  /** Has something happen just as the next block begins to be written. */
+  beforeBlock(happens: () => void): void {
+    this.#beforeBlock = happens
+  }
+
+  /** A block begins to be written. */
+  beginsBlock(): void {
+    const happens = this.#beforeBlock
+    this.#beforeBlock = undefined
+    happens?.()
+  }
+
   dropPlannedCrash(): void {
     this.#crashIn = Number.POSITIVE_INFINITY
     this.#crashAt.clear()
+    this.#beforeBlock = undefined
   }
 
   /** Such an operation begins. */

@@ -8,6 +8,7 @@ import { rowBytes } from "../../src/engine/Orders.js"
 import * as EngineSnapshot from "../../src/engine/Snapshot.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as Block from "../../src/journal/Block.js"
+import * as Segment from "../../src/journal/Segment.js"
 import type { Disk, DiskError } from "../../src/journal/Disk.js"
 import { latestStepSequence, SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
 import type * as Venue from "../../src/Venue.js"
@@ -124,6 +125,27 @@ const withinBlock: Plant = {
   }
 }
 
+const justAhead: Plant = {
+  what: "a snapshot of a record or two more than the journal has",
+  plant: (ground) => {
+    saveOther(ground, ground.newest.sequence + ground.random.pick([1, 1, 2]), ground.newest.blockDigest)
+    return { must: "JournalBehind" }
+  }
+}
+
+/** Leaves the journal as it was when one of its blocks was the last, with nothing else that tells of a later one. */
+const cutBehind = (ground: Ground, last: Forgery.Placed): void => {
+  const { disk } = ground
+  const { firstSequence } = last.block
+  for (const path of disk.files()) {
+    const segment = path.startsWith(`${Segment.directory}/`) ? Segment.firstSequenceOf(path.split("/").at(-1)!) : undefined
+    if (segment !== undefined && segment > firstSequence) disk.remove(path)
+  }
+  const path = Forgery.pathOf(last)
+  Forgery.zero(disk, path, Forgery.endOf(last), disk.bytes(path).length)
+  removeSnapshots(ground)
+}
+
 const lostBlocks: Plant = {
   what: "a journal that lost its last blocks, behind its snapshot",
   plant: (ground) => {
@@ -169,11 +191,30 @@ const hole: Plant = {
       )
     )
     if (places.length === 0) return undefined
-    const placed = random.pick(places)
+    // Most is asked of a guard where one block alone says that the one before it was durable, and no more than that.
+    const edges = blocks.slice(1).filter(({ header }, index) => {
+      const before = blocks[index]!
+      return header.position.segment === before.header.position.segment && header.syncedSequence === before.block.firstSequence
+    })
+    const edge = edges.length > 0 && random.chance(0.5) ? random.pick(edges) : undefined
+    const placed = edge === undefined ? random.pick(places) : blocks[blocks.indexOf(edge) - 1]!
+    if (edge !== undefined) cutBehind(ground, edge)
     const at = placed.header.position.offset + random.below(placed.header.blockBytes / Block.sectorBytes) * Block.sectorBytes
     Forgery.zero(disk, Forgery.pathOf(placed), at, at + Block.sectorBytes)
     removeSnapshots(ground)
     return { must: "JournalCorrupt", lost: placed.block.firstSequence }
+  }
+}
+
+const damagedLast: Plant = {
+  what: "a last block in which a bit is another",
+  plant: (ground) => {
+    const { blocks, disk, random } = ground
+    const short = blocks.filter(({ header }) => header.blockBytes === Block.sectorBytes)
+    const last = random.pick(short.length > 0 && random.chance(0.75) ? short : blocks)
+    cutBehind(ground, last)
+    disk.flip(Forgery.pathOf(last), last.header.position.offset + random.below(last.header.blockBytes), random.below(8))
+    return { must: "JournalCorrupt", lost: last.block.firstSequence }
   }
 }
 
@@ -278,8 +319,11 @@ const remainsBeforeSegment: Plant = {
 }
 
 const anotherEnvironment: Plant = {
-  what: "a start in another environment",
-  plant: () => ({ must: "WrongEnvironment", set: { environment: "staging" } })
+  what: "a start in another environment, also over remains that another start would take away",
+  plant: (ground) => {
+    if (ground.random.chance(0.75)) leaveRemains(ground, ground.blocks.at(-1)!, ground.random.between(1, mostUnderWay))
+    return { must: "WrongEnvironment", set: { environment: "staging" } }
+  }
 }
 
 /** Rows of a table in the newest snapshot: as many as the table must have room for. */
@@ -319,10 +363,12 @@ const plants: ReadonlyArray<Plant> = [
   anotherDigest,
   anotherHistory,
   withinBlock,
+  justAhead,
   lostBlocks,
   lostSegment,
   lostMiddle,
   hole,
+  damagedLast,
   anotherHeader,
   anotherSize,
   earlierTime,
@@ -334,11 +380,12 @@ const plants: ReadonlyArray<Plant> = [
   roomForKeys
 ]
 
-/** Most plants of one run: each costs a start or two. */
-const mostPlants = 2
+/** How many plants one run has, at least and at most: each costs a start or two. */
+const fewestPlants = 2
+const mostPlants = 4
 
 /** What a run plants: a few, each at most once. */
 export const draw = (random: SimRandom): ReadonlyArray<Plant> => {
   const left = [...plants]
-  return Array.from({ length: random.between(1, mostPlants) }, () => left.splice(random.below(left.length), 1)[0]!)
+  return Array.from({ length: random.between(fewestPlants, mostPlants) }, () => left.splice(random.below(left.length), 1)[0]!)
 }

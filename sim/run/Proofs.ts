@@ -28,7 +28,7 @@ import type { Follower } from "./Follower.js"
 import { isTight } from "../faults/Options.js"
 import { isDelisted } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import { boundsOf, capacityOf, type Host, snapshotEvery } from "./Host.js"
+import { boundsOf, capacityOf, type Host, snapshotEveryOf } from "./Host.js"
 import * as Plants from "./Plants.js"
 import { Rebuilding } from "./Rebuilding.js"
 import { unwatched } from "./Watched.js"
@@ -56,6 +56,11 @@ export class Proofs {
     readonly clients: Clients,
     readonly until: Until
   ) {}
+
+  /** Whether a write of the journal went astray, so that what the process calls durable need not be. */
+  get isAstray(): boolean {
+    return this.#astray !== ""
+  }
 
   /** Whether the write of the journal that begins now is the one that goes astray: one of a block, not of a segment's zeros. */
   takesAstray(path: string): boolean {
@@ -235,7 +240,7 @@ export class Proofs {
     // One that could not be saved is made up for by the next.
     if (host.followers !== undefined || witness.logged.some((line) => line.includes("was not saved"))) return
     const newest = disk.files().reduce((most, path) => Math.max(most, Number(/^snapshots\/([0-9]{20})\.snap$/.exec(path)?.[1] ?? 0)), 0)
-    witness.see({ _tag: "SnapshotsCounted", newest, sequence: model.sequence, every: snapshotEvery })
+    witness.see({ _tag: "SnapshotsCounted", newest, sequence: model.sequence, every: snapshotEveryOf(this.world.options) })
   }
 
   /** Runs what works on snapshots, as a process of its own. */

@@ -10,7 +10,7 @@
 import { orderId, parseOrderId } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Draft, Identity } from "../workload/Calls.js"
-import type { Crash, Operation } from "../world/SimDisk.js"
+import type { Crash, Injected, Operation } from "../world/SimDisk.js"
 
 /** A call as it was begun. `id` is its number within the run that made it, and draws its network's fate. */
 export interface CallStep extends Omit<Draft, "accountId"> {
@@ -29,8 +29,8 @@ export type FaultStep =
   | { readonly do: "crash at start"; readonly atMs: number; readonly tasks: number; readonly loss: Crash }
   /** The process dies at the moment in which all faults stop. */
   | { readonly do: "crash at the end"; readonly atMs: number; readonly loss: Crash }
-  /** The process is asked to stop, and started again. */
-  | { readonly do: "stop"; readonly atMs: number }
+  /** The process is asked to stop, and started again; `from`: as of a lock that is taken. */
+  | { readonly do: "stop"; readonly atMs: number; readonly from?: "block" }
   /** The clock's reading jumps. */
   | { readonly do: "jump"; readonly atMs: number; readonly byMs: number }
   /** The clock's reading stands still. */
@@ -38,10 +38,16 @@ export type FaultStep =
   /** The disk gives no more room: what is there can be written, nothing is made and nothing grows. */
   | { readonly do: "full disk"; readonly atMs: number; readonly forMs: number }
   /** The lock's file is removed under the process; for so long a stranger holds the lock of another one: 0 for nobody. */
-  | { readonly do: "lock taken"; readonly atMs: number; readonly heldMs: number }
+  | {
+    readonly do: "lock taken"
+    readonly atMs: number
+    readonly heldMs: number
+    /** Just as the next block begins to be written. Absent: at once, as it was in what was kept before it was told. */
+    readonly from?: "block"
+  }
   /** The histories' database is damaged under the process. */
   | { readonly do: "histories damaged"; readonly atMs: number }
-  /** The first such operation from then on fails, never ends, or goes astray (then only one on a snapshot). */
+  /** The first such operation from then on fails, never ends, takes long, or goes astray (then only one on a snapshot). */
   | {
     readonly do: "disk error"
     readonly atMs: number
@@ -50,10 +56,13 @@ export type FaultStep =
     /** How many such operations had begun at the very same moment before it; absent from what was kept before it was told: none. */
     readonly nth?: number
   }
-/** From when the tasks until a crash are counted: the next write of the journal, or the next file that is given its name. */
+/**
+ * From when the tasks until a crash are counted: the next write of the journal, the next file that is given its name, or the next
+ * segment of the journal that is.
+ */
 export type CrashFrom = "now" | CrashMark
-export type CrashMark = "journal write" | "rename"
-export type DiskCode = "EIO" | "ENOSPC" | "hang" | "misdirect"
+export type CrashMark = "journal write" | "rename" | "segment"
+export type DiskCode = Injected
 
 export type Step = CallStep | FaultStep
 

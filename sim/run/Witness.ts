@@ -168,7 +168,7 @@ export class Witness {
 const withoutPlaces = (failure: string): string => failure.replace(/\n\s+at .*/g, "")
 
 type OfProcess = Extract<Observation, {
-  readonly _tag: "Started" | "StartRefused" | "Ready" | "Crashed" | "LockTaken" | "LockLeft" | "RepliedUnlocked" | "Ended"
+  readonly _tag: "Started" | "StartRefused" | "Ready" | "Crashed" | "LockTaken" | "LockLeft" | "RepliedUnlocked" | "DiskFull" | "Ended"
 }>
 
 /** What befell the process, as a line. */
@@ -188,6 +188,8 @@ const describeProcess = (seen: OfProcess): string => {
       return "left the lock to the venue"
     case "RepliedUnlocked":
       return `replied without the lock to ${seen.call.id} of record ${seen.record ?? "none"}`
+    case "DiskFull":
+      return `the disk ${seen.isFull ? "is full" : "has room"} at ${seen.atEpochMs}`
     case "Ended":
       return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${withoutPlaces(seen.failure ?? "")}`
   }
@@ -239,12 +241,14 @@ const describeStream = (seen: OfStream): string => {
 }
 
 type OfProof = Extract<Observation, {
-  readonly _tag: "SnapshotsCounted" | "Replayed" | "Rebuilt" | "Flipped" | "Misdirected" | "Planted"
+  readonly _tag: "SnapshotBegun" | "SnapshotsCounted" | "Replayed" | "Rebuilt" | "Flipped" | "Misdirected" | "Planted"
 }>
 
 /** What was found of what the venue keeps, and of starts over damage, as a line. */
 const describeProof = (seen: OfProof): string => {
   switch (seen._tag) {
+    case "SnapshotBegun":
+      return `begins a snapshot of ${seen.sequence}, and ${seen.durable} is durable`
     case "SnapshotsCounted":
       return `the newest snapshot is of ${seen.newest} at ${seen.sequence}`
     case "Replayed":
@@ -267,6 +271,8 @@ const describe = (seen: Observation): string => {
       return `asked ${seen.call.id}.${seen.attempt} ${seen.call.client} ${seen.call.intent} ${seen.call.method} ${seen.call.target} ${seen.call.idempotencyKey} ${seen.call.body}`
     case "Answered":
       return `answered ${seen.call.id}.${seen.attempt} ${seen.answer.status} ${seen.answer.text}`
+    case "RepliedLate":
+      return `replied to ${seen.call.id} after ${seen.tookMs} ms`
     case "Unanswered":
       return `unanswered ${seen.call.id}.${seen.attempt} ${seen.refused ? "refused" : "lost"}`
     case "Settled":
@@ -310,8 +316,10 @@ const describe = (seen: Observation): string => {
     case "LockTaken":
     case "LockLeft":
     case "RepliedUnlocked":
+    case "DiskFull":
     case "Ended":
       return describeProcess(seen)
+    case "SnapshotBegun":
     case "SnapshotsCounted":
     case "Replayed":
     case "Rebuilt":

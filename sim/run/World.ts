@@ -85,6 +85,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
     ruins: options.workload.ruin !== undefined,
     traps: options.workload.ruin?.traps
   }, options.sessions, startEpochMs)
+  const early = root.split("seen early")
   return {
     request,
     options,
@@ -97,6 +98,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
       random: root.split("disk").next,
       faults: { whole: 1 - options.disk.tornRate },
       latencyMs: { min: 0, max: options.disk.maxCallMs },
+      isSeenEarly: () => early.chance(options.disk.seenEarlyRate ?? 0),
       inject
     }),
     network: SimNetwork.make(time, root.split("network"), SimNetwork.noFaults),

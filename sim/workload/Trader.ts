@@ -44,6 +44,15 @@ const lookedUpAfterwards = 4
 /** How often a trader says in other words what a library would print. */
 const respelledShare = 0.1
 
+/** Volleys begin at times that are multiples of this, so that those of several traders meet in the inbox. */
+const beatMs = 200
+const leastAtOnce = 3
+const mostAtOnce = 10
+/** How far apart the calls of one volley are: in the same moment, or so that the first are decided while the last come. */
+const volleysApartMs = [0, 0, 3, 8]
+const adding = ["make", "take", "post only"] as const
+const removing = ["cancel own", "cancel own", "cancel batch", "cancel all"] as const
+
 export const make = (
   desk: Desk,
   who: Identity,
@@ -68,12 +77,34 @@ export const make = (
 
   const pause = (): number => -Math.log(1 - random.next()) * options.meanPauseMs
 
+  const next = (): void => {
+    desk.time.after(pause(), act)
+  }
+
+  const volleys = random.split("volleys")
+
+  /** Says several things at once, of which each has to wait behind those before it: placements and cancels by turns, or cancels alone. */
+  const volley = (): void => {
+    if (!desk.isOpen()) return
+    const places = volleys.chance(0.7)
+    const last = volleys.between(leastAtOnce, mostAtOnce) - 1
+    const apartMs = volleys.pick(volleysApartMs)
+    const say = (at: number): void => {
+      if (!desk.isOpen()) return
+      const intent = volleys.pick<Exclude<Intent, Journey>>(places && at % 2 === 0 ? adding : removing)
+      const draft = drafts[intent](seat, intent)
+      seat.remember(draft)
+      desk.issue(draft, at === last ? next : () => {})
+      if (at < last && apartMs > 0) desk.time.after(apartMs, () => say(at + 1))
+      else if (at < last) say(at + 1)
+    }
+    say(0)
+  }
+
   const act = (): void => {
     if (!desk.isOpen()) return
+    if (volleys.chance(options.volleyShare ?? 0)) return void desk.time.after(beatMs - desk.time.nowEpochMs() % beatMs, volley)
     const intent = desk.model.halted && random.chance(againUnderHalt) ? "same key again" : random.weighted(options.weights)
-    const next = (): void => {
-      desk.time.after(pause(), act)
-    }
     if (reconciles()) return void desk.issue(lookUpOfMine(seat), next)
     const again = fenceAgain(seat)
     if (again !== undefined) return void desk.issue(again, next)

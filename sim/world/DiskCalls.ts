@@ -41,6 +41,8 @@ export interface Call {
   readonly index: number
   readonly operation: Operation
   readonly path: string
+  /** What a write is to put there. */
+  readonly bytes?: Uint8Array
 }
 
 export interface Options {
@@ -51,9 +53,17 @@ export interface Options {
   readonly capacityBytes?: number
   /** Simulated milliseconds an operation takes, at once if both are 0; without it, one to four turns of the scheduler. */
   readonly latencyMs?: { readonly min: number; readonly max: number }
+  /** Whether reads see a durable write from when it begins, before it is durable; without it, none. */
+  readonly isSeenEarly?: () => boolean
   /** Makes one operation fail, hang or go astray, besides what chance does. May crash the disk: then it has not begun. */
-  readonly inject?: (call: Call) => "EIO" | "ENOSPC" | "hang" | "misdirect" | undefined
+  readonly inject?: (call: Call) => Injected | undefined
 }
+
+/** How one operation fares otherwise than most: it fails, never ends, goes astray, or takes long and then ends well or fails. */
+export type Injected = "EIO" | "ENOSPC" | "hang" | "misdirect" | "stall" | "stall, then EIO"
+
+/** How much longer an operation takes that stalls, simulated milliseconds: longer than most else that is under way then. */
+const stallMs = 300
 
 /** What an operation does: `begin` at once, `end` after its time, `abort` what a failure or hang leaves behind. */
 export interface Steps<A, B, E> {
@@ -89,23 +99,26 @@ export class DiskCalls {
     operation: Operation,
     path: string,
     probability: number,
-    steps: Steps<A, B, E>
+    steps: Steps<A, B, E>,
+    bytes?: Uint8Array
   ): Effect.Effect<A, DiskError | E> {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (born !== this.crashes) return hung
-      const injected = this.options.inject?.({ index: this.count, operation, path })
+      const written = bytes === undefined ? {} : { bytes }
+      const injected = this.options.inject?.({ index: this.count, operation, path, ...written })
       this.count++
       if (born !== this.crashes) return hung
       const { faults } = this
       const writes = operation === "writeAt"
       const full = injected === "ENOSPC" || ((writes || operation === "open") && this.#chance(faults.full))
-      const failed = injected === "EIO" || this.#chance(probability)
+      const failed = injected === "EIO" || injected === "stall, then EIO" || this.#chance(probability)
+      const stall = injected === "stall" || injected === "stall, then EIO" ? Effect.sleep(stallMs) : Effect.void
       const hangs = injected === "hang" || ((writes || operation === "dataSync") && this.#chance(faults.hang))
       const isOfJournal = writes && path.startsWith("journal/") && !hangs
       if (isOfJournal) this.writing++
       const begun = steps.begin(injected === "misdirect" || (writes && this.#chance(faults.misdirect)))
       return Effect.zipRight(
-        Effect.zipRight(this.#pause, Effect.suspend(() => born === this.crashes ? Effect.void : hung)),
+        Effect.zipRight(Effect.zipRight(this.#pause, stall), Effect.suspend(() => born === this.crashes ? Effect.void : hung)),
         Effect.suspend((): Effect.Effect<A, DiskError | E> => {
           if (isOfJournal) this.writing--
           if (!full && !failed && !hangs) return steps.end(begun)

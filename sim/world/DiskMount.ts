@@ -44,8 +44,14 @@ export class DiskMount {
     }
   }
 
-  #perform<A, B, E>(operation: Operation, path: string, probability: number, steps: Steps<A, B, E>): Effect.Effect<A, DiskError | E> {
-    return this.calls.perform(this.#born, operation, path, probability, steps)
+  #perform<A, B, E>(
+    operation: Operation,
+    path: string,
+    probability: number,
+    steps: Steps<A, B, E>,
+    bytes?: Uint8Array
+  ): Effect.Effect<A, DiskError | E> {
+    return this.calls.perform(this.#born, operation, path, probability, steps, bytes)
   }
 
   /** An operation that is done in one go. */
@@ -201,6 +207,7 @@ export class DiskMount {
           }
           node.unsynced.push(write)
           if (misdirected) platter.noteAstray(node, write)
+          else if (durably && calls.options.isSeenEarly?.() === true) platter.show(node, write)
           return write
         },
         end: (write) =>
@@ -211,11 +218,12 @@ export class DiskMount {
             if (durably) platter.syncWrite(node, write)
           }),
         abort: (write) => {
-          if (!durably || platter.chance(0.5)) return platter.breakOff(node, write)
+          const isBrokenOff = !durably || platter.chance(0.5)
+          if (isBrokenOff && write.isSeen !== true) return platter.breakOff(node, write)
           finish(write)
           platter.failSyncOf(node, write)
         }
-      })
+      }, bytes)
     })
   }
 

@@ -14,6 +14,8 @@ export interface Write {
   readonly position: number
   readonly bytes: Uint8Array
   finished: boolean
+  /** Whether reads see it already, all of it. */
+  isSeen?: boolean
 }
 
 /** What a name stands for: the bytes that survive, those that reads see, and what lies between. */
@@ -248,6 +250,12 @@ export class Platter {
     })
   }
 
+  /** Has reads see a write that is not finished. */
+  show(node: Node, write: Write): void {
+    node.current.write(write.position, write.bytes)
+    write.isSeen = true
+  }
+
   /** Ends an unfinished write: reads see what of it arrived, and a sync would make that durable. */
   breakOff(node: Node, write: Write): void {
     const arrived = this.#scatter(write)
@@ -313,7 +321,10 @@ export class Platter {
   killProcess(): void {
     for (const directory of this.directories.values()) {
       for (const node of new Set(directory.current.values())) {
-        for (const write of node.unsynced.filter((each) => !each.finished)) this.breakOff(node, write)
+        for (const write of node.unsynced.filter((each) => !each.finished)) {
+          if (write.isSeen === true) write.finished = true
+          else this.breakOff(node, write)
+        }
       }
     }
   }

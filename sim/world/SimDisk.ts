@@ -5,12 +5,13 @@
  * - A write is visible to reads when it has finished. It is durable only through a data-sync that began after
  *   that. At a power failure each sector of each write that is not durable arrives or does not, in any pattern
  *   and in any order. A process that is killed loses nothing that had finished.
+ * - A write that is durable when it ends may be seen by reads from when it began: then a process that is killed loses nothing of it.
  * - Creations, renames and removals, of directories too, are durable through a sync of their directory; at a power
  *   failure a prefix of those since then survives. A file's bytes are lost with its last name, a directory with all in it.
  * - A failed write leaves any of its sectors behind. A failed sync makes any of what it covered durable and
  *   forgets about the rest: reads still show it, and a later sync succeeds without writing it.
  * - A disk that is out of room makes no file and lets none grow; what is there can be written.
- * - A hanging operation never ends, and has happened or not.
+ * - A hanging operation never ends, and has happened or not. One that stalls takes long, and then ends like any other.
  * - A misdirected write lands on other sectors of its file and reports success.
  * - Bits flip at rest, where and when the caller says.
  * - A lock's file is removed when the caller says so, and a stranger may hold the one that takes its place. Its holder is
@@ -26,7 +27,7 @@ import { DiskCalls, type Faults, type Options } from "./DiskCalls.js"
 import { DiskMount, type Locks } from "./DiskMount.js"
 import { type Crash, Platter, split } from "./Platter.js"
 
-export { type Call, type Faults, noFaults, type Operation, type Options } from "./DiskCalls.js"
+export { type Call, type Faults, type Injected, noFaults, type Operation, type Options } from "./DiskCalls.js"
 export type { Crash } from "./Platter.js"
 
 export interface SimDisk {

@@ -2,8 +2,8 @@
  * Who reads the journal for the simulated venue's clients, and who makes its histories: processes of their own beside it, over the same
  * disk, on the venue's scheduler and clock. What they and the venue say to each other is copied, as it is from one thread to another.
  *
- * Fault model: each is abandoned between any two of its tasks, as a thread is that dies alone; who reads is begun anew by whoever asks,
- * and whoever makes the histories after a while, over the database as its last transaction left it. Both die with the venue's process.
+ * Fault model: each is abandoned between any two of its tasks, as a thread is that dies alone, and now and then over what it is asked; who
+ * reads is begun anew by whoever asks, and whoever makes the histories after a while, over the database as its last transaction left it. Both die with the venue's process.
  * What of that comes when is drawn by seed.
  */
 import { Deferred, Effect, FiberId, Layer, Logger } from "effect"
@@ -80,22 +80,32 @@ const hearing = <Asked>(scheduler: SimScheduler, isAlive: () => boolean) => {
   }
 }
 
+/** How often one that may die does so over what it was asked just then. */
+const diesOverShare = 0.05
+
 /**
  * Has one that begins now die after a while, unless it is over by then. Whatever is given up where it dies again and again lives
  * whenever the one before has died: here death is chance.
  */
 const deaths = ({ isCalm, meanCrashMs, seen }: Parts, who: Who, random: SimRandom) => {
+  const asked = random.split(`what a ${who} is asked`)
   let hasDied = false
-  return ({ run }: Pick<ReturnType<typeof begun>, "run">, isOver: () => boolean, die: () => void): void => {
+  return ({ isAlive, run }: Pick<ReturnType<typeof begun>, "isAlive" | "run">, isOver: () => boolean, die: () => void) => {
     const lives = hasDied || meanCrashMs === 0
     hasDied = false
-    if (lives) return
-    run(Effect.zipRight(Effect.sleep(-Math.log(1 - random.next()) * meanCrashMs), Effect.sync(() => {
-      if (isOver() || isCalm()) return
+    const strike = (): void => {
+      if (isOver() || isCalm() || !isAlive()) return
       seen(`${who} died`)
       hasDied = true
       die()
-    })))
+    }
+    if (!lives) run(Effect.zipRight(Effect.sleep(-Math.log(1 - random.next()) * meanCrashMs), Effect.sync(strike)))
+    return {
+      /** It has been asked something that it may die over. */
+      wasAsked: (): void => {
+        if (!lives && asked.chance(diesOverShare)) strike()
+      }
+    }
   }
 }
 
@@ -112,11 +122,17 @@ const readings = (parts: Parts, capacity: Capacity, bounds: Bounds | undefined):
       later(() => heard(copy))
     }
     run(Effect.map(serve(capacity, say, bounds), isThere).pipe(Effect.provide(environment)))
-    mayDie({ run }, () => false, () => {
+    const { wasAsked } = mayDie({ isAlive, run }, () => false, () => {
       abandon()
       later(() => gone("it was killed"))
     })
-    return { tell, end: Effect.sync(abandon) }
+    return {
+      tell: (asked) => {
+        tell(asked)
+        if (asked._tag === "Wanted") wasAsked()
+      },
+      end: Effect.sync(abandon)
+    }
   })
 }
 
@@ -144,12 +160,18 @@ const histories = (parts: Parts, capacity: Capacity): Layer.Layer<HistoriesHost>
         Effect.provide(Layer.merge(environment, parts.histories))
       )
     )
-    mayDie({ run }, () => isOver, () => {
+    const { wasAsked } = mayDie({ isAlive, run }, () => isOver, () => {
       abandon()
       historiesLeft()
       over("it was killed")
     })
-    return { tell, end: () => Effect.zipRight(Effect.sync(() => tell({ _tag: "End" })), Deferred.await(ended)) }
+    return {
+      tell: (told) => {
+        tell(told)
+        if (told._tag === "Read") wasAsked()
+      },
+      end: () => Effect.zipRight(Effect.sync(() => tell({ _tag: "End" })), Deferred.await(ended))
+    }
   }
   return Layer.succeed(HistoriesHost, { make: (source) => HistoriesBeside.make(dial, source) })
 }

@@ -1,0 +1,41 @@
+/**
+ * Watches snapshots as they are written to the simulated disk. It reads their heads by the layout alone, and asks the venue for
+ * nothing.
+ */
+import type { Call } from "./SimDisk.js"
+
+/** Layout: magic (8 bytes), version (4), length of the manifest (4), manifest (JSON). */
+const magic = "fdf6faf9fbf7f5fe"
+const lengthAt = 12
+const manifestAt = 16
+
+/** The record that a snapshot is of whose first bytes these are; undefined where they begin none. */
+const sequenceIn = (bytes: Uint8Array): number | undefined => {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (head.length < manifestAt || head.toString("hex", 0, magic.length / 2) !== magic) return undefined
+  const manifest = JSON.parse(head.toString("utf8", manifestAt, manifestAt + head.readUInt32LE(lengthAt))) as { readonly sequence: number }
+  return manifest.sequence
+}
+
+/** Whether a path is that of a snapshot, or of one that is being written. */
+export const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
+
+/** A snapshot that begins to be written. */
+export interface Begun {
+  /** The record that it is of. */
+  readonly sequence: number
+  /** The last record that was durable when its file was made. */
+  readonly durable: number
+}
+
+/** Is asked of every operation of the disk that begins: the snapshot whose writing it begins. `durable`: the last durable record. */
+export const make = (durable: () => number): (call: Call) => Begun | undefined => {
+  /** By path, the last durable record when the file was opened. */
+  const opened = new Map<string, number>()
+  return ({ bytes, operation, path }) => {
+    if (!isSnapshot(path)) return undefined
+    if (operation === "open") opened.set(path, durable())
+    const sequence = bytes === undefined ? undefined : sequenceIn(bytes)
+    return sequence === undefined ? undefined : { sequence, durable: opened.get(path) ?? 0 }
+  }
+}
