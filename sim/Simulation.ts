@@ -36,6 +36,8 @@ import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import * as Misfits from "./workload/Misfits.js"
 import * as Oversight from "./workload/Oversight.js"
+import * as Probe from "./workload/Probe.js"
+import * as Rushes from "./workload/Rushes.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Publisher from "./workload/Publisher.js"
 import * as Trader from "./workload/Trader.js"
@@ -45,7 +47,9 @@ import {
   firstOfFunds,
   firstOfMisfits,
   firstOfOversight,
+  firstOfProbes,
   firstOfPublishers,
+  firstOfRushes,
   firstOfStandings,
   firstOfTickets
 } from "./workload/Wallet.js"
@@ -312,6 +316,7 @@ class Run {
       const holders = options.standings === undefined ? () => owners : this.beginStandings(options.standings, owners)
       if (options.oversight !== undefined) this.beginOversight(options.oversight, holders)
       if (options.misfits !== undefined && options.misfits.calls > 0) this.beginMisfits(options.misfits)
+      this.beginBeside(owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
       // Owners with a ledger wait for it: they are given a while longer.
       const endMs = this.world.elapsedMs() + mostMovingMs
@@ -390,6 +395,15 @@ class Run {
     const resolved = (draft: Draft): Draft => clients.wallet.resolved(draft)
     const desk = { time: plans, model, issue, isOpen: () => clients.open, demo: clients.identities, resolved, said: clients.said }
     Misfits.start(desk, root.split("misfits"), options)
+  }
+
+  /** Who asks whether the venue takes requests, and somebody in a hurry where these are counted. */
+  private beginBeside(owners: ReadonlyArray<KeyHolder>): void {
+    const { clients, model, world: { options: { limits, probe, rushes }, plans, root } } = this
+    const desk = { time: plans, model, isOpen: () => clients.open, demo: clients.identities }
+    if (probe !== undefined) Probe.start({ ...desk, issue: clients.issueFrom(firstOfProbes) }, root.split("probe"), probe)
+    if (limits === undefined || rushes === undefined) return
+    Rushes.start({ ...desk, issue: clients.issueFrom(firstOfRushes) }, root.split("rushes"), rushes, limits, owners)
   }
 
   private beginOversight(options: NonNullable<World.World["options"]["oversight"]>, holders: () => ReadonlyArray<KeyHolder>): void {

@@ -116,6 +116,10 @@ export interface Options {
   readonly oversight?: Oversight
   /** Somebody who says what others say as it may not be said. Absent from what was kept before there was one. */
   readonly misfits?: Misfits
+  /** Who asks whether the venue takes requests. Absent from what was kept before there was anybody. */
+  readonly probe?: Probe
+  /** Somebody in a hurry, where requests are counted. Absent from what was kept before there was one. */
+  readonly rushes?: Rushes
   /** Money on a ledger. Absent where the venue has none. */
   readonly funds?: Funds
   /**
@@ -321,6 +325,18 @@ export interface Oversight {
 /** Somebody who says what others say as it may not be said, on any route: drawn by a generator of its own, and bounded. */
 export interface Misfits {
   readonly calls: number
+  readonly meanPauseMs: number
+}
+
+/** Who asks over and over whether the venue takes requests: drawn by a generator of its own, and bounded. */
+export interface Probe {
+  readonly calls: number
+  readonly meanPauseMs: number
+}
+
+/** How often somebody cancels beyond all that he may at one moment, and how long he waits in between on average. */
+export interface Rushes {
+  readonly rushes: number
   readonly meanPauseMs: number
 }
 
@@ -1133,6 +1149,22 @@ const few: ReadonlyArray<Limits> = [
 
 const limits = (random: SimRandom): Limits => random.chance(limitedShare) ? random.pick(few) : unlimited
 
+/** The largest limit that somebody in a hurry goes beyond: each time he makes four times as many calls. */
+const mostRushed = 20
+
+const rushes = (random: SimRandom, { perKey }: Limits): Rushes => ({
+  rushes: perKey > mostRushed ? 0 : random.pick([1, 2, 2]),
+  meanPauseMs: random.pick([300, 1_000])
+})
+
+const probe = (random: SimRandom): Probe => ({ calls: random.pick([15, 30]), meanPauseMs: random.pick([100, 400, 1_500]) })
+
+/** How many requests are let in, who comes too often, and who asks whether any are taken. */
+const limited = (random: SimRandom): Pick<Drawn, "limits" | "probe" | "rushes"> => {
+  const drawn = limits(random.split("limits"))
+  return { limits: drawn, probe: probe(random.split("probe")), rushes: rushes(random.split("rushes"), drawn) }
+}
+
 /** All but what is drawn beside the rest: money on a ledger, and the lock that is taken away. */
 type Drawn = Required<Omit<Options, "funds" | "lock">>
 
@@ -1191,7 +1223,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     edges: drawnEdges,
     sessions: sessions(random.split("sessions")),
     bounds: bounds(random),
-    limits: limits(random.split("limits")),
+    ...limited(random),
     owners: owners(random.split("owners")),
     tickets: tickets(random.split("tickets")),
     streams: {
@@ -1225,7 +1257,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       workload: { ...ruining.workload, meanOperatorMs: 0 },
       listing: { ...drawn.listing, growsAtMs: 0 },
       standings: { ...drawn.standings, calls: 0 },
-      oversight: { ...drawn.oversight, calls: 0, ledgerCalls: 0 }
+      oversight: { ...drawn.oversight, calls: 0, ledgerCalls: 0 },
+      rushes: { ...drawn.rushes, rushes: 0 }
     }
     : sized
   // A table that is full finds room in what it forgets only where a day passes while it is, and no record forgets all of it.

@@ -1,7 +1,8 @@
 /**
  * Safety (I11). Nobody acts without authority, or behind its end: no key reaches what is the owner's alone, nobody reads or touches
  * another's account, a key does what its scopes say, and behind the record that ends a session or revokes a key, and behind the
- * time at which either ends, nothing is journaled or answered by it. Who has authority is not turned away.
+ * time at which either ends, nothing is journaled or answered by it; nor is anybody who waits told anything behind the end of what he
+ * waits by. Who has authority is not turned away.
  *
  * Who has it is read from the journal: sessions that were opened, keys that were issued, and what ended them.
  */
@@ -134,11 +135,22 @@ const codeOf = (json: unknown): unknown => {
   return isObject(json["info"]) ? json["info"]["code"] : json["code"]
 }
 
+/**
+ * Whether an answer that waited tells of the record that ended who asked for it: whoever waits is told nothing behind that. Of other
+ * answers nobody looks again at who is to get them.
+ */
+const tellsOfItsEnd = ({ answer: { json, status }, call }: Answered, authority: Authority | undefined): boolean => {
+  const endedBy = authority?.endedBy
+  return call.endpoint === "listChanges" && status === 200 && endedBy !== undefined && isObject(json)
+    && Number(json["throughSequence"]) >= endedBy
+}
+
 const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefined, standing: "good" | "over" | "unsure"): Verdict => {
   const { answer: { json, status, text }, call } = seen
   const said = `is answered ${status}: ${text.slice(0, 300)}`
   const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
   if (standing === "over") return isTurnedAway ? holds : broken(`${what} has no authority any more, and ${said}`)
+  if (tellsOfItsEnd(seen, authority)) return broken(`${what} was ended by record ${String(authority?.endedBy)}, and ${said}`)
   if (needsKey(call) && authority?.scopes === undefined)
     return isTurnedAway
       ? holds
@@ -198,7 +210,8 @@ const open: ReadonlySet<string> = new Set(["getMarket", "listMarkets"])
 /** Whether a call is by something that was issued, and not to the operator, or to a route of the owner's. */
 const isLookedAt = ({ body, credential, endpoint, method, target, token }: Call): boolean =>
   token !== "" && !open.has(endpoint) && !target.startsWith("/v1/operator/")
-  && (credential === "issued" || (credential === "trader" && Identity.read(method, target, body) !== undefined))
+  && (credential === "issued"
+    || (credential === "trader" && (endpoint === "listChanges" || Identity.read(method, target, body) !== undefined)))
 
 export const authority: Property<State> = {
   name: "no-authority-after-its-end",

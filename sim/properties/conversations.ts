@@ -3,8 +3,8 @@
  * nothing that there is, what is asked for twice, what was never asked for, what there is no room for, and what no ticket or none with
  * the scope lets do is refused; nothing else is. A stream is told of between the answers to who asks for it and to who wants no more of
  * it, and never outside; of an account only while a ticket of it is shown, and a connection that has spoken for one account speaks for
- * no other. A connection is ended for three frames that are no JSON, one that is no text, more frames than a second may have and
- * silence, then and not otherwise; and nothing leaves behind its end.
+ * no other. Only the current ticket of a family lets anybody speak. A connection is ended for three frames that are no JSON, one that is
+ * no text, more frames than a second may have and silence, then and not otherwise; and nothing leaves behind its end.
  *
  * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
  */
@@ -25,6 +25,8 @@ interface Due {
   /** Whether it leaves before anything else is taken up. */
   readonly isAtOnce: boolean
   readonly takenAtEpochMs: number
+  /** Whether it shows a ticket that a durable record had replaced, or ended, when it was taken up. */
+  readonly isReplaced: boolean
 }
 
 interface Subscribed {
@@ -87,9 +89,16 @@ const noTicket = "realtime_ticket_rejected"
 
 // ---- what is taken up
 
-const due = (line: Conversation, { atEpochMs }: Taken, frame: Due["frame"], must: string | undefined, isAtOnce: boolean): void => {
+const due = (
+  line: Conversation,
+  { atEpochMs }: Taken,
+  frame: Due["frame"],
+  must: string | undefined,
+  isAtOnce: boolean,
+  isReplaced = false
+): void => {
   if (frame.id === undefined) line.unnamed++
-  else line.due.set(frame.id, { frame, must, isAtOnce, takenAtEpochMs: atEpochMs })
+  else line.due.set(frame.id, { frame, must, isAtOnce, takenAtEpochMs: atEpochMs, isReplaced })
 }
 
 const orders = ({ due }: Conversation): number =>
@@ -137,7 +146,7 @@ const text = (state: State, line: Conversation, taken: Taken): void => {
     case "ping":
       return due(line, taken, frame, "pong", true)
     case "auth":
-      return due(line, taken, frame, undefined, false)
+      return due(line, taken, frame, undefined, false, familyOf(state, frame.ticket)?.isCurrent === false)
     case "subscribe":
       return subscribe(state, line, taken, frame)
     case "unsubscribe":
@@ -184,9 +193,11 @@ const familyOf = ({ model, tickets }: State, ticket: string): { readonly family:
 
 type Auth = Extract<Frames.Frame, { readonly _tag: "auth" }>
 
-const letIn = (state: State, line: Conversation, { frame: { accountId, id } }: Left, frame: Auth): Verdict => {
+const letIn = (state: State, line: Conversation, { frame: { accountId, id } }: Left, frame: Auth, isReplaced: boolean): Verdict => {
   const found = familyOf(state, frame.ticket)
   if (found === undefined) return broken(`is let in by ${id}, whose ticket nobody was told`)
+  // Whoever has lost the answer to a rotation asks for it by the route: on a socket only the current ticket is good.
+  if (isReplaced) return broken(`is let in by ${id}, whose ticket had been replaced, or its family ended, before`)
   const { account, scopes } = found.family
   if (accountId !== idOf(state.model!.accounts[account]!.born)) return broken(`is told ${accountId} by ${id}, whose ticket is another's`)
   if (line.account !== undefined && line.account !== account) {
@@ -246,14 +257,14 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
   const answer = line.due.get(id!)
   if (answer === undefined) return broken(`is answered ${type} to ${id}, which asks for nothing, or was answered before`)
   line.due.delete(id!)
-  const { frame: of, must } = answer
+  const { frame: of, isReplaced, must } = answer
   const came = type === "error" || type === "auth_error" ? error!.code : type
   if (must !== undefined) {
     return came === must ? holds : broken(`is answered ${came} to ${id}, must be ${must}: ${JSON.stringify(of)}`)
   }
   switch (of._tag) {
     case "auth":
-      if (type === "auth_ok") return letIn(state, line, left, of)
+      if (type === "auth_ok") return letIn(state, line, left, of, isReplaced)
       return type === "auth_error" ? turnedAway(state, line, left, answer) : broken(`is answered ${type} to a ticket, ${id}`)
     case "subscribe": {
       if (type === "error") return notBegun(line, left, answer, state.model!)

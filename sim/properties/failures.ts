@@ -68,6 +68,8 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
     case "account_not_found":
       return isOperators ? [undefined] : ["account_mismatch"]
     case "invalid_request":
+      // Where that is told as not found, it is something else that is invalid.
+      if (call.reading._tag === "foreign" && call.reading.statuses.includes(404)) return [undefined, "account_mismatch"]
       return call.reading._tag === "foreign" || namesAnother(call)
         ? isOfGoodForm(call) ? ["account_mismatch"] : [undefined, "account_mismatch"]
         : call.credential === "issued"

@@ -120,6 +120,7 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
     case "revokeApiKey": {
       const key = identity.keys.find(({ keyId }) => keyId === wish.keyId)
       if (key === undefined) return broken(`${what} tells of a key that never was`)
+      if (key.account !== account) return broken(`${what} tells of a key of account ${key.account}, and is of account ${account}`)
       return atSome(clock, [key],
         (now) =>
           difference(what, ShownIdentity.withoutUses(json), { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))

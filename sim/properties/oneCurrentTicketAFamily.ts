@@ -3,7 +3,8 @@
  * whoever asks and however often, also by another process. After a ticket was presented that had been replaced (but for the one
  * before, once, within ten seconds), by the route or on a socket, after its key was revoked, and after it was ended, nothing of the
  * family is accepted. What nobody was told is no ticket; what was sent by a ticket over the stream does nothing behind that
- * ticket's end; and who presents a ticket that is the current one is not turned away.
+ * ticket's end; and who presents a ticket that is the current one is not turned away. A family lets do what its mint asked for, which
+ * is to read where it asked for nothing.
  *
  * What became of each family is followed here from the journal's records alone.
  */
@@ -17,6 +18,8 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface Family {
   readonly apiKey: number
   readonly account: number
+  /** What its tickets let do: bit 0: read, bit 1: trade. */
+  readonly scopes: number
   /** No ticket of it is good from then on. */
   readonly endsAtEpochMs: number
   /** When each of its tickets became the current one; the last is. */
@@ -113,6 +116,7 @@ const committed = (state: State, { model: { identity }, record }: Committed): Ve
       state.families.push({
         apiKey,
         account,
+        scopes: command.scopes,
         endsAtEpochMs,
         since: [atEpochMs],
         isRepeated: false,
@@ -171,11 +175,14 @@ const tellVerdict = (state: State, { answer: { json }, model }: Answered, place:
   return expiresAt === until ? holds : broken(`until ${String(expiresAt)}, must be ${until}`)
 }
 
-const mintVerdict = (state: State, { call: { token }, model }: Answered, place: Place): Verdict => {
+/** A ticket that was minted is the first of a family that this key began, and lets do what was asked for, neither more nor less. */
+const mintVerdict = (state: State, { call: { token }, model }: Answered, place: Place, scopes: number): Verdict => {
   if (place.generation !== 0) return broken("which is not its family's first")
   if (state.texts.has(nameOf(place))) return broken("which another request was told")
-  const key = model.identity.keys[state.families[place.family]?.apiKey ?? -1]
-  return key?.secretSha256 === Identity.sha256(token, "hex") ? holds : broken("which another key minted")
+  const family = state.families[place.family]
+  const key = model.identity.keys[family?.apiKey ?? -1]
+  if (key?.secretSha256 !== Identity.sha256(token, "hex")) return broken("which another key minted")
+  return family!.scopes === scopes ? holds : broken(`whose scopes are ${family!.scopes}, and ${scopes} were asked for`)
 }
 
 const rotationVerdict = (state: State, presented: string, next: Place, askedAt: number): Verdict => {
@@ -208,8 +215,9 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (askedAt === undefined || !isObject(json) || (wish?.kind !== "mintTicket" && wish?.kind !== "rotateTicket")) return holds
   if (status !== 200) return wish.kind === "rotateTicket" ? turnedAway(state, seen, wish.ticket) : holds
   const place = placeOf(String(json["ticket"]))
-  const verdict = (wish.kind === "mintTicket" ? mintVerdict(state, seen, place) : rotationVerdict(state, wish.ticket, place, askedAt))
-    ?? tellVerdict(state, seen, place)
+  const verdict = (wish.kind === "mintTicket"
+    ? mintVerdict(state, seen, place, wish.scopes)
+    : rotationVerdict(state, wish.ticket, place, askedAt)) ?? tellVerdict(state, seen, place)
   return verdict === undefined ? holds : broken(`${client} is told ${nameOf(place)} ${verdict}`)
 }
 

@@ -1,11 +1,14 @@
 /**
- * Safety (I17). Within a process's life a key is let in as often as its limit says in each window, and an address without a
- * key, or with one that is refused, or that asks for what is no route, likewise; neither more often nor less. A window begins with the first request, lasts its
- * time and does not roll. Cancels go on beyond a key's limit, as many as the limit again. What is refused did nothing, and is
- * told when to come again. Counted here anew, request by request as they came to the process, by its clock.
+ * Safety (I17). Within a process's life a key, or an owner's session, is let in as often as its limit says in each window, and an address
+ * without either, or with one that is refused, or that asks for what is no route, likewise; neither more often nor less. A window begins
+ * with the first request, lasts its time and does not roll. Cancels go on beyond a key's or a session's limit, as many as the limit again.
+ * What is refused did nothing, and is told when to come again. Counted here anew, request by request as they came to the process, by its
+ * clock. What was issued while the run lasted may have ended: what an answer tells of the limit says whether it was counted for it.
  */
 import * as Contract from "../../src/edge/Contract.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
+import * as Identity from "../reading/Identity.js"
 import { firstApart, firstOfStreamReads, firstOfStreams, firstOfTickets } from "../workload/Wallet.js"
 import { difference } from "./Difference.js"
 import { type Call, isLimited, type Limits, type Observation } from "./Observation.js"
@@ -33,6 +36,9 @@ interface State {
   readonly keys: Set<string>
   /** Tokens of keys that trade over the stream as well, where it is not seen when a request comes to the process. */
   readonly streaming: Set<string>
+  /** Families of tickets that were shown on sockets: what comes by them counts for their keys, and is not seen either. */
+  readonly shown: Set<number>
+  model: NaiveVenue | undefined
   /** The request that is being handled, and whether a command came of it. */
   handling: Call | undefined
   acted: boolean
@@ -73,6 +79,9 @@ const clockRead = ({ known }: State, atEpochMs: number): void => {
 const isSame = (one: Window, other: Window): boolean =>
   one.beganAtEpochMs === other.beganAtEpochMs && one.used === other.used && one.cancelsBeyond === other.cancelsBeyond
 
+const distinct = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> =>
+  windows.filter((window, at) => windows.findIndex((other) => isSame(window, other)) === at)
+
 /**
  * The windows that a subject may have before a request. One that is over is begun anew. Where the clock had passed its end and
  * was set back, it was forgotten in between and is begun anew, or goes on and lasts its time from now.
@@ -81,12 +90,13 @@ const windowsBefore = ({ known, limits: { windowMs } }: State, subject: string, 
   const fresh = { beganAtEpochMs: atEpochMs, used: 0, cancelsBeyond: 0 }
   const { highestEpochMs, windows } = known.get(subject) ?? { highestEpochMs: 0, windows: [fresh] }
   const may = windows.flatMap((window) => {
-    const isOverBy = (when: number): boolean => when >= window.beganAtEpochMs + windowMs
+    // Of a window that nothing is counted in nobody has begun any.
+    const isOverBy = (when: number): boolean => window.used === 0 || when >= window.beganAtEpochMs + windowMs
     if (isOverBy(atEpochMs)) return [fresh]
     const goesOn = { ...window, beganAtEpochMs: Math.min(window.beganAtEpochMs, atEpochMs) }
     return isOverBy(highestEpochMs) ? [goesOn, fresh] : [goesOn]
   })
-  return may.filter((window, at) => may.findIndex((other) => isSame(window, other)) === at)
+  return distinct(may)
 }
 
 /** A window with one more request; undefined where that may not act. */
@@ -137,6 +147,41 @@ const faultOf = ({ answer, atEpochMs }: Handled, window: Window, limit: number, 
   return answer === undefined ? undefined : toldFault(answer, atEpochMs, limit, after ?? window, limits, isRefused)
 }
 
+/** Whether a credential is a key that a ticket on some socket was minted with. */
+const isOnSocket = ({ model, shown, streaming }: State, token: string): boolean => {
+  if (streaming.has(token) || shown.size === 0 || model === undefined) return streaming.has(token)
+  const { keys, tickets: { families } } = model.identity
+  const digest = Identity.sha256(token, "hex")
+  return [...shown].some((family) => keys[families[family]?.apiKey ?? -1]?.secretSha256 === digest)
+}
+
+/** Routes whose requests count for whoever's credential came with them, while it stands. */
+const isOfCredential = ({ endpoint }: Call): boolean => !["public", "system", "operator"].includes(accesses.get(endpoint)!)
+
+/**
+ * A request by what was issued, which counts for it or, where it has ended, for its address: its answer's headers tell which, where it is
+ * answered at once. Otherwise both may be.
+ */
+const judgeIssued = (state: State, seen: Handled, what: string): Verdict => {
+  const { answer, atEpochMs, call: { endpoint, token } } = seen
+  const { known, limits } = state
+  if (limits.perKey === limits.perAddress || (answer !== undefined && header(answer, "ratelimit-limit") !== limits.perKey)) return holds
+  const isCancel = cancels.has(endpoint)
+  const before = windowsBefore(state, token, atEpochMs)
+  const after = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> =>
+    windows.map((window) => counted(window, limits.perKey, isCancel) ?? window)
+  if (answer === undefined) {
+    known.set(token, { windows: distinct([...before, ...after(before)]), highestEpochMs: atEpochMs })
+    return holds
+  }
+  const faults = before.map((window) => faultOf(seen, window, limits.perKey, isCancel, limits))
+  const possible = before.filter((_, at) => faults[at] === undefined)
+  if (possible.length === 0 && !isOnSocket(state, token))
+    return broken(`${what}, ${faults.join("; or ")}: ${JSON.stringify(answer.headers)}`)
+  known.set(token, { windows: distinct(after(possible.length === 0 ? before : possible)), highestEpochMs: atEpochMs })
+  return holds
+}
+
 const judge = (state: State, seen: Handled): Verdict => {
   const { answer, atEpochMs, call, highestEpochMs } = seen
   // Nothing is counted before the venue is ready.
@@ -147,12 +192,13 @@ const judge = (state: State, seen: Handled): Verdict => {
   const what = `${call.endpoint} of ${call.client}, which came at ${atEpochMs} and was answered ${answer?.status ?? "later"}`
   if (subject === undefined) return isRefused ? broken(`${what}, is not limited`) : uncountedVerdict(state, seen, what)
   if (isRefused && state.acted) return broken(`${what}, and did something`)
+  if (call.credential === "issued" && isAddress(subject) && isOfCredential(call)) return judgeIssued(state, seen, what)
   const isKeys = !isAddress(subject)
   const limit = isKeys ? state.limits.perKey : state.limits.perAddress
   const isCancel = isKeys && cancels.has(call.endpoint)
   const before = windowsBefore(state, subject, atEpochMs)
-  // What was issued to owners and agents may have ended: whether it counted for them or their place is for others to say.
-  const isJudged = call.id < firstApart && !state.streaming.has(call.token)
+  // What comes from the owners' place may be of what has ended.
+  const isJudged = (call.id < firstApart || isKeys) && !isOnSocket(state, call.token)
   const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)
   // What the answer tells leaves the windows that it may come of.
   const windows = before.filter((_, at) => faults[at] === undefined).map((window) => counted(window, limit, isCancel) ?? window)
@@ -190,6 +236,8 @@ export const rateLimit: Property<State> = {
     hidesAffiliates: false,
     keys: new Set(),
     streaming: new Set(),
+    shown: new Set(),
+    model: undefined,
     handling: undefined,
     acted: false
   }),
@@ -203,6 +251,12 @@ export const rateLimit: Property<State> = {
       case "Asked":
         if (seen.call.credential === "trader") state.keys.add(seen.call.token)
         if (seen.call.id >= firstOfStreams && seen.call.id < firstOfStreamReads) state.streaming.add(seen.call.token)
+        return holds
+      case "Shown":
+        state.shown.add(Number(Buffer.from(seen.ticket, "base64url").readBigUInt64BE(0)))
+        return holds
+      case "Committed":
+        state.model = seen.model
         return holds
       case "Handling":
         state.handling = seen.call

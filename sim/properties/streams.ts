@@ -35,6 +35,9 @@ interface State {
   readonly pages: Map<string, Array<Changes>>
 }
 
+/** Records of a page for which nobody says how many they may be. */
+const usualLimit = 50
+
 /** Updates and pages that are remembered of one client. */
 const mostTold = 500
 
@@ -96,7 +99,8 @@ const pageFault = (
     return sequence > throughSequence || channel < 0 || sequence < before || sequence === before && channel <= beside
   })
   if (disorder >= 0) return broken(`has ${JSON.stringify(places[disorder])} at the wrong place`)
-  if (new Set(places.map(([sequence]) => sequence)).size > Number(query.get("limit"))) return broken("tells of more records than it may")
+  const most = Number(query.get("limit") ?? usualLimit)
+  if (new Set(places.map(([sequence]) => sequence)).size > most) return broken("tells of more records than it may")
   for (const channel of channels) {
     const verdict = channelFault(told, call.account, channel, page)
     if (verdict !== undefined) return verdict

@@ -203,7 +203,10 @@ const placeMany: Route["read"] = (body, _, accountId) => {
   const entries = batchOf(body)
   if (!listFits(entries, 32, nativeOrder)) return malformed
   const placed = placement("native", true, entries.map(nativeMeaning))
-  return "wanted" in placed && entries.some(isForeign(accountId)) ? foreign(404) : placed
+  const first = entries.findIndex(isForeign(accountId))
+  if (!("wanted" in placed) || first < 0) return placed
+  // One before it may have more decimals than its market's grid: who is at fault first is told.
+  return first === 0 ? foreign(404) : foreign(404, 400)
 }
 
 const createOne: Route["read"] = (body) => {

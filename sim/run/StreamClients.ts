@@ -64,6 +64,8 @@ interface Refused {
 /** Tickets that a client keeps, and how often it shows the oldest of them on a new connection. */
 const ticketsKept = 3
 const copiedShare = 0.2
+/** How often it shows the one before on the same connection, just behind one that it was told. */
+const beforeShare = 0.25
 
 /** What a client has of one stream. */
 interface Held {
@@ -97,6 +99,7 @@ class Client {
   /** The latest that it came by, oldest first. */
   #tickets: ReadonlyArray<string> = []
   readonly #copied: SimRandom
+  readonly #replaced: SimRandom
   #accountId: string | undefined
   #isOver = false
   /** The key that its ticket came by, and how far it has read by it. */
@@ -142,6 +145,7 @@ class Client {
     readonly options: Options
   ) {
     this.#copied = reading.split("copied tickets")
+    this.#replaced = reading.split("replaced tickets")
   }
 
   /** Trades from its next connection on. */
@@ -177,9 +181,11 @@ class Client {
     this.#accountId = accountId
     // Whose first ticket is rotated knows no key.
     if (token !== "") this.#key = { credential, token }
+    const before = this.#tickets.at(-1)
     this.#ticket = ticket
     this.#tickets = [...this.#tickets, ticket].slice(-ticketsKept)
     this.#authenticate()
+    if (before !== undefined && before !== ticket && this.#replaced.chance(beforeShare)) this.#show(before, {})
     if (this.#through === undefined) {
       this.#through = this.random.pick([0, this.all.model.sequence])
       this.#readLater()

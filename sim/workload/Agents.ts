@@ -35,6 +35,9 @@ const paths = {
   bot: { keyId: "keyId", accountId: "accountId" }
 } as const
 
+/** For how long somebody waits for what changes by a key that is about to be revoked. */
+const waitedMs = 2_000
+
 class Agent {
   #turnedAway = 0
   readonly #paths: { readonly keyId: string; readonly accountId: string }
@@ -82,18 +85,20 @@ class Agent {
       settled(answer)
     })
     if (this.random.chance(revokedShare)) {
-      this.#revoke()
+      this.#revoke(who)
       if (this.spend()) this.desk.issue(this.#own(who, { ...draft, persistent: false }), () => {})
     }
     return begun
   }
 
-  /** By a session of its owner, if one of them has any. */
-  #revoke(): void {
+  /** By a session of its owner, if one of them has any, while somebody waits by the key for what changes. */
+  #revoke(who: Identity): void {
     const [owner] = this.owners.filter(({ sessions }) => sessions.length > 0)
     const own = this.holder.sessions.length > 0 ? this.holder : owner
     if (own === undefined || !this.spend()) return
     const session = OwnerCalls.holder(own.agent, own.sessions.at(-1)!)
+    const waits = OwnerCalls.waitForChanges(OwnerCalls.demoKey(who.client, who), this.desk.model.sequence, waitedMs)
+    this.desk.issue(this.#own(who, waits), () => {})
     this.desk.issue(OwnerCalls.revokeApiKey(session, of(this.call, this.#paths.keyId)), () => {})
   }
 }

@@ -5,6 +5,7 @@ import * as Order from "../../src/domain/Order.js"
 import type { Intent } from "../faults/Options.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
+import * as Foreign from "./Foreign.js"
 import { makeOrder } from "./Placing.js"
 import type { Drafting } from "./Seat.js"
 
@@ -34,7 +35,8 @@ export const cancelling = {
     }
     return Calls.cancelOrder(who, intent, nextKey(), wishes.marketIdOf(order), orderId(order.number))
   },
-  "cancel batch": ({ nextKey, random, who, wishes }, intent) => {
+  "cancel batch": (seat, intent) => {
+    const { nextKey, random, who, wishes } = seat
     const count = random.between(1, 8)
     const orders: Array<{ readonly marketId: string; readonly orderId: string }> = []
     for (let index = 0; index < count; index++) {
@@ -43,7 +45,7 @@ export const cancelling = {
         ? { marketId: "BTC-USDC-PERP", orderId: "ord_zzzz" }
         : { marketId: wishes.marketIdOf(order), orderId: orderId(order.number) })
     }
-    return Calls.cancelBatch(who, intent, nextKey(), orders)
+    return Foreign.amongOwn(seat, Calls.cancelBatch(who, intent, nextKey(), orders))
   },
   "v2 cancel": ({ model, nextKey, random, who, wishes }, intent) => {
     const order = random.chance(0.8) ? wishes.myOpen() : wishes.ofMine(() => true)

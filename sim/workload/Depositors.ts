@@ -88,6 +88,10 @@ type Act = keyof typeof weights
 
 /** How often owners do what they are bent on. */
 const bentShare = 0.4
+/** How many owners begin with two deposits, of which the second waits for the party that the first one makes. */
+const twoAtFirstShare = 0.5
+/** How often an owner for whom something has ended looks besides at all that the account was told. */
+const toldShare = 0.5
 
 /** Transfers that there never were: by ids in the right form, of the first record, and by none. */
 const noTransfers = ["zzzzzzz", "1s", "nothing"] as const
@@ -124,6 +128,9 @@ class Depositor {
   /** What is traded is drawn apart. */
   readonly #trading: SimRandom
   #orders = 0
+  readonly #beginsWithTwo: boolean
+  /** What is done beside is drawn apart, and counts for none of the calls. */
+  readonly #beside: SimRandom
 
   constructor(
     readonly index: number,
@@ -135,6 +142,8 @@ class Depositor {
   ) {
     this.client = `depositor-${index}`
     this.#trading = random.split("trading")
+    this.#beside = random.split("beside")
+    this.#beginsWithTwo = this.#beside.chance(twoAtFirstShare)
   }
 
   start(): void {
@@ -180,6 +189,7 @@ class Depositor {
 
   /** What an owner does who wants nothing but money in, and some of it out again. */
   #sensible(): Act {
+    if (this.#beginsWithTwo && this.#ever.length === 1) return "deposit"
     if (this.#open.length > 0) return "go on"
     if (this.#moneyAtoms < leastAtoms) return "deposit"
     if (this.party === undefined) return "look"
@@ -343,12 +353,18 @@ class Depositor {
 
   /** Whoever has just been told how something has ended often looks at once at all that there has been. */
   #behind({ kind }: Open, answer: Answer | undefined): void {
+    if (isOver(member(answer, "status"))) this.#lookBeside()
     if (!isOver(member(answer, "status")) || this.random.chance(0.5)) return this.#after(answer)
     const list = kind === "change" || this.random.chance(0.3) ? "security-events" : kind === "deposit" ? "deposits" : "withdrawals"
     const limit = this.random.pick([3, 100])
     // Or at all that the account was told of it from the first record on.
     if (list === "deposits" && limit === 100 && this.session !== undefined) this.#say(Calls.changes(this.#who), this.#next)
     else this.#page(list, limit)
+  }
+
+  #lookBeside(): void {
+    if (this.session === undefined || !this.desk.isOpen() || !this.#beside.chance(toldShare)) return
+    this.desk.issue(Calls.changes(this.#who), () => {})
   }
 
   #goOn(isByCopy = false): void {

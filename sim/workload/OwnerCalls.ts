@@ -162,6 +162,10 @@ export const readMarkets = (who: Bearer): Draft => call(who, "listMarkets", "GET
 /** A read of what is an account's. */
 export const readOwn = (who: Bearer, endpoint: string, path: string): Draft => call(who, endpoint, "GET", ofAccount(who, path))
 
+/** A read that waits for what changes of an account behind a record. */
+export const waitForChanges = (who: Bearer, fromSequence: number, waitMs: number): Draft =>
+  readOwn(who, "listChanges", `changes?fromSequence=${fromSequence}&waitMs=${waitMs}`)
+
 /** A command under a key; the account is told from the token. */
 const keyed = (who: Bearer, endpoint: string, operation: number, idempotencyKey: string, target: string, body: object): Draft => ({
   ...call(who, endpoint, "POST", target, body),

@@ -78,6 +78,15 @@ type Act = keyof typeof weights
 
 /** How often owners do what they are bent on. */
 const bentShare = 0.4
+/** How often somebody waits for changes by what is about to be taken from him, and for how long. */
+const waitingShare = 0.8
+const waitedMs = 2_000
+/** How often an owner answers a challenge where another one is due. */
+const answeredElsewhereShare = 0.06
+/** How often an owner who removes a passkey, or has just added one, removes the one that has opened the session which asks for it. */
+const takenBackShare = 0.7
+/** How often an owner names another account's key, revoked or not, as one of his own. */
+const othersKeyShare = 0.15
 
 class Owner implements Calls.KeyHolder {
   readonly passkeys: Array<Passkey> = []
@@ -85,6 +94,10 @@ class Owner implements Calls.KeyHolder {
   readonly sessions: Array<number> = []
   readonly keys: Array<number> = []
   readonly ended: Array<Calls.Bearer> = []
+  /** Calls that told keys which were revoked. */
+  readonly revoked: Array<number> = []
+  /** What is done beside is drawn apart, and counts for none of the calls. */
+  readonly #beside: SimRandom
   /** Others of this run. */
   others: ReadonlyArray<Owner> = []
   readonly client: string
@@ -110,6 +123,7 @@ class Owner implements Calls.KeyHolder {
     this.client = `owner-${index}`
     this.agent = `agent-${index}`
     this.#agent = Calls.stranger(this.agent)
+    this.#beside = random.split("beside")
   }
 
   start(): void {
@@ -144,6 +158,8 @@ class Owner implements Calls.KeyHolder {
     if (this.passkeys.length === 0) return this.#openAccount()
     if (this.sessions.length === 0) return this.#signIn(undefined)
     if (this.#mayGuess) return this.#guessCodes()
+    if (this.#beside.chance(othersKeyShare)) this.revokeAnothersKey()
+    if (this.#beside.chance(answeredElsewhereShare)) return this.#answerElsewhere()
     if (this.bent !== "nothing" && this.random.chance(bentShare)) return this.#acts[this.bent]()
     this.#acts[this.random.weighted(weights)]()
   }
@@ -197,9 +213,25 @@ class Owner implements Calls.KeyHolder {
         this.passkeys.push(passkey)
         this.sessions.push(call)
         this.#signers.set(call, passkey)
+        if (this.passkeys.length > 1 && this.#beside.chance(takenBackShare)) return this.#takeBack(passkey, call)
       }
       this.#next()
     }
+  }
+
+  /** Removes a passkey by the session that it has opened, on another one's word, and goes on by that session. */
+  #takeBack(opener: Passkey, session: number): void {
+    const who = Calls.holder(this.client, session)
+    const signer = this.passkeys.find((each) => each !== opener)!
+    this.#ask(this.#accountId, "remove_passkey", (asked) => {
+      this.#say(Calls.removePasskey(who, credentialIdOf(opener.number), this.#sign(signer, asked)), (answer) => {
+        const at = this.passkeys.indexOf(opener)
+        if (answer?.status !== 204 || at < 0) return this.#next()
+        this.passkeys.splice(at, 1)
+        this.#lose(who)
+        this.#say(Calls.getCurrentSession(who), this.#next)
+      })
+    })
   }
 
   #openAccount(): void {
@@ -284,6 +316,29 @@ class Owner implements Calls.KeyHolder {
     })
   }
 
+  /** Answers a challenge where one of another purpose is due, and then where it belongs: it is over by then. */
+  #answerElsewhere(): void {
+    const session = this.#session
+    const signer = this.random.pick(this.passkeys)
+    const removed = this.random.pick(this.passkeys)
+    const signedIn: Then = (answer, call) => this.#signedIn(answer, call)
+    const routes: Readonly<Record<string, (proof: Proof) => readonly [Draft, Then]>> = {
+      sign_in: (proof) => [Calls.finishAuthentication(Calls.stranger(this.client), proof), signedIn],
+      add_passkey: (proof) => [Calls.beginRegistration(session, "by another purpose", proof), this.#next],
+      remove_passkey: (proof) => [Calls.removePasskey(session, credentialIdOf(removed.number), proof), (answer) => {
+        const at = this.passkeys.indexOf(removed)
+        if (answer?.status === 204 && at >= 0) this.#forget(at)
+        this.#next()
+      }]
+    }
+    const purpose = this.#beside.pick(["sign_in", "sign_in", "add_passkey", "remove_passkey"])
+    const elsewhere = this.#beside.pick(Object.keys(routes).filter((other) => other !== purpose))
+    this.#ask(undefined, purpose, (asked) => {
+      const [wrong] = routes[elsewhere]!(this.#sign(signer, asked))
+      this.#say(wrong, () => this.#say(...routes[purpose]!(this.#sign(signer, asked))))
+    })
+  }
+
   #addPasskey(): void {
     const session = this.#session
     const isForeign = this.random.chance(0.15)
@@ -325,6 +380,9 @@ class Owner implements Calls.KeyHolder {
   #removePasskey(): void {
     // The last one is refused: who means to remove one has another, mostly.
     if (this.passkeys.length === 1 && this.random.chance(0.7)) return this.#addPasskey()
+    const [own, opener] = [...this.#signers].findLast(([call, passkey]) => this.sessions.includes(call) && this.passkeys.includes(passkey))
+      ?? []
+    if (own !== undefined && this.passkeys.length > 1 && this.#beside.chance(takenBackShare)) return this.#takeBack(opener!, own)
     const session = this.#session
     const removed = this.random.chance(0.1)
       ? this.random.pick(this.#other?.passkeys ?? this.passkeys)
@@ -353,6 +411,7 @@ class Owner implements Calls.KeyHolder {
     const at = this.random.below(this.sessions.length)
     const session = Calls.holder(this.client, this.sessions[at]!)
     const signOut = Calls.endCurrentSession(session)
+    this.#waits(session)
     this.#sayAll(this.random.chance(0.5) ? [...this.#crowd(session), signOut] : [signOut], (answers) => {
       if (answers.some(([answer]) => answer?.status === 204 || answer?.status === 401)) this.sessions.splice(at, 1)
       this.ended.push(session)
@@ -531,6 +590,21 @@ class Owner implements Calls.KeyHolder {
     return Array.from({ length: this.random.chance(0.5) ? 5 : 1 }, () => this.#order(who))
   }
 
+  /** Somebody waits for what changes, just before what lets him is taken away. */
+  #waits(who: Calls.Bearer): void {
+    if (!this.desk.isOpen() || !this.#beside.chance(waitingShare)) return
+    this.desk.issue(Calls.waitForChanges(who, this.desk.model.sequence, waitedMs), () => {})
+  }
+
+  /** A key of another account as one of his own: one that was revoked by its owner, or one of whoever trades. */
+  revokeAnothersKey(): void {
+    if (!this.desk.isOpen()) return
+    const revoked = this.others.flatMap((other) => other.revoked)
+    const [, , id = ""] = this.#beside.pick(this.desk.demo).apiKey.split("_")
+    const keyId = revoked.length > 0 && this.#beside.chance(0.8) ? of(revoked.at(-1)!, "key.keyId") : `key_${id}`
+    this.desk.issue(Calls.revokeApiKey(Calls.holder(this.client, this.sessions.at(-1)!), keyId), () => {})
+  }
+
   /** While orders by the key are under way, a crowd of them now and then, and once more behind it. */
   #revokeAKey(): void {
     if (this.keys.length === 0) return this.#letAnAgent()
@@ -538,10 +612,12 @@ class Owner implements Calls.KeyHolder {
     const who = Calls.agent(this.#agent.client, this.keys[at]!)
     const keyId = this.random.chance(0.05) ? "key_0" : of(this.keys[at]!, "key.keyId")
     const revoke = Calls.revokeApiKey(this.#session, keyId)
+    this.#waits(who)
     this.#sayAll([...this.#crowd(who), revoke, this.#order(who)], (answers) => {
       if (answers.some(([answer]) => (answer?.text ?? "").includes("\"revoked\""))) {
-        this.keys.splice(at, 1)
+        this.revoked.push(...this.keys.splice(at, 1))
         this.ended.push(who)
+        for (const other of this.others) if (other.sessions.length > 0) other.revokeAnothersKey()
       }
       this.#sayAll(this.random.chance(0.5) ? [this.#order(who), revoke] : [this.#order(who)], this.#next)
     })

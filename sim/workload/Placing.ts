@@ -7,6 +7,7 @@ import type { NaiveAccount, NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Calls from "./Calls.js"
 import type { Draft, Wish } from "./Calls.js"
+import * as Foreign from "./Foreign.js"
 import type { Drafting, Seat } from "./Seat.js"
 
 /** How often a trader waits for somebody's ruin, where traders are ruined. */
@@ -241,7 +242,10 @@ export const placing = {
       wishes.wish(market, { side: way, timeInForce: "IOC", priceAtoms: wishes.crossing(market, way) }))
   },
   "bad value": ({ nextKey, who, wishes }, intent) => Calls.place(who, intent, nextKey(), wishes.badWish()),
-  "place batch": ({ nextKey, who, wishes }, intent) => Calls.placeBatch(who, intent, nextKey(), wishes.mixedWishes()),
+  "place batch": (seat, intent) => {
+    const { nextKey, who, wishes } = seat
+    return Foreign.amongOwn(seat, Calls.placeBatch(who, intent, nextKey(), wishes.mixedWishes()))
+  },
   "old clientOrderId": ({ nextKey, who, wishes }, intent) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     return Calls.place(who, intent, nextKey(),

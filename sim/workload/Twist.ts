@@ -24,6 +24,9 @@ const isAnother = (draft: Draft, varied: Draft): boolean => {
 /** The same for saying the same in other words. */
 const sameTries = 6
 
+/** How often whatever is meant where it is not said is said in full. */
+const inFullShare = 0.7
+
 /** How often the path is changed and not the body, where both can be. */
 const pathShare = 0.2
 
@@ -57,6 +60,16 @@ export const broken = (draft: Draft, random: SimRandom): Draft | undefined => {
   return Requests.read(varied)._tag === "malformed" ? varied : undefined
 }
 
+/** A body with every member that can be left out said as what it means where it is not said. */
+const inFull = (draft: Draft, body: unknown, canonical: string): unknown => {
+  const isSame = (varied: unknown): boolean => canonicalOf(Requests.read({ ...draft, body: JSON.stringify(varied) })) === canonical
+  let said = body
+  for (const member of Variations.members(draft.endpoint)) {
+    if (member.isOptional) said = Variations.saidAs(said, member).find(isSame) ?? said
+  }
+  return said
+}
+
 /** The same request in other words: its members in another order, decimals and what is meant anyway said or not said, white space. */
 export const respelled = (draft: Draft, random: SimRandom): Draft => {
   const canonical = canonicalOf(Requests.read(draft))
@@ -69,5 +82,6 @@ export const respelled = (draft: Draft, random: SimRandom): Draft => {
     const varied = Variations.ofMember(body, random.pick(members), random)
     if (same({ ...draft, body: JSON.stringify(varied) }) !== draft) body = varied
   }
+  if (random.split(`in full ${draft.idempotencyKey}`).chance(inFullShare)) body = inFull(draft, body, canonical)
   return same({ ...draft, body: Spelling.written(body, random) })
 }

@@ -145,6 +145,27 @@ export const ofMember = (body: unknown, { isOptional, others, place }: Member, r
     return choices.length === 0 ? value : random.pick(choices)
   }, random)
 
+/** What is at a place of a body, of the first entry of each list; undefined where there is none. */
+const found = (body: unknown, place: ReadonlyArray<string>): unknown =>
+  place.reduce<unknown>((value, name) => {
+    if (name === "[]") return Array.isArray(value) ? value[0] : undefined
+    return isInner(value) ? value[name] : undefined
+  }, body)
+
+/** The same body with something else there. */
+const saying = (value: unknown, [name, ...rest]: ReadonlyArray<string>, what: unknown): unknown => {
+  if (name === undefined) return what
+  if (name === "[]") return (value as ReadonlyArray<unknown>).map((each, index) => index === 0 ? saying(each, rest, what) : each)
+  return { ...value as Inner, [name]: saying((value as Inner)[name], rest, what) }
+}
+
+/** A body with a member of it said that is left out, in each of the ways in which it can be; none where it is there, or has no place. */
+export const saidAs = (body: unknown, { others, place }: Member): ReadonlyArray<unknown> => {
+  const within = found(body, place.slice(0, -1))
+  if (!isInner(within) || Object.hasOwn(within, place.at(-1) ?? "")) return []
+  return others(absent).map((what) => saying(body, place, what))
+}
+
 /** Values that few members may have. */
 const junk: ReadonlyArray<unknown> = [null, true, -1, 1.5, 1e21, "", "hold", "no spaces allowed", "x".repeat(300), [], {}, [[]], { a: 1 }]
 

@@ -26,6 +26,10 @@ export const firstOfOversight = 6_500_000
 export const firstOfPublishers = 6_750_000
 /** And those of whoever says what others say as it may not be said from here on. */
 export const firstOfMisfits = 6_875_000
+/** And those of who asks whether the venue takes requests from here on. */
+export const firstOfProbes = 6_900_000
+/** And those of somebody in a hurry from here on. */
+export const firstOfRushes = 6_950_000
 /** And those of clients of the stream who trade over it from here on. What they do follows from the seed, and is in no script. */
 export const firstOfStreams = 7_000_000
 /** And those of the same clients who read beside it, from here on; likewise. */

@@ -9,15 +9,23 @@ import type { SimRandom } from "../world/SimRandom.js"
 import { decimal, type Identity, type Wish, type WishedAutoClose, type WishedTrigger } from "./Calls.js"
 import * as Spelling from "./Spelling.js"
 
+/** How often one of a trigger's prices is none: zero, or what comes to it on a market's grid. */
+const noPriceShare = 0.03
+
 /** What one trader wishes for next, drawn from its generator. */
 export class Wishes {
+  /** What prices of triggers are none is drawn apart. */
+  readonly #noPrices: SimRandom
+
   constructor(
     readonly model: NaiveVenue,
     readonly who: Identity,
     readonly random: SimRandom,
     readonly options: Options["workload"],
     readonly nextClientOrderId: () => string
-  ) {}
+  ) {
+    this.#noPrices = random.split("no prices")
+  }
 
   me(): NaiveAccount {
     return this.model.accounts[this.who.account]!
@@ -92,13 +100,16 @@ export class Wishes {
     const steps = this.random.pick([0, 1, 1, 2, 3, 5, 8])
     const price = this.clampPrice(market, from + (isAbove === this.random.chance(0.97) ? 1 : -1) * this.unit(market) * steps)
     const limit = this.clampPrice(market, price + this.unit(market) * this.random.between(-4, 4))
-    return {
+    const wished: WishedTrigger = {
       triggerPrice: this.random.chance(0.02) ? this.random.pick(Spelling.edgesOf(priceScale)) : decimal(price, priceScale),
       ...(this.random.chance(0.7) ? { triggerBy: this.random.pick(["mark", "last", "index"] as const) } : {}),
       ...(this.random.chance(0.3)
         ? { limitPrice: this.random.chance(0.05) ? this.random.pick(["0", ...Spelling.edgesOf(priceScale)]) : decimal(limit, priceScale) }
         : {})
     }
+    if (!this.#noPrices.chance(noPriceShare)) return wished
+    const none = this.#noPrices.pick(["0", "0.0", decimal(0, priceScale)])
+    return this.#noPrices.chance(0.7) ? { ...wished, limitPrice: none } : { ...wished, triggerPrice: none }
   }
 
   /** What closes a position of a direction, with triggers around a price. */
