@@ -38,6 +38,7 @@ import * as Misfits from "./workload/Misfits.js"
 import * as Oversight from "./workload/Oversight.js"
 import * as Probe from "./workload/Probe.js"
 import * as Rushes from "./workload/Rushes.js"
+import { everythingPast, nextPage } from "./workload/LookingBack.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Publisher from "./workload/Publisher.js"
 import * as Trader from "./workload/Trader.js"
@@ -536,18 +537,21 @@ class Run {
     }, 2 * whileMs)
   }
 
-  /** Everybody looks at all that is published after that: what only time has changed since the last record is told, too. */
+  /** Everybody looks at all that is published after that, and at what has been: what only time has changed is told, too. */
   private lookAround(): void {
-    const { clients, model } = this
+    const { clients, model, world: { root } } = this
     let unanswered = 0
-    clients.restore(() => {
-      for (const draft of everythingPublished(model, clients.identities)) {
-        unanswered++
-        clients.issue({ ...draft, persistent: true }, () => {
-          unanswered--
-        })
-      }
-    })
+    const look = (draft: Draft): void => {
+      unanswered++
+      clients.issue({ ...draft, persistent: true }, (answer) => {
+        unanswered--
+        const next = nextPage(draft, answer)
+        if (next !== undefined) clients.restore(() => look(next))
+      })
+    }
+    const published = everythingPublished(model, clients.identities)
+    const past = everythingPast(model, clients.identities, root.split("look around"))
+    clients.restore(() => [...published, ...past].forEach(look))
     this.until("a look around", () => unanswered === 0, healingBudgetMs)
   }
 

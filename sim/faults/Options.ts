@@ -1010,6 +1010,7 @@ const funds = (random: SimRandom): Funds | undefined =>
         maxDelayMs: random.pick([1, 5, 40]),
         meanLeapMs: random.pick([0, 2_000, 8_000]),
         perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_000_000_000_000, 1_500_000]),
+        partShare: random.split("parts").pick([0, 0.1, 0.3]),
         strangerShare: random.split("strangers").pick([0, 0, 0, 0.15, 0.5])
       }
     }

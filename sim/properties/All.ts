@@ -45,6 +45,7 @@ import { identityRoom } from "./identityRoom.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { lockIsHeld } from "./lockIsHeld.js"
+import { ledgerAnswers } from "./ledgerAnswers.js"
 import { ledgerBook } from "./ledgerBook.js"
 import { ledgerCommands } from "./ledgerCommands.js"
 import { ledgerMoney } from "./ledgerMoney.js"
@@ -108,6 +109,7 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(ledgerMoney),
   watch(fundsEqualModel),
   watch(ledgerBook),
+  watch(ledgerAnswers),
   watch(ledgerCommands),
   watch(factsAreTaken),
   watch(moneyIsAsAsked),

@@ -124,6 +124,14 @@ export const refusedAtEpochMs = (answer: Answer, { atEpochMs }: NaiveVenue): num
 /** The record that an answer's own id names as what decided it; undefined where it names none. */
 export const recordNamed = ({ headers }: Reply): number | undefined => Ids.parseRequestId(headers["x-request-id"] ?? "")?.sequence
 
+/** What a ledger said to an execution. */
+export interface LedgerAnswer {
+  /** `taken`, or the code by which it was refused for certain; `open` where it said nothing for certain. */
+  readonly said: string
+  /** The ledger's end when it said so. */
+  readonly endOffset: number
+}
+
 /** What a ledger has done, told by itself. Hashes are in hex. */
 export interface LedgerBook {
   /** What the treasury holds, money atoms. */
@@ -138,6 +146,12 @@ export interface LedgerBook {
   readonly taken: ReadonlyArray<{ readonly hash: string; readonly prepared: string; readonly submissionId: string }>
   /** Hashes of what others than the venue had executed, who have come by a party's key. */
   readonly byStrangers: ReadonlySet<string>
+  /** What it said to each execution of the venue's, by its submission. */
+  readonly answers: ReadonlyMap<string, LedgerAnswer>
+  /** Commands of which it once prepared something else than was asked for. */
+  readonly altered: ReadonlySet<string>
+  /** The most that the treasury pays out at once, money atoms. */
+  readonly perWithdrawalAtoms: number
   /** The passkeys whose approvals the signer takes, by account. */
   readonly pinned: ReadonlyMap<string, ReadonlySet<string>>
   /** Every acceptance that it told, oldest first. */

@@ -1,6 +1,6 @@
 /**
- * Safety (I10). Money on the ledger is what the rules say: transfers, parties and sums are in the engine as they are in the reference
- * model.
+ * Safety (I10). Money on the ledger is what the rules say: transfers, with since when their owners have been waited for, parties and sums
+ * are in the engine as they are in the reference model.
  */
 import { type NaiveTransfer, statusOf } from "../model/NaiveFunds.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -18,6 +18,7 @@ const transferVerdict = (reads: Glance["ledger"], transfer: NaiveTransfer): Verd
       amountAtoms: found.amountAtoms,
       partyId: found.partyId,
       isSettled: found.isSettled,
+      dueSinceEpochMs: found.end === null ? found.dueSinceEpochMs : undefined,
       failure: found.failure ?? undefined,
       steps: found.steps.map(({ approval, confirmation, name, preparation }) => [
         name,
@@ -32,6 +33,7 @@ const transferVerdict = (reads: Glance["ledger"], transfer: NaiveTransfer): Verd
       amountAtoms: Number(transfer.amount),
       partyId: transfer.partyId,
       isSettled: transfer.isSettled,
+      dueSinceEpochMs: transfer.end === undefined ? transfer.waitsSince : undefined,
       failure: transfer.failure,
       steps: transfer.steps.map(({ accepted, attempts, name }) => {
         const attempt = attempts.findLast(({ isVoid }) => !isVoid)

@@ -1,8 +1,9 @@
 /**
  * Safety (I10). An operator who compares the books is told what the treasury held on the ledger at the offset that is named, by the ledger's
  * own book, and what the journal said between his question and the answer; what one of them is more than the other is their difference, and
- * is none where the ledger has forgotten nothing. Whether withdrawals are stopped is told as it is. Whoever is given something on the
- * ledger is given it as often as it was asked for at most, and as often as it was told that he was at least; nobody else is given anything.
+ * is none where the ledger has forgotten nothing and strangers have taken nothing. Whether withdrawals are stopped is told as it is. Whoever
+ * is given something on the ledger is given it as often as it was asked for at most, and as often as it was told that he was at least;
+ * nobody else is given anything.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { decimalOf, moneyScale } from "../model/Decimals.js"
@@ -117,11 +118,12 @@ const given = (state: State, { answer: { json, status, text }, call, model }: An
 }
 
 /** What was told of the ledger against its own book, once that is known. */
-const againstBook = (state: State, { given: gifts, held: treasury, prunedThrough }: LedgerBook): Verdict => {
+const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, prunedThrough }: LedgerBook): Verdict => {
   for (const { held, offset, unattributed, what } of state.told) {
     const atoms = treasury.findLast((each) => each.offset <= offset)?.atoms ?? 0n
     if (atoms !== held) return broken(`${what}: the treasury held ${atoms} atoms at offset ${offset}`)
-    if (unattributed !== 0n && prunedThrough === 0) return broken(`${what}: the ledger has forgotten nothing, and the books agree`)
+    if (unattributed !== 0n && prunedThrough === 0 && byStrangers.size === 0)
+      return broken(`${what}: the ledger has forgotten nothing, and the books agree`)
   }
   const minted = new Map<number, number>()
   for (const amount of gifts) count(minted, amount)

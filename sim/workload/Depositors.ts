@@ -45,6 +45,11 @@ const firstPasskey = 500_000
 /** How long an owner waits, beside the usual, who was not answered, or was told that the ledger has something to decide. */
 const waitMs = 400
 
+/** How often somebody asks for a withdrawal once more under its key, to go to another party. */
+const elsewhereShare = 0.4
+/** A party in the right form that there is not. */
+const nobody = `nobody::1220${"0".repeat(64)}`
+
 /** What may be wrong with an approval. */
 const faults: ReadonlyArray<Fault> = ["another challenge", "another ceremony", "another origin", "within another page", "another site",
   "another signature"]
@@ -121,6 +126,7 @@ class Depositor {
   /** Requests that were answered, and completions that were sent. */
   readonly #asked: Array<Draft> = []
   readonly #answered: Array<Draft> = []
+  readonly #elsewhere: SimRandom
   #made = 0
   #keys = 0
   /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
@@ -144,6 +150,7 @@ class Depositor {
     this.#trading = random.split("trading")
     this.#beside = random.split("beside")
     this.#beginsWithTwo = this.#beside.chance(twoAtFirstShare)
+    this.#elsewhere = random.split("elsewhere")
   }
 
   start(): void {
@@ -267,6 +274,7 @@ class Depositor {
         this.#ever.push({ kind, call, draft, amountAtoms })
         if (kind === "withdrawal") this.#moneyAtoms -= amountAtoms
       }
+      if (kind === "withdrawal" && this.#elsewhere.chance(elsewhereShare)) this.#askToSendElsewhere(draft)
       this.#after(answer)
     }
   }
@@ -284,7 +292,7 @@ class Depositor {
     if (this.party === undefined || (this.#moneyAtoms < leastAtoms && this.random.chance(0.8))) return this.#look()
     const other = this.others.find(({ party }) => party !== undefined)?.party
     const to = this.random.chance(0.07)
-      ? `nobody::1220${"0".repeat(64)}`
+      ? nobody
       : of(other !== undefined && this.random.chance(0.3) ? other : this.party, "partyId")
     const amounts = ["1000000", "1000000", "1000001", "2000000", "4000000"]
     const backed = amounts.filter((each) => Number(each) <= this.#moneyAtoms)
@@ -335,6 +343,14 @@ class Depositor {
     const { initialMargin, marginEquity, orderLoss } = this.desk.model.margin(account, undefined)
     const rest = Number(marginEquity - orderLoss - initialMargin)
     return rest < leastAtoms ? undefined : rest
+  }
+
+  /** The same withdrawal under its key, to another party: a key is good for one request alone. */
+  #askToSendElsewhere({ accountId: _accountId, token: _token, ...draft }: Draft): void {
+    if (this.session === undefined) return
+    const asked = JSON.parse(draft.body) as { readonly destinationPartyId: string }
+    const destinationPartyId = asked.destinationPartyId === nobody ? of(this.party!, "partyId") : nobody
+    this.#say({ ...draft, body: JSON.stringify({ ...asked, destinationPartyId }), accountId: "", token: this.#who.token }, () => {})
   }
 
   #changeParty(): void {

@@ -4,7 +4,7 @@
  *
  * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
  * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
- * again without losing anything, and its clock goes ahead by minutes. Whoever is made a party is given something to deposit. Strangers
+ * again without losing anything, and its clock goes ahead by minutes. Completions are told only in part. Whoever is made a party is given something to deposit. Strangers
  * who have come by a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
  */
 import { Effect, Layer } from "effect"
@@ -46,6 +46,8 @@ export interface Behaviour {
   readonly meanLeapMs: number
   /** The most that the treasury pays out at once, money atoms. */
   readonly perWithdrawalAtoms: number
+  /** How often completions are told only in part, as if the time to wait for more were over. Absent from what was kept before: never. */
+  readonly partShare?: number
   /** How much of what is prepared strangers execute. Absent from what was kept before: nothing. */
   readonly strangerShare?: number
 }
@@ -205,6 +207,17 @@ const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGo
   }
 }
 
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === "object" && value !== null
+
+const textIn = (body: unknown, name: string): string => isObject(body) ? String(body[name]) : ""
+
+/** What a reply to an execution says, see `LedgerAnswer`. */
+const saidBy = (reply: Reply | undefined): string => {
+  if (reply === undefined) return "open"
+  if (reply.status >= 200 && reply.status < 300) return "taken"
+  return isObject(reply.body) && reply.body["definiteAnswer"] === true ? textIn(reply.body, "code") : "open"
+}
+
 /** What a value is once it went over the wire. */
 const throughJson = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
@@ -251,6 +264,17 @@ const noting = (inputs: Array<Input>): DevelopmentLedger => {
   })
 }
 
+const heard = ({ reply }: Handled, inputs: number): Heard => ({ said: saidBy(reply), inputs })
+
+type Handled = ReturnType<DevelopmentLedger["handle"]>
+
+/** Completions as they are told: a ledger may say less than it has, and the rest when it is asked again. */
+const inPart = (handled: Handled, share: number, random: SimRandom): Handled => {
+  const { reply } = handled
+  if (reply === undefined || !Array.isArray(reply.body) || !random.chance(share)) return handled
+  return { ...handled, reply: { ...reply, body: reply.body.slice(0, random.below(reply.body.length + 1)) } }
+}
+
 /** Has the ledger's clock go ahead now and then, as long as it does. */
 const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: number) => boolean): void => {
   if (meanMs === 0) return
@@ -274,6 +298,9 @@ export const make = (
   const delays = random.split("delays")
   /** Transactions that are not what was asked for: whoever had them done would take what is the venue's. */
   const tampered = new Set<unknown>()
+  const altered = new Set<string>()
+  const answers = new Map<string, Heard>()
+  const parts = random.split("parts")
   let aheadMs = 0
   let striking = false
   let seen = 0
@@ -304,9 +331,13 @@ export const make = (
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
       const isOther = draw(question.path)
       const handled = tell({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) })
-      if (isOther) tampered.add((handled.reply?.body as { readonly preparedTransaction?: unknown } | undefined)?.preparedTransaction)
+      if (isOther) {
+        tampered.add(textIn(handled.reply?.body, "preparedTransaction"))
+        altered.add(textIn(question.body, "commandId"))
+      }
+      if (routeOf(question.path) === "execute") answers.set(textIn(question.body, "submissionId"), heard(handled, inputs.length))
       give()
-      return handled
+      return routeOf(question.path) === "completions" && striking ? inPart(handled, behaviour.partShare ?? 0, parts) : handled
     })
 
   return {
@@ -330,7 +361,7 @@ export const make = (
       isGood: ({ preparedTransaction }) => !tampered.has(preparedTransaction),
       tell
     }),
-    book: () => ({ ...bookOf(inputs), pinned: pinnedIn(keys) })
+    book: () => ({ ...bookOf(inputs, answers), altered, perWithdrawalAtoms: behaviour.perWithdrawalAtoms, pinned: pinnedIn(keys) })
   }
 }
 
@@ -366,15 +397,27 @@ const pinnedIn = ({ records }: SimKeyStore): LedgerBook["pinned"] => {
   return pinned
 }
 
+/** What was said to an execution, when the ledger had had so many inputs. */
+interface Heard {
+  readonly said: string
+  readonly inputs: number
+}
+
 /** What all inputs come to, had nothing ever been forgotten. */
-const bookOf = (inputs: ReadonlyArray<Input>): Omit<LedgerBook, "pinned"> => {
+const bookOf = (
+  inputs: ReadonlyArray<Input>,
+  answers: ReadonlyMap<string, Heard>
+): Omit<LedgerBook, "altered" | "perWithdrawalAtoms" | "pinned"> => {
   const machine = new Machine(setting, empty())
   const held: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   let prunedThrough = 0
+  /** The ledger's end behind so many inputs. */
+  const ends = [machine.state.offset]
   for (const input of inputs) {
     const before = machine.state.offset
     machine.apply(input._tag === "Pruned" ? { _tag: "Advanced", atMicros: input.atMicros } : input)
     if (input._tag === "Pruned") prunedThrough = machine.state.offset
+    ends.push(machine.state.offset)
     if (machine.state.offset === before) continue
     const atoms = treasuryOf(machine)
     if (atoms !== held.at(-1)?.atoms) held.push({ offset: machine.state.offset, atoms })
@@ -390,6 +433,7 @@ const bookOf = (inputs: ReadonlyArray<Input>): Omit<LedgerBook, "pinned"> => {
       input._tag === "Minted" && Number(input.amountAtoms) !== givenAtoms ? [Number(input.amountAtoms)] : []
     ),
     prunedThrough,
+    answers: new Map([...answers].map(([id, { inputs: count, said }]) => [id, { said, endOffset: ends[count]! }])),
     taken: taken.filter(({ submissionId }) => !submissionId.startsWith(strangers)),
     byStrangers: new Set(taken.flatMap(({ hash, submissionId }) => submissionId.startsWith(strangers) ? [hash] : [])),
     done: completions.flatMap(({ commandId, hash, statusCode, submissionId, updateId }) =>

@@ -1,0 +1,212 @@
+/**
+ * Safety (I10), held to the ledger's own book. What is noted of an execution is what the ledger said to it: it is taken for refused, or for
+ * decided elsewhere, only where the ledger said so for certain, by that very code, and for never sent only where the ledger never heard of
+ * it. That a step which was refused came to nothing is noted only once completions were read as far as the ledger had come when it refused.
+ * And a step is given up by the venue itself only for what there is: where the ledger prepared something else than was asked for, where a
+ * withdrawal is more than the treasury pays out at once; never for want of a passkey that the signer knows, since an approval by any other
+ * is not taken.
+ */
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import * as Funds from "../reading/Funds.js"
+import { custody } from "../world/SimBank.js"
+import type { LedgerBook, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Transfer {
+  readonly kind: Funds.Kind
+  readonly accountId: string
+  readonly amountAtoms: number
+  partyId: string
+}
+
+/** A step's transaction, with what was noted of each of its executions. */
+interface Attempt {
+  readonly mostRecordTime: number
+  readonly noted: Map<string, "open" | "refused" | "refused by its completion">
+}
+
+interface Noted extends Pick<CommandOfKind<"NoteSubmission">, "guard" | "outcome" | "submissionId"> {
+  readonly sequence: number
+}
+
+interface Scanned {
+  readonly sequence: number
+  readonly throughOffset: number
+  readonly refused: ReadonlyArray<string>
+}
+
+interface Rejected {
+  readonly sequence: number
+  readonly guard: string
+  readonly commandId: string
+  readonly amountAtoms: number
+  /** Whether its transaction was prepared, and journaled as what was planned. */
+  readonly isPrepared: boolean
+}
+
+interface State {
+  readonly transfers: Map<number, Transfer>
+  /** By transfer and step; and by command. */
+  readonly attempts: Map<string, Attempt>
+  readonly ofCommand: Map<string, string>
+  readonly noted: Array<Noted>
+  readonly scanned: Array<Scanned>
+  readonly rejected: Array<Rejected>
+  /** How often somebody began to change which passkeys are known; and how often until each step was approved. */
+  changes: number
+  readonly approved: Map<string, number>
+}
+
+/** Codes that say of another submission that it is decided or under way. */
+const elsewhere: ReadonlySet<string> = new Set(["DUPLICATE_COMMAND", "SUBMISSION_ALREADY_IN_FLIGHT"])
+
+const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
+
+/** What changes the passkeys that the signer takes approvals by. */
+const changesPins: ReadonlySet<string> = new Set(["pinPasskeys", "removePasskey", "finishPasskeyRegistration"])
+
+const placeOf = ({ step, transfer }: { readonly step: string; readonly transfer: number }): string => `${transfer} ${step}`
+
+const commandOf = ({ transfers }: State, number: number, step: string): string => {
+  const { accountId, kind, partyId } = transfers.get(number)!
+  const isAcceptance = step === "owner_account_acceptance"
+  const subject = !isAcceptance ? Funds.idOf(kind, number) : kind === "party_change" ? `${accountId}|${partyId}` : accountId
+  return Funds.commandIdOf(custody.environment, subject, step)
+}
+
+const scanned = (state: State, sequence: number, command: CommandOfKind<"NoteScan">): void => {
+  const attempt = state.attempts.get(placeOf(command))
+  if (attempt === undefined || command.recordTimeEpochMs > attempt.mostRecordTime) return
+  const refused = [...attempt.noted].flatMap(([id, came]) => came === "refused" ? [id] : [])
+  state.scanned.push({ sequence, throughOffset: command.throughOffset, refused })
+}
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+const committed = (state: State, { model, record: { command, sequence } }: Committed): Verdict => {
+  switch (command.kind) {
+    case "RequestDeposit":
+    case "RequestWithdrawal":
+    case "RequestPartyChange": {
+      const accountId = idOf(model.accounts[command.account]!.born)
+      const amountAtoms = command.kind === "RequestPartyChange" ? 0 : command.amountAtoms
+      state.transfers.set(sequence * 64, { kind: kinds[command.kind], accountId, amountAtoms, partyId: "" })
+      return holds
+    }
+    case "BindParty": {
+      const change = state.transfers.get(command.transfer)
+      if (change !== undefined) change.partyId = command.partyId
+      return holds
+    }
+    case "PrepareStep":
+      state.attempts.set(placeOf(command), { mostRecordTime: command.maxRecordTimeEpochMs, noted: new Map() })
+      state.ofCommand.set(command.commandId, placeOf(command))
+      return holds
+    case "ApproveStep":
+      state.approved.set(placeOf(command), state.changes)
+      return holds
+    case "BeginSubmission":
+      state.attempts.get(placeOf(command))?.noted.set(command.submissionId, "open")
+      return holds
+    case "NoteSubmission": {
+      const { guard, outcome, submissionId } = command
+      state.noted.push({ sequence, guard, outcome, submissionId })
+      if (outcome === "refused") state.attempts.get(placeOf(command))?.noted.set(submissionId, "refused")
+      return holds
+    }
+    case "NoteCompletion": {
+      const attempt = state.attempts.get(state.ofCommand.get(command.commandId) ?? "")
+      if (command.outcome === "refused" && attempt?.noted.has(command.submissionId) === true)
+        attempt.noted.set(command.submissionId, "refused by its completion")
+      return holds
+    }
+    case "NoteScan":
+      scanned(state, sequence, command)
+      state.attempts.delete(placeOf(command))
+      return holds
+    case "RejectStep":
+      return rejected(state, sequence, command)
+    default:
+      return holds
+  }
+}
+
+const rejected = (state: State, sequence: number, command: CommandOfKind<"RejectStep">): Verdict => {
+  const { guard, step, transfer } = command
+  const { amountAtoms } = state.transfers.get(transfer)!
+  // What was held to the plan and journaled the signer may find to be recordable for too long, by a clock that lags behind the ledger's.
+  const isPrepared = state.attempts.has(placeOf(command))
+  state.rejected.push({ sequence, guard, commandId: commandOf(state, transfer, step), amountAtoms, isPrepared })
+  return guard === "passkey_not_pinned" && state.approved.get(placeOf(command)) === state.changes
+    ? broken(`record ${sequence} rejects the ${step} of ${transfer}, which was approved by a passkey that the signer does not take`)
+    : holds
+}
+
+/** Why what was noted is not what the ledger said. */
+const noteFault = ({ guard, outcome, submissionId }: Noted, { answers }: LedgerBook): string | undefined => {
+  const said = answers.get(submissionId)?.said
+  const isSo = {
+    accepted: said === "taken",
+    refused: said === guard && !elsewhere.has(guard),
+    duplicate: said === guard && elsewhere.has(guard),
+    not_sent: said === undefined,
+    unknown: true
+  }[outcome]
+  return isSo
+    ? undefined
+    : `notes ${submissionId} as ${outcome} (${guard}), to which the ledger said ${said ?? "nothing, and never heard of it"}`
+}
+
+const rejectionFault = (
+  { amountAtoms, commandId, guard, isPrepared }: Rejected,
+  { altered, perWithdrawalAtoms }: LedgerBook
+): string | undefined => {
+  if (guard === "prepared_mismatch" && !isPrepared && !altered.has(commandId))
+    return `rejects ${commandId}, which was prepared as it was asked for`
+  if (guard === "policy_per_withdrawal" && amountAtoms <= perWithdrawalAtoms)
+    return `rejects a withdrawal of ${amountAtoms} atoms, and the treasury pays out ${perWithdrawalAtoms} at once`
+  return undefined
+}
+
+const reconciled = (state: State, book: LedgerBook): Verdict => {
+  for (const noted of state.noted) {
+    const fault = noteFault(noted, book)
+    if (fault !== undefined) return broken(`record ${noted.sequence} ${fault}`)
+  }
+  for (const { refused, sequence, throughOffset } of state.scanned) {
+    const unread = refused.find((id) => (book.answers.get(id)?.endOffset ?? 0) > throughOffset)
+    if (unread === undefined) continue
+    return broken(
+      `record ${sequence} says that nothing came of ${unread}, read through ${throughOffset}: `
+        + `the ledger's end was ${book.answers.get(unread)!.endOffset} when it refused`
+    )
+  }
+  for (const each of state.rejected) {
+    const fault = rejectionFault(each, book)
+    if (fault !== undefined) return broken(`record ${each.sequence} ${fault}`)
+  }
+  return holds
+}
+
+export const ledgerAnswers: Property<State> = {
+  name: "what-is-noted-of-the-ledger-is-what-it-said",
+  invariant: "I10",
+  kind: "safety",
+  initial: () => ({
+    transfers: new Map(),
+    attempts: new Map(),
+    ofCommand: new Map(),
+    noted: [],
+    scanned: [],
+    rejected: [],
+    changes: 0,
+    approved: new Map()
+  }),
+  observe: (state, seen) => {
+    if (seen._tag === "Asked" && changesPins.has(seen.call.endpoint)) state.changes++
+    if (seen._tag === "Reconciled") return reconciled(state, seen.book)
+    return seen._tag === "Committed" && seen.decision.outcomes[0]?.refusal === Refusal.none ? committed(state, seen) : holds
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * What everybody reads who looks back, once all is quiet, at what has been: a listing from its first page to its last, and rows since the
+ * very times at which rows were made. Nothing happens meanwhile, so that each answer is known to the last row, and nothing that is read
+ * so at a run's end depends on who happened to ask for it in between.
+ */
+import { isListed, symbol } from "../../src/domain/Market.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Answer } from "../properties/Observation.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import * as Calls from "./Calls.js"
+import type { Draft, Identity } from "./Calls.js"
+
+/** How many times of a list are asked from, beside one at which several rows were made. */
+const timesAsked = 2
+/** Rows among which one is looked for that shares its time with another: those that a memory of few may end between. */
+const latest = 120
+
+/** Times that rows were made at: some of them, and one that several share, if there is any. */
+const timesOf = (made: ReadonlyArray<number>, random: SimRandom): ReadonlySet<number> => {
+  if (made.length === 0) return new Set()
+  const near = made.slice(-latest)
+  const shared = near.filter((time, at) => at > 0 && near[at - 1] === time)
+  const some = Array.from({ length: timesAsked }, () => random.pick(random.chance(0.5) ? near : made))
+  return new Set([...some, ...shared.length === 0 ? [] : [random.pick(shared)]])
+}
+
+const ofAccount = (model: NaiveVenue, who: Identity, random: SimRandom): ReadonlyArray<Draft> => {
+  const account = model.accounts[who.account]!
+  const own = (endpoint: string, target: string): Draft => Calls.read(who, endpoint, target, "trader")
+  const path = `/v1/accounts/${who.accountId}`
+  const placed = timesOf(account.placed.map(({ createdAtEpochMs }) => createdAtEpochMs), random)
+  const filled = timesOf(model.fillsOf(who.account).map(({ atEpochMs }) => atEpochMs), random)
+  return [
+    own("listPositionHistory", `${path}/positions/history?limit=${random.pick([1, 2, 3, 100])}`),
+    own("listOrders", `${path}/orders?limit=100`),
+    own("listFills", `${path}/fills?limit=${random.pick([9, 100])}`),
+    own("listLedger", `${path}/ledger?limit=${random.pick([11, 40])}`),
+    ...[...placed].map((time) => own("listCompatOrders", `/v2/orders?since=${time}&limit=500`)),
+    ...[...filled].map((time) => own("listCompatOwnTrades", `/v2/trades?since=${time}&limit=500`))
+  ]
+}
+
+const ofMarkets = ({ markets }: NaiveVenue, random: SimRandom): ReadonlyArray<Draft> => {
+  const anybodys = (endpoint: string, target: string): Draft => Calls.read(Calls.passerBy, endpoint, target, "none")
+  return markets.filter(({ status }) => isListed(status)).flatMap(({ parameters, trades }) => {
+    const v2 = `/v2/markets/${encodeURIComponent(symbol(parameters))}`
+    const candles = ["trade", "index", "mark"].map((series) =>
+      anybodys("getCandles",
+        `/v1/markets/${parameters.marketId}/candles?timeframe=${random.pick(["1m", "1m", "3m", "1h", "1d"])}&series=${series}`)
+    )
+    const since = [...timesOf(trades.map(({ atEpochMs }) => atEpochMs), random)]
+    return [...candles, ...since.map((time) => anybodys("listCompatTrades", `${v2}/trades?since=${time}&limit=500`))]
+  })
+}
+
+/** First pages, and lists without any. */
+export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => [
+  ...ofMarkets(model, random),
+  ...everybody.flatMap((who) => ofAccount(model, who, random))
+]
+
+/** The page behind one that was answered; undefined where there is none. */
+export const nextPage = (draft: Draft, answer: Answer | undefined): Draft | undefined => {
+  const cursor = answer?.status === 200 ? (answer.json as { readonly nextCursor?: unknown } | undefined)?.nextCursor : undefined
+  if (typeof cursor !== "string") return undefined
+  const [path, search = ""] = draft.target.split("?")
+  const kept = search.split("&").filter((part) => part !== "" && !part.startsWith("cursor="))
+  return { ...draft, target: `${path}?${[...kept, `cursor=${cursor}`].join("&")}` }
+}
