@@ -1188,6 +1188,12 @@ const disk = (random: SimRandom): Options["disk"] => ({
   failsAtEndsShare: random.split("failing ends").pick([0, 0, 0.3])
 })
 
+const clock = (random: SimRandom): Options["clock"] => ({
+  meanFaultMs: mean(random, 200, 4_000),
+  maxJumpMs: random.pick([1_000, 60_000, 3_600_000, longJumpMs]),
+  freezeShare: random.next()
+})
+
 /** About how long clients take for an order of a table that they fill. */
 const fillingMs = 200
 
@@ -1211,11 +1217,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       maxRestartMs: random.pick([10, 200, 2_000]),
       preemption: swarm(random, 0.02)
     },
-    clock: {
-      meanFaultMs: mean(random, 200, 4_000),
-      maxJumpMs: random.pick([1_000, 60_000, 3_600_000, longJumpMs]),
-      freezeShare: random.next()
-    },
+    clock: clock(random),
     workload: atEdge(workload(random), drawnEdges),
     listing: listing(random),
     feed: feed(random),
