@@ -148,10 +148,13 @@ const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Com
   return status === "draft" ? [list, open] : status === "backfilling" ? [open] : []
 }
 
-/** How long a start rests before it tries again to journal its records on a full disk. */
+/** How long a start rests before it tries again what there was no room for. */
 const roomPause = "500 millis"
 
-/** Submits, and fails where one is refused; waits for as long as there is no room for them. */
+/** What there is room for a little later: on a full disk, and in an inbox in which what is due at the start waits already. */
+const passing: ReadonlySet<Refusal> = new Set([Refusal.journalFull, Refusal.inboxFull])
+
+/** Submits, and fails where one is refused; waits for as long as there is no room for them. What was decided is not decided again. */
 const done = (
   submit: Context.Tag.Service<typeof Submit>,
   commands: ReadonlyArray<Command>
@@ -160,6 +163,8 @@ const done = (
     const refusal = outcomes
       .map((outcome) => outcome.refusal === 0 ? refusalOf(outcome.entries[0]!) : outcome.refusal)
       .find((code) => code !== 0)
-    if (refusal === Refusal.journalFull) return Effect.delay(done(submit, commands), roomPause)
-    return refusal === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
+    if (refusal === undefined) return Effect.void
+    return passing.has(refusal)
+      ? Effect.delay(done(submit, commands), roomPause)
+      : Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
   })

@@ -113,7 +113,9 @@ export class ToldOfAccounts {
           [...touchedOrders].filter((order) =>
             order.account === account && order.lastSequence === sequence && order.cancelReason === Order.CancelReason.user
           ).length
-        return void musts.push(["OrdersCanceled", { account, orders }])
+        // Where others left with the same record, or some leave with later ones, it is told in parts.
+        if (orders === outcomes[0].canceled) musts.push(["OrdersCanceled", { account, orders }])
+        return
       }
       default:
     }
