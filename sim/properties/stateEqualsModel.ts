@@ -4,14 +4,14 @@
  * everything is compared, otherwise what the record touched.
  */
 import { anyMarket, none } from "../../src/domain/None.js"
-import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
+import type { BalanceView, Fill, MarginView, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
-import { liquidationPrice } from "../model/NaiveMoney.js"
+import { liquidationPrice, type NaiveMargin } from "../model/NaiveMoney.js"
 import { isKept, type NaiveAccount, type NaiveChange, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
-import { firstDifference } from "./Difference.js"
+import { firstDifference, type Pair } from "./Difference.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 const orderVerdict = (view: OrderView | undefined, order: NaiveOrder): Verdict => {
@@ -41,19 +41,29 @@ const orderVerdict = (view: OrderView | undefined, order: NaiveOrder): Verdict =
   ])
 }
 
+/** What an account has and what is asked of it, as the engine says it in a balance and in a preview. */
+const marginPairs = (view: Omit<MarginView, "quantityAtoms" | "liquidationPriceAtoms">, margin: NaiveMargin): ReadonlyArray<Pair> => [
+  ["equity", BigInt(view.equityAtoms), margin.equity],
+  ["margin equity", BigInt(view.marginEquityAtoms), margin.marginEquity],
+  ["initial margin", BigInt(view.initialMarginAtoms), margin.initialMargin],
+  ["maintenance margin", BigInt(view.maintenanceMarginAtoms), margin.maintenanceMargin],
+  ["order loss", BigInt(view.orderLossAtoms), margin.orderLoss],
+  ["available", BigInt(view.availableAtoms), freeOf(margin)]
+]
+
+/** What no position and no order needs. */
+const freeOf = ({ initialMargin, marginEquity, orderLoss }: NaiveMargin): bigint => {
+  const free = marginEquity - orderLoss - initialMargin
+  return free > 0n ? free : 0n
+}
+
 const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVenue): Verdict => {
   const margin = model.margin(account, undefined)
-  const free = margin.marginEquity - margin.orderLoss - margin.initialMargin
   return firstDifference(`account ${account.index}`, [
     ["collateral", BigInt(view.collateralAtoms), account.collateral],
-    ["equity", BigInt(view.equityAtoms), margin.equity],
-    ["margin equity", BigInt(view.marginEquityAtoms), margin.marginEquity],
     ["unrealised PnL", BigInt(view.unrealizedPnlAtoms), margin.unrealizedPnl],
-    ["initial margin", BigInt(view.initialMarginAtoms), margin.initialMargin],
-    ["maintenance margin", BigInt(view.maintenanceMarginAtoms), margin.maintenanceMargin],
-    ["order loss", BigInt(view.orderLossAtoms), margin.orderLoss],
-    ["available", BigInt(view.availableAtoms), free > 0n ? free : 0n],
-    ["withdrawable", BigInt(view.withdrawableAtoms), free > 0n && !model.isStuck(account) ? free : 0n],
+    ...marginPairs(view, margin),
+    ["withdrawable", BigInt(view.withdrawableAtoms), model.isStuck(account) ? 0n : freeOf(margin)],
     ["last sequence", view.lastSequence, account.lastSequence]
   ])
 }
@@ -61,16 +71,10 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
 /** What a preview says an account has by now, with each of its positions. */
 const marginBeforeVerdict = (reads: Glance, model: NaiveVenue, account: NaiveAccount): Verdict => {
   const margin = model.margin(account, undefined)
-  const free = margin.marginEquity - margin.orderLoss - margin.initialMargin
   for (const [market, { quantity }] of account.positions) {
     const view = reads.marginBefore(account.index, market)
     const verdict = firstDifference(`account ${account.index} before an order in market ${market}`, [
-      ["equity", BigInt(view.equityAtoms), margin.equity],
-      ["margin equity", BigInt(view.marginEquityAtoms), margin.marginEquity],
-      ["initial margin", BigInt(view.initialMarginAtoms), margin.initialMargin],
-      ["maintenance margin", BigInt(view.maintenanceMarginAtoms), margin.maintenanceMargin],
-      ["order loss", BigInt(view.orderLossAtoms), margin.orderLoss],
-      ["available", BigInt(view.availableAtoms), free > 0n ? free : 0n],
+      ...marginPairs(view, margin),
       ["quantity", view.quantityAtoms, quantity],
       ["liquidation price", view.liquidationPriceAtoms, liquidationPrice(model.markets, account, model.markets[market]!)]
     ])
