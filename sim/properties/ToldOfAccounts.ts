@@ -56,6 +56,16 @@ const ofOutcome = (outcome: NaiveOutcome, isOfOrders: boolean): ReadonlyArray<Mu
   return [["EntryDecided", { codes, first: orderNumber, second: filled, third: Number(filledNotional), fifth: price, sixth: quantity }]]
 }
 
+/** A switch that fired, with how many orders it cancelled: where the record cancels others too, more of them may leave for its reason. */
+const fired = ({ decision: { touchedOrders }, record: { command, sequence } }: Committed, account: number): ReadonlyArray<Must> => {
+  if (command.kind.startsWith("Cancel")) return [["SwitchFired", { account }]]
+  const orders =
+    [...touchedOrders].filter((order) =>
+      order.account === account && order.lastSequence === sequence && order.cancelReason === Order.CancelReason.cancelAllAfter
+    ).length
+  return [["SwitchFired", { account, orders }], ["OrdersCanceled", { account, orders }]]
+}
+
 export class ToldOfAccounts {
   readonly #accounts = new Map<number, Seen>()
   #brackets: ReadonlyMap<number, NaiveBracket & { readonly was: number }> = new Map()
@@ -73,12 +83,7 @@ export class ToldOfAccounts {
     const musts: Array<Must> = [["RecordDecided", { sequence, atEpochMs: record.atEpochMs, entries: outcomes.length }]]
     for (const outcome of outcomes) musts.push(...ofOutcome(outcome, ofOrders.has(command.kind)))
     for (const account of model.accounts) this.#ofAccount(account, musts)
-    for (const account of decision.fired) {
-      const orders = [...decision.touchedOrders].filter((order) =>
-        order.account === account && order.lastSequence === sequence && order.cancelReason === Order.CancelReason.cancelAllAfter
-      ).length
-      musts.push(["SwitchFired", { account, orders }], ["OrdersCanceled", { account, orders }])
-    }
+    for (const account of decision.fired) musts.push(...fired(seen, account))
     this.#ofBrackets(model, musts)
     this.#ofTickets(model, musts)
     this.#ofTransfers(model, musts)
