@@ -89,10 +89,8 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   orders.setRequeued(order)
   write(state, order, status)
   if (!entry.reduceOnly) Matching.offerOpen(state, market, slot, order, remainingAtoms)
-  const expiresAtEpochMs = state.expiries.at(order)
   const stop = Matching.matchTaker(state, market, book, slot, order)
   Matching.settleTaker(state, market, book, slot, order, stop)
-  if (expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, expiresAtEpochMs)
   return decided(state, order)
 }
 
