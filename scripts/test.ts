@@ -11,7 +11,7 @@ import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { environment } from "../sim/report/Memory.js"
+import { environment, flags } from "../sim/report/Memory.js"
 
 interface Tally {
   passed: number
@@ -132,11 +132,7 @@ const commit = (): string => {
  */
 const fixedSeeds = (JSON.parse(fs.readFileSync("sim/seeds.json", "utf8")) as ReadonlyArray<string>).join(",")
 
-/**
- * A run of some seconds ends before most of what V8 would make of its code is worth the making: what is made of all of it at once, and
- * cheaply, takes a twentieth less of the processors than waiting for it does.
- */
-const simulator = ["--max-semi-space-size=64", "--always-sparkplug", "dist/sim/main.js"]
+const simulator = [...flags, "dist/sim/main.js"]
 
 const fresh = commit()
 const meanwhile = beginMeanwhile([

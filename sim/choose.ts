@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { names } from "../src/domain/Marks.js"
 import * as Cover from "./choose/Cover.js"
-import { environment } from "./report/Memory.js"
+import { environment, flags } from "./report/Memory.js"
 import * as Simulation from "./Simulation.js"
 import { firstApart } from "./workload/Wallet.js"
 
@@ -75,7 +75,7 @@ const ran = (seed: string, steps: number): Ran => {
 /** A process that runs seeds and tells each in a line. */
 const child = (jobs: ReadonlyArray<readonly [seed: string, steps: number]>, heard: (each: Ran) => void): Promise<void> =>
   new Promise((resolve, reject) => {
-    const spawned = spawn(process.execPath, [fileURLToPath(import.meta.url), "--ran", JSON.stringify(jobs)], {
+    const spawned = spawn(process.execPath, [...flags, fileURLToPath(import.meta.url), "--ran", JSON.stringify(jobs)], {
       env: environment,
       stdio: ["ignore", "pipe", "inherit"]
     })

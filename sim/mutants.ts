@@ -14,7 +14,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import Table from "cli-table3"
 import * as esbuild from "esbuild"
-import { environment } from "./report/Memory.js"
+import { environment, flags } from "./report/Memory.js"
 
 interface Mutant {
   readonly name: string
@@ -122,7 +122,7 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
     for (let seed = from; seed <= last && others.length < mostOthers;) {
       const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps, "--profile", mutant.profile]
-      const program = [`--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
+      const program = [...flags, `--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
       const { code, isEndless, output } = await execute(process.execPath, program, copy, (last - seed + 1) * longestSeedMs)
       const match = failure.exec(output)
       if (match === null) {

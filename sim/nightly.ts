@@ -17,7 +17,7 @@ import Table from "cli-table3"
 import * as Options from "./faults/Options.js"
 import * as BugFile from "./report/BugFile.js"
 import * as Loop from "./report/Loop.js"
-import { environment } from "./report/Memory.js"
+import { environment, flags } from "./report/Memory.js"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const usage = "usage: node dist/sim/nightly.js --minutes N [--jobs N] [--steps N] [--most N] [--bugs FOLDER]"
@@ -70,7 +70,7 @@ const tally = Loop.make(Options.profiles)
 /** Runs seeds in a process of its own, until it ends or the time is up. */
 const run = (words: ReadonlyArray<string>): Promise<{ readonly output: string; readonly cut: boolean }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--max-semi-space-size=64", "dist/sim/main.js", ...words], {
+    const child = spawn(process.execPath, [...flags, "dist/sim/main.js", ...words], {
       cwd: root,
       env: environment,
       stdio: ["ignore", "pipe", "pipe"]

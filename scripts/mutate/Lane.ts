@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import * as readline from "node:readline"
+import { flags } from "../../sim/report/Memory.js"
 import type { Module, Site } from "./Sites.js"
 import { type Mode, plant } from "./Planting.js"
 import type { Message, Task } from "./Task.js"
@@ -58,7 +59,7 @@ export class Lane {
   run(task: Task, hear: (message: Message) => void): Promise<Ended> {
     const file = path.join(this.folder, "task.json")
     fs.writeFileSync(file, JSON.stringify(task))
-    const words = ["--max-semi-space-size=64", `--max-old-space-size=${heapMegabytes}`, "dist/scripts/mutate/runner.js", file]
+    const words = [...flags, `--max-old-space-size=${heapMegabytes}`, "dist/scripts/mutate/runner.js", file]
     return this.execute(words, {}, (line) => hear(JSON.parse(line) as Message))
   }
 

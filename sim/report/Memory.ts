@@ -5,3 +5,15 @@
  * some 95 MB of it are still in use between two seeds, behind the first as behind the fortieth.
  */
 export const environment: NodeJS.ProcessEnv = { ...process.env, GLIBC_TUNABLES: "glibc.malloc.mmap_threshold=131072" }
+
+/**
+ * What such processes are run with, two of them at once on two processors. Most of a run's code runs a few hundred times and not more:
+ * the cheap compiler is given all of it at once, the dear one only what has run seven times as long as it usually waits for, and garbage
+ * is collected by the thread that made it, since there is no other to spare. That takes a fifth less of the processors.
+ */
+export const flags: ReadonlyArray<string> = [
+  "--max-semi-space-size=64",
+  "--always-sparkplug",
+  "--interrupt-budget=1000000",
+  "--single-threaded-gc"
+]
