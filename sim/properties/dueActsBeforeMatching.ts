@@ -9,6 +9,7 @@ import { anyMarket } from "../../src/domain/None.js"
 import { CancelReason, canceled, open } from "../../src/domain/Order.js"
 import type { Fill } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -56,6 +57,12 @@ const fire = (state: State, sequence: number, atEpochMs: number, wasBehind: bool
     state.expired.set(order, sequence)
     if (wasBehind) state.leftBefore.add(order)
   }
+}
+
+/** A halt begins: what was left of the expiries that had fallen due waits for its end, as all others do. */
+const halt = (state: State, { orders }: NaiveVenue): void => {
+  state.halted = true
+  for (const number of state.expired.keys()) if (orders.get(number)?.status === open) state.expired.delete(number)
 }
 
 const restingVerdict = (state: State, reads: Glance, account: number): Verdict => {
@@ -157,7 +164,7 @@ export const dueActsBeforeMatching: Property<State> = {
       if (seen.model.isBehind) state.behindAt = sequence
       if (command.kind === "ResumeEngine") state.halted = false
       if (!state.halted) fire(state, sequence, atEpochMs, wasBehind)
-      if (command.kind === "HaltEngine") state.halted = true
+      if (command.kind === "HaltEngine") halt(state, seen.model)
       if (command.kind === "SetCancelAllAfter") {
         if (command.timeoutMs === 0) state.switches.delete(command.account)
         else state.switches.set(command.account, atEpochMs + command.timeoutMs)
