@@ -1267,13 +1267,23 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   // A table that is full finds room in what it forgets only where a day passes while it is, and no record forgets all of it.
   const passing = { meanFaultMs: fillingMs * drawn.bounds.orders, maxJumpMs: longJumpMs, freezeShare: 0 }
   const past = { ...fitting, clock: passing, bounds: { ...fitting.bounds, forgottenAtOnce: 1 } }
-  const profiled = ofProfile(profile, isPast ? past : fitting, random)
+  const profiled = readable(ofProfile(profile, isPast ? past : fitting, random))
   const options = mayLoseLock.has(profile) ? { ...profiled, ...lock(random.split("locks")) } : profiled
   const money = profile === "calm" ? undefined : funds(random.split("funds"))
   if (money === undefined) return options
   // What a ledger comes to is rare enough: in half of the runs that have one nobody is in its way.
   const others = random.split("undisturbed").chance(0.5) ? {} : { misfits: { calls: 0, meanPauseMs: 60 } }
   return { ...options, ...others, funds: money, bounds: withPrepared(options.bounds ?? roomy) }
+}
+
+/** How often reads fail where each start has hundreds of them to do. */
+const fewUnreadable = 0.0005
+
+/** A start that reads its snapshots in small pieces would hardly ever end where reads fail as often as elsewhere. */
+const readable = (options: Options): Options => {
+  const { bounds, disk } = options
+  if (bounds?.snapshotReadBytes === undefined) return options
+  return { ...options, disk: { ...disk, readErrorRate: Math.min(disk.readErrorRate, fewUnreadable) } }
 }
 
 const ofProfile = (profile: Profile, drawn: Drawn, random: SimRandom): Options => {

@@ -66,6 +66,9 @@ const started = (bounds: Bounds): Process => ({
   refused: new Map()
 })
 
+/** That requests are not taken now is what it is asked for: 503 from it refuses nothing. */
+const readiness = "getReadiness"
+
 /** It takes a request up. */
 const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observation & { readonly _tag: "Handling" }): void => {
   const { counts, made } = process
@@ -80,7 +83,7 @@ const answered = ({ counts, underWay }: Process, { answer, attempt, call }: Obse
   const route = routeOf(call, answer)
   if (route !== undefined) add(counts.answered, `${route} ${answer.status}`)
   counts.durable = Math.max(counts.durable, recordNamed(answer) ?? 0)
-  if (answer.status >= 400) counts.failures++
+  if (answer.status >= 400 && call.endpoint !== readiness) counts.failures++
   if (isLimited(answer)) counts.limited++
 }
 
@@ -174,7 +177,7 @@ const requests = (told: Told, { answered, failures, limited }: Counts, taken: nu
   let all = 0
   for (const [name, value] of counted) {
     const [route = "", status] = name.split(" ")
-    if (Number(status) >= 400) failed += value
+    if (Number(status) >= 400 && route !== readiness) failed += value
     // What is no request is answered before anybody takes it up.
     if (route === "unrouted") continue
     add(byRoute, route, value)
