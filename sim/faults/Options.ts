@@ -129,6 +129,8 @@ export interface Options {
   readonly listing?: {
     /** Probability that a start is crashed before the venue has been ready once. */
     readonly crashShare: number
+    /** Tasks within which such a start dies. Absent from what was kept before it was drawn: so few that it has put hardly any market. */
+    readonly crashTasks?: number
     /** Most records of one block: the fewer, the more places at which a start can be cut off. */
     readonly blockRecords: number
     /** When a market is added to the file, for the starts from then on; 0 for never. */
@@ -661,6 +663,7 @@ const mean = (random: SimRandom, least: number, most: number): number => {
 
 const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
   crashShare: swarm(random, 0.9, 0.7),
+  crashTasks: random.split("crash tasks").pick([140, 140, 240]),
   blockRecords: random.pick([1, 2, 1024, 1024, 1024, 1024]),
   growsAtMs: random.pick([0, 500, 3_000, 10_000])
 })

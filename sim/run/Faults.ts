@@ -18,7 +18,7 @@ type DiskError = Extract<Script.FaultStep, { readonly do: "disk error" }>
 
 /** Most faults that strike before the venue has been ready once: it must get there. */
 const mostInOpening = 8
-/** Tasks within which a start that is to be crashed dies. A first start puts its markets in the later half of them. */
+/** Tasks within which a start that is to be crashed dies; and a first one, where nothing else is drawn. */
 const tasksOfStart = 400
 const tasksOfFirstStart = 140
 
@@ -151,7 +151,7 @@ export class Faults {
     this.#planDueAtStart()
     const share = this.#opening ? options.listing?.crashShare ?? 0 : options.process.crashInRecovery
     if (!this.#random.chance(share)) return undefined
-    const tasks = this.#random.between(1, this.#opening ? tasksOfFirstStart : tasksOfStart)
+    const tasks = this.#random.between(1, this.#opening ? options.listing?.crashTasks ?? tasksOfFirstStart : tasksOfStart)
     return this.#struck({ do: "crash at start", atMs: elapsedMs(), tasks, loss: this.#drawLoss() })
   }
 

@@ -26,7 +26,7 @@ describe("a run", () => {
 
   test("puts the markets of its file once, wherever starts are cut off, and again from its script", () => {
     const options = Simulation.optionsOf({ seed: "9", profile: "crash" })
-    const listing = { crashShare: 0.9, blockRecords: 1, growsAtMs: 200 }
+    const listing = { crashShare: 0.9, crashTasks: 240, blockRecords: 1, growsAtMs: 200 }
     const cutAt = new Set<number>()
     for (const seed of [2, 88]) {
       let sequence = 0
