@@ -19,5 +19,5 @@ test("the folder of found bugs is there, and every file in it is one, under its 
 for (const name of BugFile.names(folder)) {
   test(`${path.basename(name)} is fixed`, () => {
     expect(Simulation.run(BugFile.request(BugFile.read(name))).failure?.what).toBe(undefined)
-  }, 60_000)
+  }, 150_000)
 }
