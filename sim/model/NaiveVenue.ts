@@ -1877,7 +1877,7 @@ export class NaiveVenue {
       }
       const size = Math.min(remaining(taker), remaining(maker))
       const makerAccount = this.accounts[maker.account]!
-      const onlyReduces = ["reduce_only", "cutoff"].includes(Risk.takes(market, this.atEpochMs))
+      const onlyReduces = Risk.takes(market, this.atEpochMs) === "reduce_only" || Risk.sessionOf(market) === "reduce_only"
       if (onlyReduces && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
         this.#cancel(maker, CancelReason.marketReduceOnly)
         continue

@@ -124,6 +124,21 @@ const isSo = (event: DecodedEvent, [name, fields]: Must): boolean =>
   event.event === name
   && Object.entries(fields).every(([field, value]) => (event as unknown as Readonly<Record<string, number>>)[field] === value)
 
+/**
+ * Orders of an account that one record cancels are told part by part: those that were left by a record before come first. And some of those
+ * that are left may go as they are met, of which nothing is told but their end.
+ */
+const isTold = (events: ReadonlyArray<DecodedEvent>, must: Must): boolean => {
+  const [name, { account, orders = 0 }] = must
+  if (events.some((event) => isSo(event, must))) return true
+  const parts = events.flatMap((event) =>
+    (event.event === "SwitchFired" || event.event === "OrdersCanceled") && event.event === name && event.account === account
+      ? [event.orders]
+      : []
+  )
+  return parts.length > 0 && parts.reduce((total, part) => total + part, 0) <= orders
+}
+
 /** Whether an event about something is about whose it is. */
 const ofIts = (state: State, event: DecodedEvent): Verdict => {
   switch (event.event) {
@@ -175,7 +190,7 @@ export const eventsSayWhatWasDone: Property<State> = {
     const { events, record: { command, sequence } } = seen.decided
     const musts = state.musts.get(sequence) ?? []
     state.musts.delete(sequence)
-    const missing = musts.find((must) => !events.some((event) => isSo(event, must)))
+    const missing = musts.find((must) => !isTold(events, must))
     if (missing !== undefined) {
       const [name, fields] = missing
       const like = events.filter(({ event }) => event === name)

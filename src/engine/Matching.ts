@@ -13,7 +13,7 @@ import * as Breadth from "./Breadth.js"
 import { Event } from "./EventLog.js"
 import * as Margin from "./Margin.js"
 import * as Funding from "./markets/Funding.js"
-import { accepting, takesReductions } from "./markets/Freshness.js"
+import { meetsReductions } from "./markets/Freshness.js"
 import type { MarketState } from "./Markets.js"
 import * as OpenLists from "./OpenLists.js"
 import * as Leaving from "./orders/Leaving.js"
@@ -448,7 +448,7 @@ export const matchTaker = (
   if (best === none || !crosses(side, limitAtoms, best)) return "NotCrossing"
   const takerFeeBps = kind === "client" || kind === "closing" ? market.parameters.takerFeeBps : 0
   const isBehind = Leaving.isBehind(state)
-  const onlyReducing = takesReductions(accepting(market, state.atEpochMs))
+  const onlyReducing = meetsReductions(market, state.atEpochMs)
   const account = orders.account(taker)
   return take(
     state,

@@ -229,6 +229,27 @@ describe("past the cutoff", () => {
     })
     expect(driver.engine.findOrder(one, reduces.orderNumber)).toMatchObject({ filledAtoms: 500 })
   })
+
+  test("a liquidation opens nobody a position there either, where the market is paused besides", () => {
+    const { driver, one: strong } = begin({ initialMarginBps: 1000 })
+    const [weak, third] = [driver.account(usdc(12)), driver.account(usdc(1_000))]
+    driver.place(strong, sell)
+    driver.place(weak, buy)
+    const grows = driver.place(third, { ...buy, priceAtoms: 915 })
+    const reduces = driver.place(strong, { ...buy, priceAtoms: 914 })
+    pass(driver, hourMs - 600_000)
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "paused", market: 0, status: "paused" })
+    driver.price(0, 920)
+    driver.mark()
+    pass(driver, secondMs)
+    expect(driver.engine.positions(weak)).toEqual([])
+    expect(driver.engine.positions(third)).toEqual([])
+    expect(driver.engine.findOrder(third, grows.orderNumber)).toMatchObject({
+      cancelReason: Order.CancelReason.marketReduceOnly,
+      filledAtoms: 0
+    })
+    expect(driver.engine.findOrder(strong, reduces.orderNumber)).toMatchObject({ filledAtoms: 1000 })
+  })
 })
 
 describe("a closed session", () => {

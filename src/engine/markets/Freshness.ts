@@ -36,8 +36,12 @@ export const accepting = (market: MarketState, atEpochMs: number): Accepting => 
   return session === "open" ? "open" : "session_cutoff"
 }
 
-/** Whether an order may be taken, and only to reduce. */
-export const takesReductions = (takes: Accepting): boolean => takes === "reduce_only" || takes === "session_cutoff"
+/**
+ * Whether a resting order is met only to reduce. Past its session's cutoff that holds also in a market that takes no orders, whose
+ * positions the venue closes all the same.
+ */
+export const meetsReductions = (market: MarketState, atEpochMs: number): boolean =>
+  accepting(market, atEpochMs) === "reduce_only" || sessionOf(market) === "reduce_only"
 
 /** Notes that a market may be live again from a record on: what ended before is not its own to pay for. */
 export const revive = (market: MarketState, atEpochMs: number): void => {
