@@ -56,19 +56,20 @@ const ofOutcome = (outcome: NaiveOutcome, isOfOrders: boolean): ReadonlyArray<Mu
   return [["EntryDecided", { codes, first: orderNumber, second: filled, third: Number(filledNotional), fifth: price, sixth: quantity }]]
 }
 
+/** How many orders of an account ended in a record for a reason. */
+const endedFor = ({ decision: { touchedOrders }, record: { sequence } }: Committed, account: number, reason: Order.CancelReason): number =>
+  [...touchedOrders].filter((order) => order.account === account && order.lastSequence === sequence && order.cancelReason === reason).length
+
 /** A switch that fired, with how many orders it cancelled: where the record cancels others too, more of them may leave for its reason. */
-const fired = ({ decision: { touchedOrders }, record: { command, sequence } }: Committed, account: number): ReadonlyArray<Must> => {
-  if (command.kind.startsWith("Cancel")) return [["SwitchFired", { account }]]
-  const orders =
-    [...touchedOrders].filter((order) =>
-      order.account === account && order.lastSequence === sequence && order.cancelReason === Order.CancelReason.cancelAllAfter
-    ).length
+const fired = (seen: Committed, account: number): ReadonlyArray<Must> => {
+  if (seen.record.command.kind.startsWith("Cancel")) return [["SwitchFired", { account }]]
+  const orders = endedFor(seen, account, Order.CancelReason.cancelAllAfter)
   return [["SwitchFired", { account, orders }], ["OrdersCanceled", { account, orders }]]
 }
 
 export class ToldOfAccounts {
   readonly #accounts = new Map<number, Seen>()
-  #brackets: ReadonlyMap<number, NaiveBracket & { readonly was: number }> = new Map()
+  #brackets: ReadonlyMap<number, Readonly<NaiveBracket>> = new Map()
   readonly #families: Array<Family> = []
   readonly #transfers: Array<{ readonly end: NaiveTransfer["end"]; readonly isSettled: boolean }> = []
   #isStopped = false
@@ -91,10 +92,8 @@ export class ToldOfAccounts {
     return musts
   }
 
-  #ofCommand(
-    { decision: { outcomes, touchedOrders }, model, record: { atEpochMs, command, sequence } }: Committed,
-    musts: Array<Must>
-  ): void {
+  #ofCommand(seen: Committed, musts: Array<Must>): void {
+    const { decision: { outcomes }, model, record: { atEpochMs, command } } = seen
     switch (command.kind) {
       case "NoteKeyUses":
         for (const { apiKey, usedAtEpochMs } of command.uses) {
@@ -114,10 +113,7 @@ export class ToldOfAccounts {
       case "CancelAllOrders": {
         if (outcomes[0]?.refusal !== Refusal.none) return
         const { account } = command
-        const orders =
-          [...touchedOrders].filter((order) =>
-            order.account === account && order.lastSequence === sequence && order.cancelReason === Order.CancelReason.user
-          ).length
+        const orders = endedFor(seen, account, Order.CancelReason.user)
         // Where others left with the same record, or some leave with later ones, it is told in parts.
         if (orders === outcomes[0].canceled) musts.push(["OrdersCanceled", { account, orders }])
         return
@@ -159,12 +155,12 @@ export class ToldOfAccounts {
   }
 
   #ofBrackets({ brackets: { all } }: NaiveVenue, musts: Array<Must>): void {
-    const now = new Map<number, NaiveBracket & { readonly was: number }>()
+    const now = new Map<number, Readonly<NaiveBracket>>()
     for (const bracket of all) {
       const { account, autoClose: { stopLoss, takeProfit }, market, number, quantity } = bracket
-      const was = this.#brackets.get(number)?.was
-      now.set(number, { ...bracket, was: quantity })
-      if (was === undefined) {
+      const before = this.#brackets.get(number)
+      now.set(number, { ...bracket })
+      if (before === undefined) {
         musts.push(["BracketOpened", {
           bracket: number,
           account,
@@ -177,7 +173,8 @@ export class ToldOfAccounts {
           stopLossLimitAtoms: stopLoss.limitAtoms
         }])
       }
-      if ((was ?? 0) !== quantity) musts.push(["BracketResized", { bracket: number, account, market, quantityAtoms: quantity }])
+      if ((before?.quantity ?? 0) !== quantity)
+        musts.push(["BracketResized", { bracket: number, account, market, quantityAtoms: quantity }])
     }
     for (const { account, market, number } of this.#brackets.values()) {
       if (!now.has(number)) musts.push(["BracketEnded", { bracket: number, account, market }])

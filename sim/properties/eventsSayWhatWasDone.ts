@@ -22,7 +22,7 @@ interface State {
   readonly musts: Map<number, ReadonlyArray<Must>>
   /** Every transfer that there ever was, those that the venue has forgotten too. */
   transfers: ReadonlyArray<NaiveTransfer>
-  /** Of every bracket that there ever was: its account and its market. */
+  /** Of every bracket that there ever was: its account, its market and its triggers. */
   readonly brackets: Map<number, Pick<NaiveBracket, "account" | "market" | "autoClose">>
   /** Accounts that are affiliates: who asks to become one again is one already, and nothing is told of it. */
   readonly affiliates: Set<number>
@@ -53,7 +53,7 @@ const stepMoved = (
 }]
 
 /** What the events of a command that was done must tell of it. */
-const mustTell = (state: State, { decision: { outcomes }, model, record }: Committed): ReadonlyArray<Must> => {
+const mustTell = (state: State, { decision: { outcomes }, record }: Committed): ReadonlyArray<Must> => {
   const { atEpochMs, command, sequence } = record
   const standing = outcomes[0]?.standing
   switch (command.kind) {
@@ -80,10 +80,7 @@ const mustTell = (state: State, { decision: { outcomes }, model, record }: Commi
       return state.affiliates.has(command.account) ? [] : [["AffiliateRegistered", { account: command.account }]]
     case "CreditAccount": {
       const { amountAtoms, ofAccount: account } = command
-      return [["Credited", { account, amountAtoms }], ["CollateralChanged", {
-        account,
-        collateralAtoms: Number(model.accounts[account]!.collateral)
-      }]]
+      return [["Credited", { account, amountAtoms }]]
     }
     case "ApproveAgent": {
       const { account, grantMs, keyLifetimeSeconds, scopes } = command

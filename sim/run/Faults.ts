@@ -227,15 +227,22 @@ export class Faults {
     return this.#random.chance(0.7) ? "power" : "kill"
   }
 
+  /** Has something strike again and again, a mean time apart and as long as there are faults; with a mean of 0, never. */
+  #every(random: SimRandom.SimRandom, meanMs: number, strike: () => void): void {
+    if (meanMs === 0) return
+    this.world.plans.after(random.until(meanMs), () => {
+      if (!this.active) return
+      this.#every(random, meanMs, strike)
+      strike()
+    })
+  }
+
   /** Plans the next crash or, now and then, a graceful stop. */
   #planCrash(): void {
-    const { elapsedMs, options, plans } = this.world
+    const { elapsedMs, options } = this.world
     const { gracefulShare, meanCrashMs } = options.process
     const random = this.#random
-    if (meanCrashMs === 0) return
-    plans.after(-Math.log(1 - random.next()) * meanCrashMs, () => {
-      if (!this.active) return
-      this.#planCrash()
+    this.#every(random, meanCrashMs, () => {
       if (this.host.process === undefined) return
       const atMs = elapsedMs()
       if (this.host.reads !== undefined && random.chance(gracefulShare)) {
@@ -257,12 +264,10 @@ export class Faults {
 
   /** Plans a crash while a segment of the journal gets its name: what a start finds then is named, and need not be so for good. */
   #planCrashAtSegment(): void {
-    const { elapsedMs, options: { process: { meanCrashMs } }, plans } = this.world
+    const { elapsedMs, options: { process: { meanCrashMs } } } = this.world
     const random = this.#segments
     if (meanCrashMs === 0) return
-    plans.after(-Math.log(1 - random.next()) * meanUntilSegmentMs, () => {
-      if (!this.active) return
-      this.#planCrashAtSegment()
+    this.#every(random, meanUntilSegmentMs, () => {
       if (this.host.reads === undefined || this.host.isPlannedAt("segment")) return
       const [tasks, loss] = [random.between(1, tasksOfRename), random.chance(0.8) ? "kill" as const : "power" as const]
       this.#struck({ do: "crash", atMs: elapsedMs(), from: "segment", tasks, loss })
@@ -271,12 +276,9 @@ export class Faults {
 
   /** Plans graceful stops, most of them just as a block is written: then a process has something to wait for. */
   #planStop(): void {
-    const { elapsedMs, options: { process: { meanStopMs = 0 } }, plans } = this.world
+    const { elapsedMs, options: { process: { meanStopMs = 0 } } } = this.world
     const random = this.#stops
-    if (meanStopMs === 0) return
-    plans.after(-Math.log(1 - random.next()) * meanStopMs, () => {
-      if (!this.active) return
-      this.#planStop()
+    this.#every(random, meanStopMs, () => {
       if (this.host.reads === undefined) return
       const from = random.chance(0.7) ? { from: "block" as const } : {}
       this.#struck({ do: "stop", atMs: elapsedMs(), ...from })
@@ -297,13 +299,10 @@ export class Faults {
   }
 
   #planClockFault(): void {
-    const { elapsedMs, options, plans } = this.world
+    const { elapsedMs, options } = this.world
     const { freezeShare, maxJumpMs, meanFaultMs } = options.clock
     const random = this.#clock
-    if (meanFaultMs === 0) return
-    plans.after(-Math.log(1 - random.next()) * meanFaultMs, () => {
-      if (!this.active) return
-      this.#planClockFault()
+    this.#every(random, meanFaultMs, () => {
       if (this.host.process === undefined) return
       const atMs = elapsedMs()
       if (random.chance(freezeShare)) this.#struck({ do: "freeze", atMs, forMs: random.next() * meanFaultMs })
@@ -312,12 +311,10 @@ export class Faults {
   }
 
   #planFullDisk(): void {
-    const { elapsedMs, options: { room }, plans } = this.world
+    const { elapsedMs, options: { room } } = this.world
     const random = this.#room
-    if (room === undefined || room.meanFullMs === 0) return
-    plans.after(-Math.log(1 - random.next()) * room.meanFullMs, () => {
-      if (!this.active) return
-      this.#planFullDisk()
+    if (room === undefined) return
+    this.#every(random, room.meanFullMs, () => {
       const { forMs } = this.#struck({ do: "full disk", atMs: elapsedMs(), forMs: random.next() * room.maxFullMs })
       this.#planCrashWhileFull(forMs)
     })
@@ -335,26 +332,22 @@ export class Faults {
   }
 
   #planTakenLock(): void {
-    const { elapsedMs, options: { lock }, plans } = this.world
+    const { elapsedMs, options: { lock } } = this.world
     const random = this.#lock
-    const atWrite = random.split("at a write")
     if (lock === undefined) return
-    plans.after(-Math.log(1 - random.next()) * lock.meanTakenMs, () => {
-      if (!this.active) return
-      this.#planTakenLock()
+    // In half of the runs each time just as a block is written.
+    const from = random.split("at a write").chance(0.5) ? { from: "block" as const } : {}
+    this.#every(random, lock.meanTakenMs, () => {
       const heldMs = random.chance(lock.strangerShare) ? random.next() * lock.maxHeldMs : 0
       if (this.host.reads === undefined) return
-      const from = atWrite.chance(0.5) ? { from: "block" as const } : {}
       this.#struck({ do: "lock taken", atMs: elapsedMs(), heldMs, ...from })
     })
   }
 
   #planDamagedHistories(): void {
-    const { elapsedMs, options: { histories }, plans } = this.world
-    if (histories === undefined || histories.meanDamagedMs === 0) return
-    plans.after(-Math.log(1 - this.#histories.next()) * histories.meanDamagedMs, () => {
-      if (!this.active) return
-      this.#planDamagedHistories()
+    const { elapsedMs, options: { histories } } = this.world
+    if (histories === undefined) return
+    this.#every(this.#histories, histories.meanDamagedMs, () => {
       if (this.host.process === undefined) return
       this.#struck({ do: "histories damaged", atMs: elapsedMs() })
     })
@@ -364,10 +357,8 @@ export class Faults {
   #planClockStep(): void {
     const { edges } = this.world.options
     const random = this.#steps
-    if (edges === undefined || edges.meanStepMs === 0) return
-    this.world.plans.after(-Math.log(1 - random.next()) * edges.meanStepMs, () => {
-      if (!this.active) return
-      this.#planClockStep()
+    if (edges === undefined) return
+    this.#every(random, edges.meanStepMs, () => {
       const ahead = this.#msAhead(random.pick(Moments.kinds)(this.host.follower.model))
       if (ahead.length === 0) return
       const atMs = this.world.elapsedMs()
@@ -397,7 +388,7 @@ export class Faults {
     let left = ownersSteps
     const plan = (): void => {
       if (meanStepMs === 0 || left-- === 0) return
-      plans.after(-Math.log(1 - random.next()) * meanStepMs, () => {
+      plans.after(random.until(meanStepMs), () => {
         if (!this.active) return
         plan()
         const ahead = this.#msAhead(moments()).filter((ms) => ms <= farthestMs)

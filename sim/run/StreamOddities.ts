@@ -139,7 +139,7 @@ export class StreamOddities {
   /** Does odd things as long as the line is open. */
   begin(line: OddLine): void {
     const next = (): void =>
-      void this.world.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, () => {
+      void this.world.time.after(this.random.until(this.options.meanPauseMs), () => {
         if (!line.isOpen() || !this.clients.open) return
         this.#act(line)
         next()

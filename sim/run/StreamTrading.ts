@@ -75,7 +75,7 @@ export class StreamTrading {
   /** Sends orders as long as the line is open. */
   begin(line: TradingLine): void {
     const next = (): void =>
-      void this.world.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, () => {
+      void this.world.time.after(this.random.until(this.options.meanPauseMs), () => {
         if (!line.isOpen() || !this.clients.open) return
         if (line.mayAct()) this.#act(line)
         next()

@@ -158,7 +158,7 @@ class Depositor {
   }
 
   #later(then: () => void): void {
-    this.desk.time.after(-Math.log(1 - this.random.next()) * this.meanPauseMs, then)
+    this.desk.time.after(this.random.until(this.meanPauseMs), then)
   }
 
   #say(draft: Draft, then: Then): void {

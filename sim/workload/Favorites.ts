@@ -48,7 +48,7 @@ const drafted = (desk: Desk, random: SimRandom, owners: ReadonlyArray<Calls.KeyH
 export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs }: Options, owners: ReadonlyArray<Calls.KeyHolder>): void => {
   let left = calls
   const next = (): void => {
-    desk.time.after(-Math.log(1 - random.next()) * meanPauseMs, () => {
+    desk.time.after(random.until(meanPauseMs), () => {
       if (!desk.isOpen() || left-- <= 0 || desk.model.markets.length === 0) return
       desk.issue({ ...drafted(desk, random, owners), persistent: random.chance(0.3) }, next)
     })

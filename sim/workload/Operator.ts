@@ -670,7 +670,7 @@ export const make = (
   const act = (): void => {
     if (!desk.isOpen()) return
     const next = (): void => {
-      desk.time.after(-Math.log(1 - random.next()) * options.meanOperatorMs, act)
+      desk.time.after(random.until(options.meanOperatorMs), act)
     }
     if (draws.notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, draws.notices), () => {})
     const delists = delistingNow(commands, desk, delistings, options, edges)

@@ -131,7 +131,7 @@ class Owner implements Calls.KeyHolder {
   }
 
   #later(then: () => void): void {
-    this.desk.time.after(-Math.log(1 - this.random.next()) * this.meanPauseMs, then)
+    this.desk.time.after(this.random.until(this.meanPauseMs), then)
   }
 
   /** Begins a call; nothing more follows once there are to be none. */

@@ -29,7 +29,7 @@ export class Pace {
 
   /** Does something after a pause, as long as there are calls left. */
   readonly next = (): void => {
-    if (this.#left > 0) this.desk.time.after(-Math.log(1 - this.random.next()) * this.set.meanPauseMs, this.act)
+    if (this.#left > 0) this.desk.time.after(this.random.until(this.set.meanPauseMs), this.act)
   }
 
   /** Begins a call; nothing more follows once there are to be none. */

@@ -104,7 +104,7 @@ export const start = (desk: OperatorsDesk, token: string, random: SimRandom, { c
   const publisher = new Publisher(desk, token, random)
   let left = calls
   const next = (): void => {
-    desk.time.after(-Math.log(1 - random.next()) * meanPauseMs, () => {
+    desk.time.after(random.until(meanPauseMs), () => {
       if (!desk.isOpen() || left-- <= 0) return
       if (desk.model.markets.some((market) => market.mark > 0 && !isDelisted(market))) publisher.act()
       next()

@@ -45,7 +45,7 @@ export const start = (
     else next()
   }
   const next = (): void => {
-    if (left-- > 0) desk.time.after(-Math.log(1 - random.next()) * meanPauseMs, () => rush(somebody(), 0))
+    if (left-- > 0) desk.time.after(random.until(meanPauseMs), () => rush(somebody(), 0))
   }
   next()
 }

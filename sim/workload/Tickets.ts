@@ -61,7 +61,7 @@ class Holder {
   }
 
   #later(then: () => void): void {
-    this.desk.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, then)
+    this.desk.time.after(this.random.until(this.options.meanPauseMs), then)
   }
 
   readonly #next = (): void => this.#later(() => this.#act())

@@ -75,7 +75,7 @@ export const make = (
     return true
   }
 
-  const pause = (): number => -Math.log(1 - random.next()) * options.meanPauseMs
+  const pause = (): number => random.until(options.meanPauseMs)
 
   const next = (): void => {
     desk.time.after(pause(), act)

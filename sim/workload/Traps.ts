@@ -62,7 +62,7 @@ export class Traps {
   constructor(readonly desk: OperatorsDesk, readonly hands: Hands, readonly random: SimRandom, readonly drawn: Drawn) {}
 
   start(): void {
-    this.desk.time.after(-Math.log(1 - this.random.next()) * this.drawn.meanPauseMs, () => {
+    this.desk.time.after(this.random.until(this.drawn.meanPauseMs), () => {
       if (!this.desk.isOpen()) return
       const again = (): void => this.start()
       if (this.random.chance(this.drawn.fundingShare)) this.#atFunding(again)

@@ -278,7 +278,7 @@ const inPart = (handled: Handled, share: number, random: SimRandom): Handled => 
 /** Has the ledger's clock go ahead now and then, as long as it does. */
 const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: number) => boolean): void => {
   if (meanMs === 0) return
-  time.after(-Math.log(1 - random.next()) * meanMs, () => {
+  time.after(random.until(meanMs), () => {
     if (leap(random.between(1_000, longestLeapMs))) leaping(time, random, meanMs, leap)
   })
 }

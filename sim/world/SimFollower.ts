@@ -99,7 +99,7 @@ export const layer = (
         })
         if (behaviour.meanCrashMs > 0) {
           Effect.runFork(
-            Effect.sleep(-Math.log(1 - random.next()) * behaviour.meanCrashMs).pipe(
+            Effect.sleep(random.until(behaviour.meanCrashMs)).pipe(
               Effect.zipRight(Effect.sync(() => {
                 if (isCalm()) return
                 abandon()

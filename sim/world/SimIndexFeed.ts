@@ -142,7 +142,7 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
     const silences = own.split("silences")
     const wide = behaviour.ruin === undefined ? widest : widestOfRuin
 
-    const pauseMs = (): number => -Math.log(1 - own.next()) * behaviour.meanPauseMs
+    const pauseMs = (): number => own.until(behaviour.meanPauseMs)
 
     const quote = (): void => {
       if (silent) return

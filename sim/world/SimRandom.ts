@@ -13,6 +13,8 @@ export interface SimRandom {
   readonly below: (below: number) => number
   /** An integer in [low, high]. */
   readonly between: (low: number, high: number) => number
+  /** How long it is until the next of things that come at random, a mean time apart. */
+  readonly until: (mean: number) => number
   /** Whether something of this probability happens. Draws nothing for 0, so that a fault left off shifts nothing. */
   readonly chance: (probability: number) => boolean
   readonly pick: <A>(items: ReadonlyArray<A>) => A
@@ -62,6 +64,7 @@ export const make = (seed: string, name = ""): SimRandom => {
     next,
     below,
     between: (low, high) => low + below(high - low + 1),
+    until: (mean) => -Math.log(1 - next()) * mean,
     chance: (probability) => probability > 0 && next() < probability,
     pick: (items) => {
       const item = items[below(items.length)]

@@ -99,7 +99,7 @@ const deaths = ({ isCalm, meanCrashMs, seen }: Parts, who: Who, random: SimRando
       hasDied = true
       die()
     }
-    if (!lives) run(Effect.zipRight(Effect.sleep(-Math.log(1 - random.next()) * meanCrashMs), Effect.sync(strike)))
+    if (!lives) run(Effect.zipRight(Effect.sleep(random.until(meanCrashMs)), Effect.sync(strike)))
     return {
       /** It has been asked something that it may die over. */
       wasAsked: (): void => {
