@@ -454,6 +454,23 @@ const delistingNow = (
   return random.chance(delistingShare) ? delisting(commands, desk, random) : undefined
 }
 
+/**
+ * Halts the venue, and lifts the halt again after a while. Either may be a long time under way: where the halt was decided behind what was
+ * to lift it, it is lifted again, since under a halt nobody's commands come to an end.
+ */
+const haltsFor = (commands: Commands, { issue, model, time }: Desk, whileMs: number, next: () => void): void => {
+  let isOneAnswered = false
+  const answered = (): void => {
+    if (isOneAnswered && model.halted) issue(commands.resume(), () => {})
+    isOneAnswered = true
+  }
+  issue(commands.halt(), () => {
+    answered()
+    next()
+  })
+  time.after(whileMs, () => issue(commands.resume(), answered))
+}
+
 /** How often an operator who halts the venue at all does so where something falls due within moments, and how soon that is. */
 const haltBeforeDueShare = 0.3
 const soonMs = 1_000
@@ -464,8 +481,7 @@ const haltsBeforeDue = (commands: Commands, desk: Desk, random: SimRandom, haltS
   if (haltShare === 0 || model.halted || !random.chance(haltBeforeDueShare)) return false
   const ahead = Moments.dues(model).map((due) => due - time.nowEpochMs()).filter((ms) => ms > 0 && ms < soonMs)
   if (ahead.length === 0) return false
-  desk.issue(commands.halt(), next)
-  time.after(Math.min(...ahead) + random.next() * maxDisturbanceMs, () => desk.issue(commands.resume(), () => {}))
+  haltsFor(commands, desk, Math.min(...ahead) + random.next() * maxDisturbanceMs, next)
   return true
 }
 
@@ -476,10 +492,9 @@ const haltOverDelistingShare = 0.3
 const isAtOnce = ({ body, intent }: Calls.Draft): boolean => intent === "delist" && body === "{}"
 
 /** Halts the venue just behind the command that delists a market, where operators halt it at all; mostly not. */
-const haltsOver = (commands: Commands, { issue, time }: Desk, random: SimRandom, haltShare: number): void => {
+const haltsOver = (commands: Commands, desk: Desk, random: SimRandom, haltShare: number): void => {
   if (haltShare === 0 || !random.chance(haltOverDelistingShare)) return
-  issue(commands.halt(), () => {})
-  time.after(random.next() * maxDisturbanceMs, () => issue(commands.resume(), () => {}))
+  haltsFor(commands, desk, random.next() * maxDisturbanceMs, () => {})
 }
 
 /** Where what an operator sets comes from: a generator for each concern, so that one does not shift the others. */
@@ -692,8 +707,7 @@ export const make = (
     } else if (random.chance(cancelShare)) {
       desk.issue(remembered(commands.cancel(selectionOf(desk.model, random))), next)
     } else if (random.chance(options.haltShare)) {
-      desk.issue(commands.halt(), next)
-      later(commands.resume())
+      haltsFor(commands, desk, random.next() * maxDisturbanceMs, next)
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
       desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
