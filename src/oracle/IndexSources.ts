@@ -73,6 +73,8 @@ const ask = (asked: Asked, markets: ReadonlyArray<Quoted>, staleMs: number): Eff
 const poll = (asked: Asked, markets: () => ReadonlyArray<Quoted>, { pollMs, staleMs }: Options): Effect.Effect<never> => {
   const { source: { name } } = asked
   const once = Effect.suspend(() => ask(asked, markets(), staleMs)).pipe(
+    // What a source throws is a failure of its own, and not the end of its being asked.
+    Effect.catchAllDefect((defect) => new SourceFailed({ reason: String(defect) })),
     Effect.zipRight(Effect.suspend(() => asked.failures === 0 ? Effect.void : Effect.logInfo(`index source ${name} answers again`))),
     Effect.map(() => {
       asked.failures = 0

@@ -2,10 +2,11 @@
  * Exchanges as sources of an index, asked through the package `ccxt` in a process of its own (see `NodeCcxtProcess.ts`): exchanges'
  * lists of markets are megabytes of JSON that the writer must not stand still for, what an exchange answers may cost that
  * process and never the venue's, and the package sees none of the venue's secrets. A process that ends is begun anew with the next
- * question.
+ * question, and one that answers nothing any more is ended.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -48,6 +49,9 @@ const heapMiB = 1_024
 /** What of the environment the process is given. */
 const inherited: ReadonlyArray<string> = ["PATH", "TZ", "NODE_EXTRA_CA_CERTS"]
 
+/** Answers are waited for so long, of whichever exchange: the process gives an exchange's answer up after ten seconds. */
+const hungMs = 60_000
+
 /** Longest reason that is told: an exchange's error may be a whole page. */
 const reasonLength = 300
 
@@ -56,6 +60,8 @@ class Asker {
   private child: ChildProcess | undefined = undefined
   private readonly waiting = new Map<number, (answer: Answer) => void>()
   private questions = 0
+  /** Since when it has been asked and has said nothing; undefined where it has nothing to say. */
+  private silentSinceMs: number | undefined = undefined
 
   constructor(private readonly asking: Asking) {}
 
@@ -68,6 +74,9 @@ class Asker {
       stdio: ["ignore", "ignore", "inherit", "ipc"]
     })
     this.child = child
+    child.on("message", () => {
+      if (this.child === child) this.silentSinceMs = undefined
+    })
     child.once("message", (first: Begun) => {
       begun(first)
       child.on("message", (answer: Answer) => this.settle(answer))
@@ -80,14 +89,31 @@ class Asker {
   }
 
   /** Asks; `answer` is called once. What is given back takes the question back. */
-  ask(exchange: string, symbols: ReadonlyArray<string>, answer: (answer: Answer) => void): () => void {
+  ask(nowEpochMs: number, exchange: string, symbols: ReadonlyArray<string>, answer: (answer: Answer) => void): () => void {
+    this.endHung(nowEpochMs)
     const number = ++this.questions
     this.waiting.set(number, answer)
-    if (this.child === undefined) this.begin(() => {}, () => {})
-    this.child!.send({ number, exchange, symbols } satisfies Question, (cause) => {
-      if (cause !== null) this.settle({ number, reason: String(cause) })
-    })
+    try {
+      if (this.child === undefined) this.begin(() => {}, () => {})
+      this.silentSinceMs ??= nowEpochMs
+      // A process that the system could not begin has no way to be asked, and says why later than this.
+      this.child!.send({ number, exchange, symbols } satisfies Question, (cause) => {
+        if (cause !== null) this.settle({ number, reason: String(cause) })
+      })
+    } catch (cause) {
+      this.settle({ number, reason: `the process that asks exchanges could not be asked: ${String(cause)}` })
+    }
     return () => void this.waiting.delete(number)
+  }
+
+  /** Ends a process that has said nothing for too long, though it was asked: the next question begins another. */
+  private endHung(nowEpochMs: number): void {
+    const { child, silentSinceMs } = this
+    if (child === undefined || silentSinceMs === undefined) return
+    if (nowEpochMs < silentSinceMs) this.silentSinceMs = nowEpochMs
+    if (nowEpochMs - silentSinceMs < hungMs) return
+    child.kill("SIGKILL")
+    this.end(child, `the process that asks exchanges has answered nothing for ${hungMs} ms`, () => {})
   }
 
   close(): void {
@@ -103,19 +129,21 @@ class Asker {
   private end(child: ChildProcess, reason: string, failed: (reason: string) => void): void {
     if (this.child !== child) return
     this.child = undefined
+    this.silentSinceMs = undefined
     failed(reason)
     for (const number of [...this.waiting.keys()]) this.settle({ number, reason })
   }
 }
 
 const fetchFrom = (asker: Asker, exchange: string, symbols: ReadonlyArray<string>) =>
-  Effect.async<ReadonlyMap<string, Ticker>, SourceFailed>((resume) => {
-    const takeBack = asker.ask(exchange, symbols, (answer) =>
-      resume("reason" in answer
-        ? new SourceFailed({ reason: answer.reason.slice(0, reasonLength) })
-        : Effect.succeed(new Map(answer.tickers))))
-    return Effect.sync(takeBack)
-  })
+  Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) =>
+    Effect.async<ReadonlyMap<string, Ticker>, SourceFailed>((resume) => {
+      const takeBack = asker.ask(nowEpochMs, exchange, symbols, (answer) =>
+        resume("reason" in answer
+          ? new SourceFailed({ reason: answer.reason.slice(0, reasonLength) })
+          : Effect.succeed(new Map(answer.tickers))))
+      return Effect.sync(takeBack)
+    }))
 
 /** The exchanges as sources, for as long as the scope is open; fails where the package does not know one of them. */
 export const sources = (

@@ -14,7 +14,14 @@ export interface Begun {
 }
 
 const dialTo = (workerData: Begun): Readings.Dial => (heard, gone) => {
-  const worker = new Worker(new URL("./NodeReadingsThread.js", import.meta.url), { workerData })
+  let worker: Worker
+  try {
+    worker = new Worker(new URL("./NodeReadingsThread.js", import.meta.url), { workerData })
+  } catch (cause) {
+    // The system may have no thread left now, and have one later. It is gone once whoever dialled has the line.
+    queueMicrotask(() => gone(`the thread that reads the journal did not begin: ${String(cause)}`))
+    return { tell: () => {}, end: Effect.void }
+  }
   let reason = "the thread that reads the journal has ended"
   worker.on("message", (said: Said) => heard(said))
   worker.on("error", (cause) => {

@@ -21,7 +21,13 @@ export type Message = Said | { readonly _tag: "Ended"; readonly ended: Ended }
 const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said) => void): Effect.Effect<never, Ended> =>
   Effect.async((resume) => {
     const workerData: Begun = { dataDir, setting, memory: told.memory }
-    const worker = new Worker(new URL("./NodeFollowerThread.js", import.meta.url), { workerData })
+    let worker: Worker
+    try {
+      worker = new Worker(new URL("./NodeFollowerThread.js", import.meta.url), { workerData })
+    } catch (cause) {
+      // The system may have no thread left now, and have one later.
+      return resume(Effect.fail({ reason: `its thread did not begin: ${String(cause)}` }))
+    }
     let ended: Ended = { reason: "its thread has ended" }
     worker.on("message", (message: Message) => {
       if (message._tag === "Ended") ended = message.ended

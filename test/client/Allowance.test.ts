@@ -51,6 +51,22 @@ describe("what is left", () => {
     expect(allowance.take(start + 2000)).toBe(59_300)
   })
 
+  test("is not waited for beyond a window where the clock is set back", () => {
+    const anHour = 3_600_000
+    const allowance = new Allowance()
+    allowance.hear(headers(600, 0, 60), start)
+    expect(allowance.take(start - anHour)).toBe(0)
+    // What is told from then on is heard.
+    allowance.hear(headers(600, 0, 58), start - anHour + 500)
+    expect(allowance.take(start - anHour + 500)).toBe(58_000)
+    const other = new Allowance()
+    other.hear(headers(600, 0, 60), start)
+    other.hear(headers(600, 0, 30), start - anHour)
+    expect(other.take(start - anHour)).toBe(30_000)
+    // Seconds are no matter.
+    expect(other.take(start - anHour - 4_000)).toBe(34_000)
+  })
+
   test("is lowered by what is sent all the same, to nothing at most", () => {
     const allowance = new Allowance()
     allowance.hear(headers(10, 1, 60), start)

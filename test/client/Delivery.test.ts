@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { NothingDone, OutcomeUnknown, Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { LossyProxy } from "./LossyProxy.js"
-import { type Answer, answered, ScriptedVenue } from "./ScriptedVenue.js"
+import { type Answer, answered, market, ScriptedVenue } from "./ScriptedVenue.js"
 
 const symbol = "BTC/USDC:USDC"
 const account = { accountId: "acc_1", apiKey: "pk_development_k_s" }
@@ -108,6 +108,8 @@ describe("a lost answer", () => {
 })
 
 describe("an answer as scripted", () => {
+  const place = (of: Perpetuum, params: object = {}) => of.createOrder(symbol, "limit", "buy", 0.01, 50_000, params)
+
   let venue: ScriptedVenue
   let exchange: Perpetuum
 
@@ -193,9 +195,50 @@ describe("an answer as scripted", () => {
     expect(keys()[4]).toBe(keys()[0])
   })
 
-  it("an outcome that the venue has forgotten is unknown", async () => {
+  it("an outcome that the venue has forgotten is unknown, where the key may have been sent before", async () => {
     venue.script("silence", "silence", "silence", answered({ outcome: "unknown_expired" }))
-    await expect(switchOff({ timeout: 50 })).rejects.toBeInstanceOf(OutcomeUnknown)
+    await expect(made({ timeout: 50 }).cancelAllOrdersAfter(0, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
+    // Nothing under a key of this very call can be forgotten yet.
+    venue.script("silence", "silence", "silence", answered({ outcome: "unknown_expired" }), answered({ fenced: true }))
+    await expect(switchOff({ timeout: 50 })).rejects.toBeInstanceOf(NothingDone)
+    expect(venue.seen[4]!.url).toBe("/v1/accounts/acc_1/outcomes/fence")
+  })
+
+  it("repeating a placement under the key of the error sends the same body, though no clientOrderId was given", async () => {
+    const exists = { orders: ["silence", "silence", "silence"], lookUp: { status: 502, body: "" } } as const
+    made({ timeout: 50 }).setMarkets([market])
+    venue.script(...exists.orders, exists.lookUp, exists.lookUp, exists.lookUp)
+    const error = await place(exchange).then(() => undefined, (reason: unknown) => reason)
+    expect(error).toBeInstanceOf(OutcomeUnknown)
+    const { idempotencyKey } = error as OutcomeUnknown
+    const [first] = venue.seen
+    expect(JSON.parse(first!.body)).toMatchObject({ clientOrderId: expect.stringMatching(/^[0-9a-f]{32}$/) })
+    venue.script(answered({ orderId: "ord_1" }))
+    await place(exchange, { idempotencyKey })
+    expect(venue.seen[0]).toMatchObject({ body: first!.body, headers: { "idempotency-key": idempotencyKey } })
+    // So it is in a batch, where each order has a name of its own.
+    const orders = [1, 2].map((amount) => ({ symbol, type: "limit", side: "buy", amount, price: 50_000 }) as const)
+    venue.script(answered({ outcomes: [] }), answered({ outcomes: [] }))
+    for (let time = 0; time < 2; time++) await exchange.createOrders([...orders], { idempotencyKey })
+    expect(venue.seen[1]!.body).toBe(venue.seen[0]!.body)
+    const names = JSON.parse(venue.seen[0]!.body).orders.map(({ clientOrderId }: { clientOrderId: string }) => clientOrderId)
+    expect(new Set([...names, JSON.parse(first!.body).clientOrderId]).size).toBe(3)
+  })
+
+  it("a key that stands for another body leaves the outcome open, and says what was done under it", async () => {
+    made().setMarkets([market])
+    const decisions = [{ entries: [{ index: 0, accepted: true, orderId: "ord_7" }] }]
+    venue.script(failed(409, "idempotency_key_conflict", false), answered({ outcome: "accepted", decisions }))
+    const error = await place(exchange, { idempotencyKey: "one" }).then(() => undefined, (reason: unknown) => reason)
+    expect(error).toBeInstanceOf(OutcomeUnknown)
+    expect(error).toMatchObject({ idempotencyKey: "one", message: expect.stringContaining("the earlier one: accepted ord_7") })
+    // So it is where the venue cannot be asked which, and where the conflict comes as the decision's answer is asked for.
+    const broken = { status: 502, body: "" }
+    venue.script(failed(409, "idempotency_key_conflict", false), broken, broken, broken)
+    await expect(place(exchange, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
+    const seen = answered({ outcome: "refused", decisions: [{ entries: [{ index: 0, accepted: false }] }] })
+    venue.script(broken, broken, broken, seen, failed(409, "idempotency_key_conflict", false), seen)
+    await expect(place(exchange, { idempotencyKey: "one" })).rejects.toThrow("the earlier one: refused (")
   })
 
   it("a defect of the venue leaves a command's outcome open too", async () => {

@@ -422,6 +422,15 @@ describe("asking for a transfer", () => {
     expect([funds.withdrawals.takeBegun("wdr_1"), funds.withdrawals.takeBegun("wdr_1")]).toEqual([true, false])
   })
 
+  test("is the same request again behind a defect of the venue, which may have come after it was done", async () => {
+    const outside = venue().on(create, refused(500, "internal_error", { recoveryActions: ["retry_same_identity"] }))
+    const { funds } = await opened(outside)
+    expect(await funds.withdraw("10000000", party)).toBe(false)
+    outside.on(create, ok(withdrawal("requested")))
+    expect(await funds.withdraw("10000000", party)).toBe(true)
+    expect(keys(outside)).toEqual(["key-1", "key-1"])
+  })
+
   test("is another request where another amount is asked for", async () => {
     const outside = venue().on(create, undefined)
     const { funds } = await opened(outside)

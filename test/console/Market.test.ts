@@ -2,11 +2,12 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type * as Contract from "../../src/client/venue/Contract.js"
+import { Refusal } from "../../src/client/venue/Refusal.js"
 import { LocalBook } from "../../src/client/venue/LocalBook.js"
 import { sha256 } from "../../src/client/venue/Sha256.js"
 import { joined } from "../../src/console/state/market/Candles.js"
 import { resultOf } from "../../src/console/state/market/Commands.js"
-import { atomsOf, format, percent, typed } from "../../src/console/state/market/Decimals.js"
+import { atomsOf, format, funding, percent, typed } from "../../src/console/state/market/Decimals.js"
 import { checked, type Draft, emptyDraft, suggested, type Terms } from "../../src/console/state/market/Draft.js"
 import { mostTrades } from "../../src/console/state/market/Feed.js"
 import { Frames } from "../../src/console/state/market/Frames.js"
@@ -14,6 +15,7 @@ import { depth, ladder } from "../../src/console/state/market/Ladder.js"
 import { told } from "../../src/console/state/market/Ticket.js"
 import * as Places from "../../src/console/state/Places.js"
 import { Store } from "../../src/console/state/Store.js"
+import type { Session } from "../../src/console/state/Contract.js"
 import type { Answered, Sent } from "../../src/console/state/Outside.js"
 import { accountId, later, ok, refused, ScriptedOutside, startEpochMs } from "./Outside.js"
 
@@ -59,6 +61,16 @@ describe("decimals", () => {
     "0.0000\u00a0%"], ["500", 9, 4, "0.0001\u00a0%"]])("%s in 10^-%d as percent", (text, scale, decimals, expected) => {
       expect(percent(text, scale, decimals)).toBe(expected)
     })
+
+  test.each([
+    ["12500", 3_600_000, "0.0100 %"],
+    ["-12500", 3_600_000, "−0.0100 %"],
+    ["100000", 28_800_000, "0.0100 %"],
+    ["208", 60_000, "0.0100 %"],
+    ["9007199254740993000", 28_800_000, "900719925474.0993\u00a0%"]
+  ])("funding of %s in 10^-9 for %d ms is told for 8 hours", (predictedFundingRateE9, fundingIntervalMs, expected) => {
+    expect(funding({ predictedFundingRateE9, fundingIntervalMs, fundingRateBasisMs: 28_800_000 })).toBe(expected)
+  })
 })
 
 describe("an order as it is entered", () => {
@@ -196,6 +208,10 @@ test("an outcome says whether the same may be tried again: only where it is unkn
     failure: { again: false }
   })
   expect(resultOf({ kind: "accepted", idempotencyKey: "k", value: 1 })).toEqual({ value: 1 })
+  // A key that stands for another request would be refused for ever.
+  const { body } = refused(409, "idempotency_key_conflict")
+  const cause = new Refusal(409, body as Contract.Envelope, undefined)
+  expect(resultOf({ kind: "unknown", idempotencyKey: "k", cause, seen: undefined })).toMatchObject({ failure: { again: false } })
 })
 
 describe("an open market", () => {
@@ -472,6 +488,65 @@ describe("an open market", () => {
     expect(new Set(placed.map(({ body }) => body)).size).toBe(1)
     expect(ticket.unknown).toBeUndefined()
     expect(ticket.outcome.value).toBe("1.000 rests in the book at 60,000.0.")
+  })
+
+  test("an order of which nobody knows what became of it outlives the session, for the account that sent it alone", async () => {
+    const { outside, store } = await opened()
+    const { ticket } = store.trading
+    ticket.about(terms)
+    ticket.enter({ price: "60000", quantity: "1" })
+    outside.platform.answer = () => "broken"
+    expect(await outside.platform.finish(ticket.submit())).toBe(false)
+    store.credential.drop("Your session has ended.")
+    expect(ticket.unknown).toBeUndefined()
+    const signIn = (of: string) =>
+      store.credential.keep({ accessToken: `ses_${of}`, accountId: of, expiresAtEpochMs: startEpochMs + 1_000_000 } as Session)
+    signIn("acc_other")
+    expect(ticket.unknown).toBeUndefined()
+    store.credential.drop(undefined)
+    signIn(accountId)
+    expect(ticket.unknown).toMatchObject({ price: "60000.0", quantity: "1.000" })
+    outside.platform.answer = () => ({
+      body: { side: "buy", price: "60000.0", filledQuantity: "0.000", remainingQuantity: "1.000", canceledQuantity: "0.000" }
+    })
+    expect(await outside.platform.finish(ticket.submit())).toBe(true)
+    const placed = outside.platform.requests.filter(({ method, url }) => method === "POST" && url.endsWith("/v1/orders"))
+    expect(new Set(placed.map(({ body, headers }) => `${headers["idempotency-key"]} ${body}`)).size).toBe(1)
+    expect(ticket.unknown).toBeUndefined()
+  })
+
+  test("exits that were changed behind a lost answer are another request, and the same ones are the same request", async () => {
+    const { outside, store: { trading } } = await opened()
+    const exit = (stopLoss: string) => outside.platform.finish(trading.exit(terms, "", stopLoss))
+    outside.platform.answer = () => "broken"
+    expect([await exit("90"), await exit("90"), await exit("95")]).toEqual([false, false, false])
+    outside.platform.answer = () => ({ body: {} })
+    expect(await exit("95")).toBe(true)
+    const asked = outside.platform.requests.filter(({ method }) => method === "PUT")
+    const keyOf = (
+      price: string
+    ) => [...new Set(asked.filter(({ body }) => body!.includes(price)).map(({ headers }) => headers["idempotency-key"]))]
+    expect([keyOf("90.0").length, keyOf("95.0").length]).toEqual([1, 1])
+    expect(keyOf("90.0")).not.toEqual(keyOf("95.0"))
+  })
+
+  test("tells a market's payments of funding page by page, though the venue's pages are of all markets", async () => {
+    const { market: { histories }, outside } = await opened()
+    const payment = (of: string, sequence: number) => ({ marketId: of, sequence })
+    const others = Array.from({ length: 50 }, (_, sequence) => payment("ETH-USDC-PERP", sequence + 100))
+    outside.on(`GET ${account}/funding-payments`, ({ path }) =>
+      path.includes("cursor=older")
+        ? ok({ payments: [payment(marketId, 2), payment("ETH-USDC-PERP", 1)], nextCursor: null })
+        : ok({ payments: others, nextCursor: "older" }))
+    await histories.choose("funding")
+    expect([histories.funding.list.value.value?.rows, histories.funding.hasMore]).toEqual([[], true])
+    await histories.funding.more()
+    expect([histories.funding.list.value.value?.rows, histories.funding.hasMore]).toEqual([[payment(marketId, 2)], false])
+    // What somebody has gone on to stays when the newest page is read again.
+    await histories.refresh()
+    expect(histories.funding.list.value.value?.rows).toEqual([payment(marketId, 2)])
+    await histories.choose("funding")
+    expect(histories.funding.list.value.value?.rows).toEqual([])
   })
 
   test("is left with nothing under way, and nothing of it stays when its owner signs out", async () => {

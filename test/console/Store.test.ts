@@ -216,6 +216,19 @@ test("open orders are read to the last page, up to a thousand", async () => {
   expect(store.portfolio.readAtEpochMs.value).toBe(startEpochMs)
 })
 
+test("what the account holds is of when its balance was read, not of when that failed", async () => {
+  const { outside, store } = withOrders([])
+  await store.portfolio.load()
+  outside.nowEpochMs += 900
+  outside.on(`GET ${account}/balance`, undefined)
+  await store.portfolio.load()
+  expect(store.portfolio.balance.value.value?.equity).toBe("1.000000")
+  expect(store.portfolio.readAtEpochMs.value).toBe(startEpochMs)
+  outside.on(`GET ${account}/balance`, ok({ equity: "2.000000" })).on(`GET ${account}/positions`, undefined)
+  await store.portfolio.load()
+  expect(store.portfolio.readAtEpochMs.value).toBe(startEpochMs + 900)
+})
+
 test("a venue that is slow to answer is not asked again before it has", async () => {
   const { outside, store } = withOrders([])
   const { answer, come } = later()

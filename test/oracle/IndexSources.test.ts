@@ -10,8 +10,8 @@ const btc: Quoted = { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", pr
 const eth: Quoted = { marketId: "ETH-USDC-PERP", underlyingSymbol: "ETH/USD", priceScale: 2 }
 const options: IndexSources.Options = { pollMs: 1_000, staleMs: 5_000, outlierBps: 100, minSources: 2 }
 
-/** A source that says `last` of a symbol, `"fails"`, or never answers. */
-type Says = Readonly<Record<string, unknown>> | "fails" | "hangs"
+/** A source that says `last` of a symbol, fails, never answers, or throws in the middle of being asked. */
+type Says = Readonly<Record<string, unknown>> | "fails" | "hangs" | "throws"
 
 /** How long a source takes to answer. */
 const answerMs = 50
@@ -36,6 +36,7 @@ class Scripted {
     this.asked++
     const { says } = this
     if (says === "hangs") return Effect.never
+    if (says === "throws") throw new Error("spawn ENOMEM")
     if (says === "fails") return new IndexSources.SourceFailed({ reason: "no route" })
     return Effect.succeed(
       new Map(symbols.filter((symbol) => symbol in says).map((symbol) => [symbol, { last: says[symbol], timestamp: this.timestamp }]))
@@ -120,6 +121,21 @@ test("a source that does not answer is asked more and more seldom, and both that
     "index source three does not answer: no route",
     "enough index sources agree on BTC-USDC-PERP",
     "index source three answers again"
+  ])
+})
+
+test("a source that throws is a source that does not answer: it is asked again", () => {
+  const [one, two] = [new Scripted("one"), new Scripted("two")]
+  for (const source of [one, two]) source.says = { "BTC/USD": 60_000 }
+  const listening = listen([one, two])
+  listening.pass(3_000)
+  two.says = "throws"
+  listening.pass(30_000)
+  two.says = { "BTC/USD": 60_000 }
+  expect(prices(listening.pass(16_000))).toEqual([600_000])
+  expect(listening.logged.filter((line) => line.startsWith("index source"))).toEqual([
+    "index source two does not answer: Error: spawn ENOMEM",
+    "index source two answers again"
   ])
 })
 

@@ -1,7 +1,7 @@
 /** Exchanges asked through the package, against a server that speaks their formats: what of their answers becomes a ticker. */
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
-import { Effect, Either, Exit, Scope } from "effect"
+import { Clock, Effect, Either, Exit, Scope } from "effect"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import * as Settings from "../../src/oracle/Exchanges.js"
 import type { Source } from "../../src/oracle/IndexSources.js"
@@ -105,9 +105,28 @@ test("an answer that is too long is a failure, and holds nothing up", async () =
   expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
 })
 
+/** The processes that ask exchanges, of whoever asks here. */
+const children = (): ReadonlyArray<number> =>
+  execFileSync("pgrep", ["-P", String(process.pid), "-f", "NodeCcxtProcess"], { encoding: "utf8" }).trim().split("\n").map(Number)
+
+test("a process that answers nothing while it is asked is ended after a minute, and the next question begins another", async () => {
+  const [hung] = children()
+  const at = (nowEpochMs: number) =>
+    Object.assign(Object.create(Clock.make()) as Clock.Clock, { currentTimeMillis: Effect.succeed(nowEpochMs) })
+  const asked = (nowEpochMs: number) => Effect.runPromise(Effect.either(Effect.withClock(kraken.fetch(["BTC/USD"]), at(nowEpochMs))))
+  // It is measured from the first question that it leaves unanswered, not from what it has answered.
+  expect(Either.isRight(await asked(0))).toBe(true)
+  process.kill(hung!, "SIGSTOP")
+  const waiting = [asked(100_000), asked(159_999)]
+  expect(Either.getOrThrow(await asked(160_000)).get("BTC/USD")).toMatchObject({ last: 60_010 })
+  for (const one of waiting) {
+    expect(await one).toMatchObject({ left: { message: "the process that asks exchanges has answered nothing for 60000 ms" } })
+  }
+  expect(children()).not.toContain(hung)
+})
+
 test("the process that asks has none of the venue's secrets; it dies with its questions alone, and the next one begins it anew", async () => {
-  const children = execFileSync("pgrep", ["-P", String(process.pid), "-f", "NodeCcxtProcess"], { encoding: "utf8" })
-  const [child] = children.trim().split("\n").map(Number)
+  const [child] = children()
   const names = fs.readFileSync(`/proc/${child}/environ`, "utf8").split("\0").map((each) => each.split("=")[0])
   expect(
     names.filter((name) => !["PATH", "TZ", "NODE_EXTRA_CA_CERTS", "NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE", ""].includes(name!))
@@ -118,6 +137,11 @@ test("the process that asks has none of the venue's secrets; it dies with its qu
   process.kill(child!, "SIGKILL")
   expect(await failed).toMatchObject({ _tag: "Left", left: { message: "the process that asks exchanges ended with SIGKILL" } })
   exchanges.instead.clear()
+  // Where the system cannot begin the next one, it is tried again with the question after.
+  const { execPath } = process
+  process.execPath = "\0"
+  const unbegun = await Effect.runPromise(Effect.either(binance.fetch(["BTC/USDT"]))).finally(() => void (process.execPath = execPath))
+  expect(unbegun).toMatchObject({ left: { message: expect.stringContaining("could not be asked") } })
   expect(await ask(binance, "BTC/USD")).toEqual({ "BTC/USDT": 60_000 })
   expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
 })

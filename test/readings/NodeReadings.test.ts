@@ -119,6 +119,17 @@ test("many who ask at once are all given theirs, and engines are told of as long
   expect(elsewhere).toEqual(await pages(running.beside))
 })
 
+test("a thread that cannot be begun is told of as one that ended", async () => {
+  // What cannot be copied to a thread keeps it from beginning, as it does where the system has none left.
+  const unbegun = NodeReadings.layer(running.world.dataDir, { ...capacity, orders: (() => {}) as never })
+  const asked = await Effect.runPromise(
+    Effect.scoped(
+      Effect.flatMap(Layer.build(unbegun), (context) => Effect.either(Context.get(context, ReplayHost)!.page(0, 1, running.last, 20)))
+    )
+  )
+  expect(asked).toMatchObject({ left: { why: "ended", reason: expect.stringContaining("did not begin") } })
+})
+
 test("a journal that cannot be read is told of, and the thread reads on where it can", async () => {
   const segments = path.join(running.world.dataDir, "journal")
   const hidden = `${segments}-hidden`

@@ -230,6 +230,20 @@ test("a thread takes them over a directory, and is started again where it ended"
   expect(fs.readdirSync(path.join(dataDir, "snapshots")).filter((name) => name.endsWith(".tmp"))).toEqual([])
 })
 
+test("a thread that cannot be begun has ended, and is begun again", async () => {
+  const { run } = Context.get(await Effect.runPromise(Effect.scoped(Layer.build(NodeFollower.layer(directory)))), FollowerHost)!
+  // What cannot be copied to a thread keeps it from beginning, as it does where the system has none left.
+  const unbegun: Host = { run: (setting, told, hear) => run({ ...setting, capacity: { orders: () => {} } as never }, told, hear) }
+  const venue = await start(SimDisk.make({ random: () => 0.5 }).mount(), unbegun)
+  const { followers } = venue.writer
+  await expect.poll(() => followers!.standing.starts).toBeGreaterThan(2)
+  const ended = await Effect.runPromise(
+    Effect.flip(unbegun.run({ capacity, fromSequence: 0, snapshotEveryRecords: 0 }, new Told(), () => {}))
+  )
+  expect(ended.reason).toContain("its thread did not begin")
+  await venue.stop()
+})
+
 test("a sample is the same of every engine that has applied the same, and of none that has not", () => {
   const commands = commandsOf(9, 200)
   const run = (upTo: number): Engine => {

@@ -38,6 +38,7 @@ export class Allowance {
     const remaining = numberOf(headers, "ratelimit-remaining")
     const resetSeconds = numberOf(headers, "ratelimit-reset")
     if (limit === undefined || remaining === undefined || resetSeconds === undefined) return
+    this.forgetIfSetBack(nowEpochMs)
     const endsAtEpochMs = nowEpochMs + resetSeconds * 1000
     const isSameWindow = this.limit !== undefined && Math.abs(endsAtEpochMs - this.endsAtEpochMs) < sameWindowMs
     // An answer that was long under way speaks of a window that is over.
@@ -51,6 +52,7 @@ export class Allowance {
   /** Counts a request that is about to be sent, and tells 0; or tells how long it has to wait before it asks again. */
   take(nowEpochMs: number): number {
     if (this.limit === undefined) return 0
+    this.forgetIfSetBack(nowEpochMs)
     if (nowEpochMs >= this.endsAtEpochMs) {
       this.remaining = this.limit
       this.endsAtEpochMs = nowEpochMs + windowMs
@@ -59,6 +61,11 @@ export class Allowance {
     if (this.remaining <= 0 && this.limit > 0) return this.endsAtEpochMs - nowEpochMs
     this.remaining--
     return 0
+  }
+
+  /** No window ends so late: the clock was set back, and when this one ends is not known any more. */
+  private forgetIfSetBack(nowEpochMs: number): void {
+    if (this.endsAtEpochMs - nowEpochMs > windowMs + sameWindowMs) this.endsAtEpochMs = nowEpochMs
   }
 
   /** Counts a request that is sent whatever is left. */

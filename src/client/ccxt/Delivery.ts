@@ -3,14 +3,31 @@
  * repeated while that may help, and never left at a lost answer while the venue can still be asked.
  */
 import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
+import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { Allowance } from "./Allowance.js"
-import { errorOf, isDecision, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
+import { errorOf, isConflict, isDecision, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 
 /** One HTTP request in the library's own terms. */
 type Request = readonly [path: string, api: string, method: string, params: Dict, headers: unknown, body: unknown, config: object]
 
 /** Whether the request may have left and its answer did not arrive whole. What is not the library's own comes from a socket. */
 const isTransport = (error: unknown): boolean => error instanceof NetworkError || !(error instanceof BaseError)
+
+/** What was decided is remembered for so long at least: the shortest retention that the venue can be set to. */
+const shortestRetentionMs = 600_000
+
+/** An order with a name: the caller's, or one that is made of the key, so that repeating the call sends the same body. */
+const named = (order: Dict, idempotencyKey: string, entry?: number): Dict => ({
+  ...order,
+  clientOrderId: order["clientOrderId"] ?? clientOrderIdOf(idempotencyKey, entry)
+})
+
+/** A command's body with every order in it named. */
+const withNames = (path: string, body: Dict): Dict => {
+  if (path === "v1/orders") return named(body, body["idempotencyKey"])
+  if (path !== "v1/orders/batch" || !Array.isArray(body["orders"])) return body
+  return { ...body, orders: body["orders"].map((order: Dict, entry) => named(order, body["idempotencyKey"], entry)) }
+}
 
 /** Cancels are never held back: the venue has as many again for them, beyond what else it allows. */
 const isCancel = ([path, , method]: Request): boolean => method === "POST" && path.includes("/cancel")
@@ -101,7 +118,7 @@ export class Delivery extends Exchange {
 
   /**
    * One logical request: the library's own, repeated while repeating may help. A command has one idempotency key
-   * from here on, whoever calls: the unified methods or the implicit ones.
+   * from here on, and its orders have names, whoever calls: the unified methods or the implicit ones.
    */
   override async fetch2(
     path: string,
@@ -113,8 +130,9 @@ export class Delivery extends Exchange {
     config: object = {}
   ): Promise<unknown> {
     if (method === "GET") return await this.repeat([path, api, method, params, headers, body, config], () => {})
-    const identified: Dict = { ...params, idempotencyKey: params["idempotencyKey"] ?? this.uuid() }
-    return await this.settle([path, api, method, identified, headers, body, config])
+    const given = params["idempotencyKey"]
+    const identified = withNames(path, { ...params, idempotencyKey: given ?? this.uuid() })
+    return await this.settle([path, api, method, identified, headers, body, config], given === undefined ? this.milliseconds() : undefined)
   }
 
   /** Sends a request until it is answered for good, or the attempts are used up. `lost` hears of every answer that got lost. */
@@ -137,8 +155,11 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** Sends a command, and where its answers were lost asks what became of it before anything is thrown. */
-  private async settle(request: Request): Promise<unknown> {
+  /**
+   * Sends a command, and where its answers were lost asks what became of it before anything is thrown. `madeAtEpochMs`: when its key
+   * was made, undefined where the caller gave it.
+   */
+  private async settle(request: Request, madeAtEpochMs: number | undefined): Promise<unknown> {
     let isUncertain = false
     const lost = () => {
       isUncertain = true
@@ -146,13 +167,14 @@ export class Delivery extends Exchange {
     try {
       return await this.repeat(request, lost)
     } catch (error) {
+      if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
       if (!isUncertain || (isRefused(error) && isDecision(error.details))) throw error
-      return await this.recover(request, error)
+      return await this.recover(request, madeAtEpochMs, error)
     }
   }
 
   /** What became of a command whose answers were lost: its decision, or the promise that there will be none. */
-  private async recover(request: Request, cause: unknown): Promise<unknown> {
+  private async recover(request: Request, madeAtEpochMs: number | undefined, cause: unknown): Promise<unknown> {
     const params = request[3]
     const idempotencyKey = this.safeString(params, "idempotencyKey", "")
     const unknown = (why: unknown): OutcomeUnknown =>
@@ -165,13 +187,14 @@ export class Delivery extends Exchange {
     const ignore = () => {}
     try {
       const accountId = await this.loadAccountId()
-      const target = { accountId, idempotencyKey }
-      const seen: Dict = this.asDict(
-        await this.repeat(["v1/accounts/{accountId}/outcomes", "private", "GET", target, undefined, undefined, {}], ignore)
-      )
-      const outcome = this.safeString(seen, "outcome", "unknown_expired")
-      if (outcome === "unknown_expired") throw unknown(outcome)
-      if (outcome === "never_seen" && await this.fence(accountId, idempotencyKey)) {
+      const outcome = this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
+      // An account of which anything was ever forgotten has no other answer for what was never seen. Nothing that was decided under a
+      // key of this very call can be forgotten yet.
+      const ageMs = this.milliseconds() - (madeAtEpochMs ?? Number.NEGATIVE_INFINITY)
+      const isNew = ageMs >= 0 && ageMs < shortestRetentionMs
+      if (outcome === "unknown_expired" && !isNew) throw unknown(outcome)
+      const isAbsent = outcome === "never_seen" || outcome === "unknown_expired"
+      if (isAbsent && await this.fence(accountId, idempotencyKey)) {
         throw new NothingDone(
           `${this.id} ${request[0]}: nothing was done, and nothing will be under ${idempotencyKey}`,
           idempotencyKey,
@@ -184,8 +207,36 @@ export class Delivery extends Exchange {
     try {
       return await this.repeat(request, ignore)
     } catch (error) {
+      if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
       throw isRefused(error) && isDecision(error.details) ? error : unknown(error)
     }
+  }
+
+  /** What the venue remembers under a key. */
+  private async seenUnder(idempotencyKey: string): Promise<Dict> {
+    const target = { accountId: await this.loadAccountId(), idempotencyKey }
+    const asked: Request = ["v1/accounts/{accountId}/outcomes", "private", "GET", target, undefined, undefined, {}]
+    return this.asDict(await this.repeat(asked, () => {}))
+  }
+
+  /**
+   * The key stands for another body, so that something may be done that the caller was never told of: what it is, where the venue
+   * still tells.
+   */
+  private async ofAnotherBody(request: Request, conflict: Error): Promise<OutcomeUnknown> {
+    const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
+    const seen = await this.seenUnder(idempotencyKey).catch((): Dict => ({}))
+    const [decision] = this.safeList(seen, "decisions", []) as Array<Dict>
+    const orderIds = (this.safeList(decision, "entries", []) as Array<Dict>).flatMap(({ orderId }) =>
+      orderId === undefined ? [] : [orderId]
+    )
+    const outcome = this.safeString(seen, "outcome", "unknown")
+    return new OutcomeUnknown(
+      `${this.id} ${request[0]}: idempotencyKey ${idempotencyKey} stands for an earlier call with another body, and this one was not done; `
+        + `the earlier one: ${[outcome, ...orderIds].join(" ")} (${conflict.message})`,
+      idempotencyKey,
+      conflict
+    )
   }
 
   /** Whether a key is barred from ever acting; false when something was decided under it meanwhile. */

@@ -339,7 +339,8 @@ export class Perpetuum extends Watching {
     return {
       accountId: await this.loadAccountId(),
       marketId: market.id,
-      clientOrderId: clientOrderId ?? this.uuid(),
+      // One that is not given is made of the idempotency key, once there is one.
+      clientOrderId,
       side,
       orderType: type,
       ...(wanted === undefined ? undefined : { timeInForce: wanted }),

@@ -48,7 +48,8 @@ export const isRefused = (error: unknown): error is Refused => error instanceof 
 
 /**
  * A command whose answer was lost, and whose outcome the venue could not tell either. Repeating the same call with
- * `params.idempotencyKey` set to this key is safe: it is done at most once.
+ * `params.idempotencyKey` set to this key is safe: it is done at most once. Or one whose key stands for an earlier call with another
+ * body: then the message says what became of that one, and repeating tells no more.
  */
 export class OutcomeUnknown extends RequestTimeout {
   constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {
@@ -210,8 +211,13 @@ export const refusedEarlier = (exchangeId: string, entry: Json): Refused => {
   })
 }
 
+/** Whether the key stands for another body: that one was decided, and what it came to this answer does not tell. */
+export const isConflict = ({ code, rejectionGuard }: Details): boolean =>
+  code === "idempotency_key_conflict" && rejectionGuard === undefined
+
 /**
  * Whether the venue decided the command with this answer. The others refuse before anything acts, so they say
  * nothing about an earlier attempt under the same key.
  */
-export const isDecision = (details: Details): boolean => [404, 409, 422].includes(details.status) || details.code === "account_not_enabled"
+export const isDecision = (details: Details): boolean =>
+  !isConflict(details) && ([404, 409, 422].includes(details.status) || details.code === "account_not_enabled")

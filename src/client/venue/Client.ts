@@ -6,10 +6,11 @@
  */
 import { BookFeed } from "./BookFeed.js"
 import type { Candles, Channel, StreamName } from "./Channels.js"
+import { clientOrderIdOf } from "./ClientOrderId.js"
 import type * as Contract from "./Contract.js"
 import { Events } from "./Events.js"
 import type { Following, Listener } from "./Following.js"
-import { type Command, type Outcome, Outcomes } from "./Outcome.js"
+import { type Command, type CommandKey, type Outcome, Outcomes } from "./Outcome.js"
 import type { Platform } from "./Platform.js"
 import { Rest } from "./Rest.js"
 import { type FrameAnswer, type Notice, type OrderFrame, Stream } from "./Stream.js"
@@ -43,7 +44,7 @@ export interface Options {
   readonly onNotice?: (notice: Notice) => void
 }
 
-/** An order to place. The account is the credential's, and a clientOrderId is made where none is given. */
+/** An order to place. The account is the credential's; a clientOrderId is made of the idempotency key where none is given. */
 export type NewOrder = Omit<Contract.PlaceOrder, "accountId" | "clientOrderId"> & Partial<Pick<Contract.PlaceOrder, "clientOrderId">>
 
 /** An open order, by its id and its market. */
@@ -104,13 +105,15 @@ export class Client {
   // Commands.
 
   async place(order: NewOrder, identity: Identity = {}): Promise<Outcome<Contract.PlacedOrder>> {
-    return await this.command({ op: "place", body: await this.ordered(order) }, "/v1/orders", identity)
+    const key = this.keyOf(identity)
+    return await this.command({ op: "place", body: await this.ordered(order, key, undefined) }, "/v1/orders", key)
   }
 
   /** Places 1 to 32 orders in one turn of the venue. One that is refused leaves its siblings alone. */
   async placeBatch(orders: ReadonlyArray<NewOrder>, identity: Identity = {}): Promise<Outcome<Contract.PlacedBatch>> {
-    const body = { orders: await Promise.all(orders.map((order) => this.ordered(order))) }
-    return await this.command({ op: "place_batch", body }, "/v1/orders/batch", identity)
+    const key = this.keyOf(identity)
+    const body = { orders: await Promise.all(orders.map((order, entry) => this.ordered(order, key, entry))) }
+    return await this.command({ op: "place_batch", body }, "/v1/orders/batch", key)
   }
 
   /** Changes an open order's price, its total quantity, or both. */
@@ -120,31 +123,31 @@ export class Client {
     identity: Identity = {}
   ): Promise<Outcome<Contract.Amended>> {
     const body = { accountId: await this.accountId(), marketId, ...change }
-    return await this.command({ op: "amend", orderId, body }, `/v1/orders/${segment(orderId)}/amend`, identity)
+    return await this.command({ op: "amend", orderId, body }, `/v1/orders/${segment(orderId)}/amend`, this.keyOf(identity))
   }
 
   async cancel({ marketId, orderId }: OrderName, identity: Identity = {}): Promise<Outcome<Contract.Canceled>> {
     const body = { accountId: await this.accountId(), marketId }
-    return await this.command({ op: "cancel", orderId, body }, `/v1/orders/${segment(orderId)}/cancel`, identity)
+    return await this.command({ op: "cancel", orderId, body }, `/v1/orders/${segment(orderId)}/cancel`, this.keyOf(identity))
   }
 
   /** Cancels 1 to 24 orders in one turn of the venue. */
   async cancelBatch(orders: ReadonlyArray<OrderName>, identity: Identity = {}): Promise<Outcome<Contract.CanceledBatch>> {
     const accountId = await this.accountId()
     const body = { orders: orders.map(({ marketId, orderId }) => ({ accountId, marketId, orderId })) }
-    return await this.command({ op: "cancel_batch", body }, "/v1/orders/batch/cancel", identity)
+    return await this.command({ op: "cancel_batch", body }, "/v1/orders/batch/cancel", this.keyOf(identity))
   }
 
   /** Cancels all open orders, or those of one market. */
   async cancelAll(marketId?: string, identity: Identity = {}): Promise<Outcome<Contract.CanceledAll>> {
     const body = { accountId: await this.accountId(), ...(marketId === undefined ? undefined : { marketId }) }
-    return await this.command({ op: "cancel_all", body }, "/v1/orders/cancel-all", identity)
+    return await this.command({ op: "cancel_all", body }, "/v1/orders/cancel-all", this.keyOf(identity))
   }
 
   /** Has all open orders cancelled so much later, unless this is said again before; 0 takes it back. */
   async cancelAllAfter(timeoutMs: number, identity: Identity = {}): Promise<Outcome<Contract.CancelAllAfter>> {
     const path = `/v1/accounts/${segment(await this.accountId())}/orders/cancel-all-after`
-    return await this.command({ op: "cancel_all_after", body: { timeoutMs } }, path, identity)
+    return await this.command({ op: "cancel_all_after", body: { timeoutMs } }, path, this.keyOf(identity))
   }
 
   /** What the venue remembers under an idempotency key. */
@@ -260,17 +263,26 @@ export class Client {
     return `/v1/accounts/${segment(await this.accountId())}/${what}`
   }
 
-  private async ordered(order: NewOrder): Promise<Contract.PlaceOrder> {
-    return { accountId: await this.accountId(), clientOrderId: this.platform.newKey(), ...order }
+  /** The key that a command is sent under. */
+  private keyOf({ idempotencyKey }: Identity): CommandKey {
+    return idempotencyKey === undefined
+      ? { idempotencyKey: this.platform.newKey(), madeAtEpochMs: this.platform.nowEpochMs() }
+      : { idempotencyKey, madeAtEpochMs: undefined }
+  }
+
+  private async ordered(order: NewOrder, { idempotencyKey }: CommandKey, entry: number | undefined): Promise<Contract.PlaceOrder> {
+    const { clientOrderId = clientOrderIdOf(idempotencyKey, entry), ...terms } = order
+    return { accountId: await this.accountId(), clientOrderId, ...terms }
   }
 
   /** Sends a command over the socket where that is wanted and can be, and by REST otherwise, or where its answer was lost. */
-  private async command<A>(frame: Omit<OrderFrame, "idempotencyKey">, path: string, identity: Identity): Promise<Outcome<A>> {
-    const idempotencyKey = identity.idempotencyKey ?? this.platform.newKey()
-    const command: Command = { method: "POST", path, body: frame.body, idempotencyKey }
+  private async command<A>(frame: Omit<OrderFrame, "idempotencyKey">, path: string, key: CommandKey): Promise<Outcome<A>> {
+    const { idempotencyKey } = key
+    const command: Command = { method: "POST", path, body: frame.body, ...key }
     if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
     this.stream.start()
     const answer = await this.stream.command({ ...frame, idempotencyKey })
+    if (answer?.kind === "refused" && answer.refusal.isConflict) return await this.outcomes.ofAnotherBody(idempotencyKey, answer.refusal)
     if (this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")) {
       return await this.overThisAlone(command, answer)
     }

@@ -40,6 +40,8 @@ export class Following<C extends Channel = Channel> {
   askedId: string | undefined = undefined
   /** The last sequence that the listener was given; undefined where nothing it has is any good. */
   last: number | undefined = undefined
+  /** How often it was refused for a time, one after another. */
+  refusals = 0
   /** Why the next snapshot comes. */
   reason: SnapshotReason = "first"
 

@@ -31,7 +31,8 @@ export interface NeverArrived {
 
 /**
  * Its answers were lost, and the venue could not tell what became of it. The same command under the same key is safe at any time: it
- * is done once at most, and tells.
+ * is done once at most, and tells. Or the key stands for another body (`cause` is a `Refusal` that `isConflict`): then `seen` tells what
+ * was done under it, and repeating tells no more.
  */
 export interface Unknown {
   readonly kind: "unknown"
@@ -43,11 +44,21 @@ export interface Unknown {
 
 export type Outcome<A> = Accepted<A> | NotDone | NeverArrived | Unknown
 
+/** The key that a command is sent under. */
+export interface CommandKey {
+  readonly idempotencyKey: string
+  /** When it was made for this one call; undefined where the caller gave it, and may have sent it before. */
+  readonly madeAtEpochMs: number | undefined
+}
+
 /** A command as it is sent by HTTP. */
-export interface Command extends Asked {
+export interface Command extends Asked, CommandKey {
   readonly method: "POST"
   readonly idempotencyKey: string
 }
+
+/** What was decided is remembered for so long at least: the shortest retention that the venue can be set to. */
+const shortestRetentionMs = 600_000
 
 /** Sends commands, and finds out what became of those whose answers were lost. */
 export class Outcomes {
@@ -61,6 +72,7 @@ export class Outcomes {
     })
     const { idempotencyKey } = command
     const known = outcomeOf(idempotencyKey, attempt)
+    if (known?.kind === "refused" && known.refusal.isConflict) return await this.ofAnotherBody(idempotencyKey, known.refusal)
     if (known?.kind === "accepted" || known?.kind === "refused" && (known.refusal.isDecision || !wasLost)) return known
     return await this.findOut(command, attempt.kind === "refused" ? attempt.refusal : attempt.kind === "lost" ? attempt.cause : undefined)
   }
@@ -77,8 +89,9 @@ export class Outcomes {
     let seen: Contract.OutcomeLookup
     try {
       seen = await this.lookUp(idempotencyKey)
-      if (seen.outcome === "unknown_expired") return unknown(lostCause, seen)
-      if (seen.outcome === "never_seen") {
+      // An account of which anything was ever forgotten has no other answer for what was never seen.
+      if (seen.outcome === "unknown_expired" && !this.isNew(command)) return unknown(lostCause, seen)
+      if (seen.outcome === "never_seen" || seen.outcome === "unknown_expired") {
         const fence = await this.fence(idempotencyKey)
         if (fence !== undefined) return { kind: "never_arrived", idempotencyKey, fencedUntilEpochMs: fence.holdsUntilEpochMs }
       }
@@ -92,13 +105,27 @@ export class Outcomes {
     return unknown(known?.kind === "refused" ? known.refusal : lostCause, seen)
   }
 
+  /** The key stands for another body: what the venue remembers under it, since something may be done that nobody was told of. */
+  async ofAnotherBody(idempotencyKey: string, conflict: Refusal): Promise<Unknown> {
+    const seen = await this.lookUp(idempotencyKey).catch(() => undefined)
+    return { kind: "unknown", idempotencyKey, cause: conflict, seen }
+  }
+
+  /** Whether nothing that was decided under a command's key can be forgotten yet: what the venue has not seen was not decided then. */
+  private isNew({ madeAtEpochMs }: Command): boolean {
+    if (madeAtEpochMs === undefined) return false
+    const ageMs = this.rest.platform.nowEpochMs() - madeAtEpochMs
+    return ageMs >= 0 && ageMs < shortestRetentionMs
+  }
+
   /** Bars an identity from ever acting; undefined where something was decided under it meanwhile. */
   private async fence(idempotencyKey: string): Promise<Contract.Fence | undefined> {
     const asked: Command = {
       method: "POST",
       path: `/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes/fence`,
       body: { idempotencyKey },
-      idempotencyKey: this.rest.platform.newKey()
+      idempotencyKey: this.rest.platform.newKey(),
+      madeAtEpochMs: this.rest.platform.nowEpochMs()
     }
     const attempt = await this.rest.repeat<Contract.Fence>(asked, () => {})
     if (attempt.kind === "answered") return attempt.value

@@ -26,11 +26,17 @@ export class Refusal extends Error {
     return this.envelope.retryable || this.code === "rate_limited"
   }
 
+  /** Whether the key stands for another body: that one was decided, and what it came to this does not tell. */
+  get isConflict(): boolean {
+    return this.code === "idempotency_key_conflict" && this.envelope.rejectionGuard === undefined
+  }
+
   /**
    * Whether a command was decided by this: it stands for its idempotency key. Any other refusal comes before anything is decided,
    * and says nothing of an earlier request under the same key.
    */
   get isDecision(): boolean {
+    if (this.isConflict) return false
     return this.status === undefined
       ? decisions.has(this.code)
       : [404, 409, 422].includes(this.status) || this.code === "account_not_enabled"

@@ -245,6 +245,7 @@ export class Stream {
       if (following.state !== "asked" || following.askedId !== id) continue
       following.state = "live"
       following.askedId = undefined
+      following.refusals = 0
       if (resumed === true) following.listener.resumed?.()
     }
   }
@@ -376,6 +377,6 @@ export class Stream {
     }
     if (!refusal.isRetryable) return following.end(refusal)
     this.options.notice({ kind: "refused", refusal })
-    this.later(this.delayMs(this.failures), () => this.ask(following))
+    this.later(this.delayMs(following.refusals++), () => this.ask(following))
   }
 }

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks"
 import { Read } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
-import { percent } from "../state/market/Decimals.js"
+import { funding, percent } from "../state/market/Decimals.js"
 import type { Quoted } from "../state/Markets.js"
 import * as Places from "../state/Places.js"
 import type { Store } from "../state/Store.js"
@@ -31,7 +31,7 @@ const columns: ReadonlyArray<Column<Quoted>> = [
   {
     title: "Funding, 8 h",
     isNumber: true,
-    cell: ({ stats }) => stats === undefined ? missing : percent(stats.predictedFundingRateE9, 9, 4)
+    cell: ({ stats }) => stats === undefined ? missing : funding(stats)
   },
   {
     title: "Status",

@@ -131,8 +131,9 @@ export class Client {
     return this.ask("GET", `${this.account}/ledger?marketId=${segment(marketId)}&${page(cursor)}`)
   }
 
-  fundingPayments(): Promise<Result<Contract.FundingPaymentList>> {
-    return this.ask("GET", `${this.account}/funding-payments?limit=50`)
+  /** Of all markets. */
+  fundingPayments(cursor: string | undefined): Promise<Result<Contract.FundingPaymentList>> {
+    return this.ask("GET", `${this.account}/funding-payments?${page(cursor)}`)
   }
 
   createDeposit(body: Contract.DepositAsked, idempotencyKey: string): Promise<Result<Contract.Deposit>> {

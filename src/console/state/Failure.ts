@@ -37,8 +37,14 @@ const advice: Readonly<Record<RecoveryAction, string>> = {
 const isEnvelope = (body: unknown): body is Envelope =>
   typeof body === "object" && body !== null && "safeMessage" in body && "recoveryActions" in body
 
+/**
+ * Whether the very same may be asked again. A defect of the venue may have come behind what was asked: only the same key finds that out,
+ * and does it once at most.
+ */
+const mayBeAskedAgain = ({ code, retryable }: Envelope): boolean => retryable || code === "internal_error"
+
 /** What the venue says of a failure; `again` where that is known otherwise than by its envelope. */
-export const ofEnvelope = (envelope: Envelope, again = envelope.retryable): Failure => ({
+export const ofEnvelope = (envelope: Envelope, again = mayBeAskedAgain(envelope)): Failure => ({
   message: envelope.safeMessage,
   advice: envelope.recoveryActions.map((action) => advice[action] ?? "").filter((text) => text !== "").join(" "),
   code: envelope.code,

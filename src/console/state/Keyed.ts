@@ -1,24 +1,28 @@
-/** A command that is done under one key until it is decided: what is tried again is the same, and done once. */
+/** A command that is done under one key until it is decided, while it asks the same: what is tried again is done once. */
 import type { Result } from "./Failure.js"
 import { Task } from "./Task.js"
 
 export class Keyed {
   readonly task = new Task()
-  private key: string | undefined
+  /** What was asked under a key, and may have been done. */
+  private asked: { readonly wish: string; readonly key: string } | undefined
 
   constructor(private readonly nextKey: () => string) {}
 
-  /** Whether it was done. */
-  async run<A>(work: (key: string) => Promise<Result<A>>): Promise<boolean> {
-    const done = await this.task.run(() => work(this.key ??= this.nextKey()))
+  /** Whether it was done. `wish`: what is asked for; a key stands for that alone, so that another wish has another one. */
+  async run<A>(wish: string, work: (key: string) => Promise<Result<A>>): Promise<boolean> {
+    const done = await this.task.run(() => {
+      if (this.asked?.wish !== wish) this.asked = { wish, key: this.nextKey() }
+      return work(this.asked.key)
+    })
     if (this.task.isBusy.value) return false
     // Decided one way or the other: another click is another request.
-    if (this.task.failure.value?.again !== true) this.key = undefined
+    if (this.task.failure.value?.again !== true) this.asked = undefined
     return done !== undefined
   }
 
   clear(): void {
     this.task.clear()
-    this.key = undefined
+    this.asked = undefined
   }
 }

@@ -13,6 +13,8 @@ export interface Listed<Row> {
 export class Listing<Row> {
   readonly list
   readonly older = new Task()
+  /** What is shown since a page was added. */
+  private longer: Listed<Row> | undefined
 
   constructor(private readonly page: (cursor: string | undefined) => Promise<Result<Listed<Row>>>) {
     this.list = new Reading(() => page(undefined))
@@ -24,6 +26,11 @@ export class Listing<Row> {
     return shown !== undefined && shown.nextCursor !== null && shown.rows.length < most
   }
 
+  /** Whether somebody has gone on to older ones: reading the newest page again would take them away. */
+  get isLonger(): boolean {
+    return this.longer !== undefined && this.longer === this.list.value.value
+  }
+
   /** Adds the next page to what is shown. */
   async more(): Promise<void> {
     const shown = this.list.value.value
@@ -31,12 +38,14 @@ export class Listing<Row> {
     if (shown === undefined || cursor === undefined || cursor === null) return
     const page = await this.older.run(() => this.page(cursor))
     if (page === undefined || this.list.value.value !== shown) return
-    this.list.value.value = { rows: [...shown.rows, ...page.rows].slice(0, most), nextCursor: page.nextCursor }
+    this.longer = { rows: [...shown.rows, ...page.rows].slice(0, most), nextCursor: page.nextCursor }
+    this.list.value.value = this.longer
   }
 
   clear(): void {
     this.list.clear()
     this.older.clear()
+    this.longer = undefined
   }
 }
 

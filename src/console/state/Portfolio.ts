@@ -32,8 +32,7 @@ export class Portfolio {
   }
 
   async load(): Promise<void> {
-    await Promise.all([this.balance.load(), this.positions.load(), this.orders.load()])
-    this.readAtEpochMs.value = this.outside.now()
+    await Promise.all([this.readBalance(), this.positions.load(), this.orders.load()])
   }
 
   /** Whether any of it is being read. */
@@ -54,7 +53,7 @@ export class Portfolio {
   /** Takes an order back, and shows what is left. */
   async cancel(order: Order): Promise<void> {
     const canceling = this.cancelingOf(order.orderId)
-    await canceling.run((key) => this.client.cancelOrder(order, key))
+    await canceling.run("", (key) => this.client.cancelOrder(order, key))
     const failure = canceling.task.failure.value
     if (failure === undefined) this.canceling.delete(order.orderId)
     if (failure === undefined || failure.code === "not_found") await this.load()
@@ -64,6 +63,11 @@ export class Portfolio {
     for (const reading of [this.balance, this.positions, this.orders]) reading.clear()
     this.readAtEpochMs.value = undefined
     this.canceling.clear()
+  }
+
+  /** Reads the balance. What was read before stays in sight where that fails, and so does its time. */
+  private async readBalance(): Promise<void> {
+    if (await this.balance.load()) this.readAtEpochMs.value = this.outside.now()
   }
 
   private cancelingOf(orderId: string): Keyed {

@@ -35,19 +35,21 @@ export class Reading<A> {
 
   constructor(private readonly ask: () => Promise<Result<A>>) {}
 
-  async load(): Promise<void> {
+  /** Reads it; whether there is something newer by that. */
+  async load(): Promise<boolean> {
     const turn = ++this.turn
     this.isBusy.value = true
     const result = await this.ask()
-    if (turn !== this.turn) return
+    if (turn !== this.turn) return false
     this.isBusy.value = false
     if (hasFailed(result)) {
       // What goes on failing alike is told once, not at every look.
       if (this.failure.value?.message !== result.failure.message) this.failure.value = result.failure
-    } else {
-      this.failure.value = undefined
-      this.value.value = result.value
+      return false
     }
+    this.failure.value = undefined
+    this.value.value = result.value
+    return true
   }
 
   clear(): void {

@@ -1,6 +1,7 @@
 /** What becomes of requests whose answers are lost, refused or late: against a venue that answers as it was told, in time of the test's own. */
 import { expect, test } from "vitest"
 import { Client, type Options } from "../../../src/client/venue/Client.js"
+import { clientOrderIdOf } from "../../../src/client/venue/ClientOrderId.js"
 import type { HttpRequest } from "../../../src/client/venue/Platform.js"
 import { Refusal, Unanswered } from "../../../src/client/venue/Refusal.js"
 import { type Given, VirtualPlatform } from "./VirtualPlatform.js"
@@ -22,6 +23,7 @@ const limited: Given = { status: 429, body: refusal("rate_limited"), headers: { 
 const defect: Given = { status: 500, body: refusal("internal_error") }
 const placed: Given = { body: { orderId: "ord_1", status: "open" } }
 const seen = (outcome: string): Given => ({ body: { outcome, decisions: [], fenced: false } })
+const conflict: Given = { status: 409, body: refusal("idempotency_key_conflict") }
 const fenced: Given = { body: { fenced: true, holdsUntilEpochMs: 9 } }
 
 /** A client whose requests get these answers, in order. */
@@ -53,14 +55,14 @@ test("a refusal in the envelope of /v2 is one, and is not asked again", async ()
 
 test("a command is sent once where it is answered, under an identity of its own", async () => {
   const { client, platform } = scripted([placed, placed])
-  expect(await client.place(order)).toEqual({ kind: "accepted", idempotencyKey: "made-2", value: { orderId: "ord_1", status: "open" } })
+  expect(await client.place(order)).toEqual({ kind: "accepted", idempotencyKey: "made-1", value: { orderId: "ord_1", status: "open" } })
   await client.cancel({ orderId: "ord/1", marketId: "M" }, { idempotencyKey: "mine" })
   expect(platform.requests).toMatchObject([
     {
       method: "POST",
       url: "http://venue/v1/orders",
-      headers: { authorization: "Bearer key", "idempotency-key": "made-2", "content-type": "application/json" },
-      body: JSON.stringify({ accountId: "acc_1", clientOrderId: "made-1", ...order })
+      headers: { authorization: "Bearer key", "idempotency-key": "made-1", "content-type": "application/json" },
+      body: JSON.stringify({ accountId: "acc_1", clientOrderId: clientOrderIdOf("made-1", undefined), ...order })
     },
     {
       url: "http://venue/v1/orders/ord%2F1/cancel",
@@ -123,6 +125,48 @@ test("what was found out is said with it", async () => {
   })
   const decided = scripted([...lost, seen("accepted"), ...lost])
   expect(await decided.platform.finish(decided.client.cancelAll())).toMatchObject({ kind: "unknown", seen: { outcome: "accepted" } })
+})
+
+test("a name that is not given is the same again under the same key, and another for each order of a batch", async () => {
+  const { client, platform } = scripted(Array<Given>(5).fill(placed))
+  await client.place(order, { idempotencyKey: "one" })
+  await client.place(order, { idempotencyKey: "one" })
+  await client.place(order, { idempotencyKey: "two" })
+  await client.placeBatch([order, { ...order, clientOrderId: "mine" }, order], { idempotencyKey: "one" })
+  await client.placeBatch([order, order, order], { idempotencyKey: "one" })
+  const bodies = platform.requests.map(({ body }) => JSON.parse(body!))
+  const names: ReadonlyArray<string> = bodies.flatMap((body) => (body.orders ?? [body]).map((one: typeof body) => one.clientOrderId))
+  expect(names[1]).toBe(names[0])
+  expect([names[4], names[3], names[5]]).toEqual(["mine", names[6], names[8]])
+  expect(new Set(names).size).toBe(6)
+  expect(names.every((name) => /^[A-Za-z0-9._:-]{1,64}$/.test(name))).toBe(true)
+})
+
+test.each<readonly [what: string, answers: ReadonlyArray<Given>, seen: object | undefined]>([
+  ["at once", [conflict, seen("accepted")], { outcome: "accepted" }],
+  ["behind a lost answer", ["broken", conflict, seen("refused")], { outcome: "refused" }],
+  ["and the venue cannot be asked", [conflict, "broken", "broken", "broken"], undefined],
+  ["when the decision's answer is asked for", ["broken", "broken", "broken", seen("accepted"), conflict], { outcome: "accepted" }]
+])("a key that stands for another body, said %s, is unknown with what was done under it, never nothing done", async (_, answers, told) => {
+  const { client, left, platform } = scripted(answers)
+  const outcome = await platform.finish(client.place(order, { idempotencyKey: "one" }))
+  expect(outcome).toMatchObject({ kind: "unknown", cause: { code: "idempotency_key_conflict", isConflict: true, isDecision: false } })
+  expect(outcome).toHaveProperty("seen", told === undefined ? undefined : expect.objectContaining(told))
+  expect(left).toEqual([])
+})
+
+test("where the venue has forgotten things of the account, a key of this very call is fenced, and one of an earlier call is not", async () => {
+  const lost = ["broken", "broken", "broken", seen("unknown_expired")] as const
+  const own = scripted([...lost, fenced])
+  expect(await own.platform.finish(own.client.place(order))).toMatchObject({ kind: "never_arrived", fencedUntilEpochMs: 9 })
+  const decided = scripted([...lost, { status: 409, body: refusal("idempotency_key_conflict", { rejectionGuard: "already_seen" }) },
+    placed])
+  expect(await decided.platform.finish(decided.client.place(order))).toMatchObject({ kind: "accepted" })
+  const given = scripted(lost)
+  expect(await given.platform.finish(given.client.place(order, { idempotencyKey: "one" }))).toMatchObject({ kind: "unknown" })
+  // A call that took so long that what it did may be forgotten by now.
+  const slow = scripted(["silence", "silence", "silence", seen("unknown_expired")], { timeoutMs: 200_000 })
+  expect(await slow.platform.finish(slow.client.place(order))).toMatchObject({ kind: "unknown" })
 })
 
 test("it waits longer each time, and as long as the venue says", async () => {

@@ -248,6 +248,26 @@ test("a stream that the venue refuses ends with why, one that it cannot have now
   expect(kinds()).toEqual(["connected", "refused"])
 })
 
+test("a stream that is refused again and again is asked for after twice as long each time, until it is told", async () => {
+  const { client, platform } = made()
+  client.follow({ channel: "market.trades", marketId: "M" }, { snapshot: () => {}, update: () => {}, ended: () => {} })
+  platform.line.say(hello)
+  const waits = async (): Promise<number> => {
+    const asked = platform.line.last("subscribe").id
+    platform.line.say({ type: "error", id: asked, error: refusal("dependency_unavailable", { retryable: true }) })
+    let waitedMs = 0
+    for (; platform.line.last("subscribe").id === asked; waitedMs += 50) await platform.pass(50)
+    return waitedMs
+  }
+  expect([await waits(), await waits(), await waits(), await waits()]).toEqual([200, 400, 750, 1_500])
+  confirm(platform)
+  platform.line.say(snapshot(1), { type: "resync", ...trades, reason: "gap" })
+  platform.line.end()
+  await platform.pass(1_000)
+  platform.line.say(hello)
+  expect(await waits()).toBe(200)
+})
+
 test("a book follows its levels, and is thrown away where its checksum is another's", async () => {
   const { client, notices, platform } = made()
   const feed = client.book("M")
@@ -493,6 +513,21 @@ test("a command that the socket cannot take goes by REST at once", async () => {
   expect(await client.place(wide)).toMatchObject({ kind: "accepted" })
   expect(platform.requests).toHaveLength(3)
 })
+
+test.each([true, undefined])("a key that stands for another body is said to be unknown there, too (cancelOnDisconnect %s)",
+  async (cancels) => {
+    const told: Given = { body: { outcome: "accepted", decisions: [{ entries: [{ orderId: "ord_7" }] }] } }
+    const { client, line, platform } = await trading([told], cancels === undefined ? {} : { cancelOnDisconnect: cancels })
+    const placing = client.place(order, { idempotencyKey: "one" })
+    await platform.settle()
+    line.say({ type: "error", id: line.last("place").id, error: refusal("idempotency_key_conflict") })
+    expect(await placing).toMatchObject({
+      kind: "unknown",
+      cause: { code: "idempotency_key_conflict", isConflict: true },
+      seen: { decisions: [{ entries: [{ orderId: "ord_7" }] }] }
+    })
+    expect(platform.requests.slice(1).map(({ url }) => url)).toEqual(["http://venue/v1/accounts/acc_1/outcomes?idempotencyKey=one"])
+  })
 
 test("what is to end with its connection is placed over that alone", async () => {
   const unseen: Given = { body: { outcome: "never_seen", decisions: [] } }

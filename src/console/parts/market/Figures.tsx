@@ -1,7 +1,7 @@
 /** A market at a glance: its prices, funding and session, and how what is shown comes here. */
 import type * as Contract from "../../../client/venue/Contract.js"
 import type { Feed } from "../../state/market/Feed.js"
-import { percent } from "../../state/market/Decimals.js"
+import { funding, percent } from "../../state/market/Decimals.js"
 import { decimal, direction, money, words } from "../../state/Words.js"
 import { Moment } from "../Moment.js"
 
@@ -81,7 +81,7 @@ export const Figures = ({ feed, market }: { readonly feed: Feed; readonly market
         <dd>
           {stats === undefined ? "\u2013" : (
             <>
-              {percent(stats.predictedFundingRateE9, 9, 4)} {stats.nextFundingTimeEpochMs > 0 && (
+              {funding(stats)} {stats.nextFundingTimeEpochMs > 0 && (
                 <span class="fine">
                   at <Moment atEpochMs={stats.nextFundingTimeEpochMs} ofDay />
                 </span>

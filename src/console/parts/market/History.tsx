@@ -92,7 +92,7 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
               columns={funding}
               rows={rows}
               keyOf={({ sequence }) => sequence}
-              empty="No funding paid or received yet."
+              empty={histories.funding.hasMore ? "None among the newest payments of all markets." : "No funding paid or received yet."}
             />
           )}
         </Paged>

@@ -2,7 +2,7 @@
 import { Client, type NewOrder } from "../../../client/venue/Client.js"
 import type * as Contract from "../../../client/venue/Contract.js"
 import type { Outcome } from "../../../client/venue/Outcome.js"
-import type { Refusal } from "../../../client/venue/Refusal.js"
+import { Refusal } from "../../../client/venue/Refusal.js"
 import type { Credential } from "../Credential.js"
 import * as Failure from "../Failure.js"
 import type { Outside } from "../Outside.js"
@@ -20,11 +20,20 @@ const unheard = (message: string, advice: string, again: boolean): Failure.Failu
 
 const neverArrived = unheard("It never reached the venue, and never will.", "Check your connection, then send it again.", false)
 
+const ofAnotherBody = unheard(
+  "Another request was decided under the same key, and this one was not done.",
+  "Look at your orders and positions before you send it again.",
+  false
+)
+
 const isUnknown = unheard(
   "Nobody knows yet what became of it: its answer was lost, and the venue could not be asked.",
   "Try again: the same is asked once more, and nothing is done twice.",
   true
 )
+
+/** Whether a key was found to stand for another request: asking again under it tells no more. */
+const isConflict = (cause: unknown): boolean => cause instanceof Refusal && cause.isConflict
 
 /** An outcome as the pages take it. One that is unknown may be tried again under its key, and nothing else may. */
 export const resultOf = <A>(outcome: Outcome<A>): Failure.Result<A> => {
@@ -36,7 +45,7 @@ export const resultOf = <A>(outcome: Outcome<A>): Failure.Result<A> => {
     case "never_arrived":
       return { failure: neverArrived }
     case "unknown":
-      return { failure: isUnknown }
+      return { failure: isConflict(outcome.cause) ? ofAnotherBody : isUnknown }
   }
 }
 

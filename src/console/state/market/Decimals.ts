@@ -1,4 +1,5 @@
 /** Decimal strings on a market's grid: as whole atoms, and back. Prices and quantities never become floats here. */
+import type { Stats } from "../Contract.js"
 
 /** What somebody has typed, in atoms; or what keeps it from being on the grid, with the nearest text that is. */
 export type Typed =
@@ -35,6 +36,14 @@ export const atomsOf = (text: string, scale: number): bigint => {
   const atoms = found.kind === "atoms" ? found.atoms : 0n
   return isNegative ? -atoms : atoms
 }
+
+/** A market's funding as it is predicted, in percent for the time that rates are told for: the venue's exact one is for an interval. */
+export const funding = (
+  { fundingIntervalMs, fundingRateBasisMs, predictedFundingRateE9 }: Pick<
+    Stats,
+    "fundingIntervalMs" | "fundingRateBasisMs" | "predictedFundingRateE9"
+  >
+): string => percent(String(BigInt(predictedFundingRateE9) * BigInt(fundingRateBasisMs) / BigInt(fundingIntervalMs)), 9, 4)
 
 /** A share of one in `10^-scale`, as percent with so many decimals; halves go away from zero. */
 export const percent = (text: string, scale: number, decimals: number): string => {

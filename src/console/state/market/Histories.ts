@@ -2,11 +2,7 @@
 import { signal } from "@preact/signals-core"
 import type { Client } from "../Client.js"
 import type * as Contract from "../Contract.js"
-import { hasFailed } from "../Failure.js"
 import { listed, Listing } from "../Listing.js"
-
-/** Rows of one page, as the venue tells them. */
-const newest = 50
 
 export const kinds = ["fills", "positions", "funding", "ledger"] as const
 export type Kind = (typeof kinds)[number]
@@ -18,7 +14,7 @@ export class Histories {
   readonly funding
   readonly ledger
 
-  constructor(client: Client, private readonly marketId: string) {
+  constructor(client: Client, marketId: string) {
     this.fills = new Listing<Contract.Fill>(async (cursor) => listed(({ fills }) => fills, await client.fills(marketId, cursor)))
     this.positions = new Listing<Contract.Episode>(async (cursor) =>
       listed(({ episodes }) => episodes, await client.positionHistory(marketId, cursor))
@@ -26,11 +22,10 @@ export class Histories {
     this.ledger = new Listing<Contract.LedgerEntry>(async (cursor) =>
       listed(({ entries }) => entries, await client.ledger(marketId, cursor))
     )
-    this.funding = new Listing<Contract.FundingPayment>(async () => {
-      const found = await client.fundingPayments()
-      if (hasFailed(found)) return found
-      return { value: { rows: found.value.payments.filter((payment) => payment.marketId === this.marketId), nextCursor: null } }
-    })
+    // The venue's pages are of all markets: one may have none of this market, and the older ones have some.
+    this.funding = new Listing<Contract.FundingPayment>(async (cursor) =>
+      listed(({ payments }) => payments.filter((payment) => payment.marketId === marketId), await client.fundingPayments(cursor))
+    )
   }
 
   async choose(kind: Kind): Promise<void> {
@@ -40,9 +35,8 @@ export class Histories {
 
   /** Reads the newest of what is shown again, and of the fills, which are on the chart, unless somebody has gone on to older ones. */
   async refresh(): Promise<void> {
-    await Promise.all([...new Set([this.fills, this[this.shown.value]])].map(async ({ list }) => {
-      const rows = list.value.value?.rows.length ?? 0
-      if (!list.isBusy.value && rows <= newest) await list.load()
+    await Promise.all([...new Set([this.fills, this[this.shown.value]])].map(async ({ isLonger, list }) => {
+      if (!list.isBusy.value && !isLonger) await list.load()
     }))
   }
 }

@@ -27,6 +27,12 @@ export const told = (
   return parts.filter((part) => part !== false).join(" ")
 }
 
+/** An order, and the key that it is sent under. */
+interface Open {
+  readonly order: NewOrder
+  readonly key: string
+}
+
 export class Ticket {
   readonly draft = signal<Draft>(emptyDraft)
   /** Whether it was to be sent as it is: from then on what is missing is told, too. */
@@ -37,8 +43,8 @@ export class Ticket {
   readonly outcome = signal<string | undefined>(undefined)
   private readonly terms = signal<Terms | undefined>(undefined)
   private readonly checked = computed(() => this.terms.value === undefined ? undefined : checked(this.draft.value, this.terms.value))
-  /** An order under its key, while it is not known what became of it. */
-  private readonly open = signal<{ readonly order: NewOrder; readonly key: string } | undefined>(undefined)
+  /** By account, an order under its key, while it is not known what became of it: it outlives the session that sent it. */
+  private readonly open = signal<ReadonlyMap<string, Open>>(new Map())
   private cancelPreview: () => void = () => {}
 
   constructor(
@@ -66,7 +72,7 @@ export class Ticket {
 
   /** The last order, where it has to be found out about before another one is sent. */
   get unknown(): NewOrder | undefined {
-    return this.open.value?.order
+    return this.open.value.get(this.accountId())?.order
   }
 
   /** The value that a refusal of the order would have let pass. */
@@ -99,16 +105,18 @@ export class Ticket {
   async submit(): Promise<boolean> {
     this.isTried.value = true
     const found = this.checked.value
-    if (this.sending.isBusy.value || (this.open.value === undefined && (found === undefined || "faults" in found))) return false
+    const accountId = this.accountId()
+    const known = this.open.value.get(accountId)
+    if (this.sending.isBusy.value || (known === undefined && (found === undefined || "faults" in found))) return false
     this.outcome.value = undefined
-    this.open.value ??= {
+    const open = known ?? {
       // The order's own name is part of what the key stands for.
       order: { ...(found as { readonly order: NewOrder }).order, clientOrderId: this.outside.nextKey() },
       key: this.outside.nextKey()
     }
-    const { key, order } = this.open.value
-    const placed = await this.sending.run(() => this.commands.place(order, key))
-    if (this.sending.failure.value?.again !== true) this.open.value = undefined
+    this.open.value = new Map([...this.open.value, [accountId, open]])
+    const placed = await this.sending.run(() => this.commands.place(open.order, open.key))
+    if (this.sending.failure.value?.again !== true) this.open.value = new Map([...this.open.value].filter(([of]) => of !== accountId))
     this.placed()
     if (placed === undefined) return false
     this.outcome.value = told(placed)
@@ -119,9 +127,9 @@ export class Ticket {
     return true
   }
 
+  /** Forgets what its owner has entered; not an order of which nobody knows what became of it, which may be in the book. */
   clear(): void {
     this.empty()
-    this.open.value = undefined
     this.terms.value = undefined
   }
 

@@ -121,13 +121,13 @@ export class Trading {
   async close({ marketId, quantity, side }: Contract.Position): Promise<boolean> {
     const order = { marketId, side: side === "long" ? "sell" : "buy", orderType: "market", quantity, reduceOnly: true } as const
     // Named by its key, so that trying again is the same order.
-    const isDone = await this.closing.run((key) => this.commands.place({ ...order, clientOrderId: key }, key))
+    const isDone = await this.closing.run(JSON.stringify(order), (key) => this.commands.place({ ...order, clientOrderId: key }, key))
     await this.load()
     return isDone
   }
 
   async cancelAll(marketId: string): Promise<boolean> {
-    const isDone = await this.cancelingAll.run((key) => this.commands.cancelAll(marketId, key))
+    const isDone = await this.cancelingAll.run(marketId, (key) => this.commands.cancelAll(marketId, key))
     await this.load()
     return isDone
   }
@@ -137,9 +137,9 @@ export class Trading {
     const { autoClose, faults } = closing(takeProfit, stopLoss, terms)
     if (faults.length > 0) return faults
     const { marketId } = terms
-    const isDone = await this.exiting.run((key) =>
-      autoClose === undefined ? this.commands.removeAutoClose(marketId, key) : this.commands.setAutoClose(marketId, autoClose, key)
-    )
+    const isDone = await this.exiting.run(JSON.stringify([marketId, autoClose]),
+      (key) =>
+        autoClose === undefined ? this.commands.removeAutoClose(marketId, key) : this.commands.setAutoClose(marketId, autoClose, key))
     await this.load()
     return isDone
   }
