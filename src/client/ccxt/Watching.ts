@@ -10,9 +10,11 @@ import {
   type Int,
   type Market,
   type MarketInterface,
+  NetworkError,
   type OHLCV,
   type Order,
   type OrderBook,
+  OrderNotFound,
   type Position,
   Precise,
   type Str,
@@ -32,6 +34,12 @@ import { errorOf } from "./Refusals.js"
 
 /** A thing that was told of, by its name and its market. */
 type Told<A> = readonly [name: string, symbol: string, value: A]
+
+/** What is done about things that were told of and are missing from a snapshot, by their names. */
+type End<A> = (left: ReadonlyArray<readonly [name: string, value: A]>, into: News<A>, sequence: number) => void
+
+/** How long is waited where the venue could not be asked how an order has ended. */
+const askAgainMs = 2_000
 
 type AnyNews = News<unknown>
 
@@ -105,8 +113,9 @@ export class Watching extends Orders {
       (data as ReadonlyArray<Contract.Order>).map((order) => {
         const parsed = this.parseOrder(order)
         return [order.orderId, parsed.symbol!, parsed] as const
-      }))
-    return this.filterBySinceLimit(await news.next(only?.symbol, this.isWhole()), since, limit, "timestamp", true) as Array<Order>
+      }), {}, (left, into) => void this.tellEnded(left, into))
+    return this.filterBySinceLimit(await news.next(only === undefined ? undefined : [only.symbol], this.isWhole()), since, limit,
+      "timestamp", true) as Array<Order>
   }
 
   /** The account's own trades, oldest first: at first the latest hundred. */
@@ -124,7 +133,8 @@ export class Watching extends Orders {
           // An account that trades with itself has two fills of one trade.
           return [`${fill.tradeId} ${fill.orderId}`, market.symbol, this.parseFill(fill, market)] as const
         }))
-    return this.filterBySinceLimit(await news.next(only?.symbol, this.isWhole()), since, limit, "timestamp", true) as Array<Trade>
+    return this.filterBySinceLimit(await news.next(only === undefined ? undefined : [only.symbol], this.isWhole()), since, limit,
+      "timestamp", true) as Array<Trade>
   }
 
   /** The account's positions that have changed, one that is flat with 0 contracts: at first all that are not. */
@@ -135,17 +145,19 @@ export class Watching extends Orders {
     _params: Dict = {}
   ): Promise<Array<Position>> {
     await this.loadMarkets()
-    const wanted = symbols?.map((symbol) => this.market(symbol).symbol)
-    const news = this.streamed("account.positions", undefined, ({ data }) =>
-      (data as ReadonlyArray<Contract.Position>).map((position) => {
-        const market = this.safeMarket(position.marketId)
-        return [position.marketId, market.symbol, this.nativePosition(position, market)] as const
-      }))
-    for (;;) {
-      const changed = await news.next(wanted?.length === 1 ? wanted[0] : undefined, this.isWhole())
-      const found = changed.filter(({ symbol }) => wanted === undefined || wanted.includes(symbol!))
-      if (found.length > 0) return this.filterBySinceLimit(found, since, limit, "timestamp", true) as Array<Position>
+    // As elsewhere in the library, an empty list names all.
+    const wanted = symbols === undefined || symbols.length === 0 ? undefined : symbols.map((symbol) => this.market(symbol).symbol)
+    const told = (position: Dict & { readonly marketId: string }): Told<Position> => {
+      const market = this.safeMarket(position.marketId)
+      return [position.marketId, market.symbol, this.nativePosition(position, market)]
     }
+    const news = this.streamed("account.positions", undefined, ({ data }) => (data as ReadonlyArray<Contract.Position>).map(told), {},
+      (left, into, sequence) => {
+        for (const [marketId, { contracts }] of left) {
+          if (contracts !== 0) into.put(...told({ marketId, closed: true, lastSequence: sequence }))
+        }
+      })
+    return this.filterBySinceLimit(await news.next(wanted, this.isWhole()), since, limit, "timestamp", true) as Array<Position>
   }
 
   /** The account's money, each time that it changes. */
@@ -197,7 +209,8 @@ export class Watching extends Orders {
     channel: C,
     market: MarketInterface | undefined,
     read: (event: StreamEvent<C>, progress: Progress) => ReadonlyArray<Told<A>>,
-    candles: Candles = {}
+    candles: Candles = {},
+    end: End<A> = () => {}
   ): News<A> {
     if (market === undefined) this.checkRequiredCredentials()
     const name = {
@@ -209,10 +222,36 @@ export class Watching extends Orders {
     return this.newsOf<A>(key, (into) => {
       const progress = { sequence: 0 }
       const take = (event: StreamEvent<C>): void => {
-        for (const [thing, symbol, value] of read(event, progress)) into.put(thing, symbol, value)
+        const told = read(event, progress)
+        // A snapshot has nothing of what has ended since the last event.
+        const left = event.type === "snapshot" ? into.beside(new Set(told.map(([thing]) => thing))) : []
+        if (left.length > 0) end(left, into, event.sequence)
+        for (const [thing, symbol, value] of told) into.put(thing, symbol, value)
       }
       this.stream().follow(name, { snapshot: take, update: take, ended: (refusal) => this.endedBy(key, into, refusal) })
     })
+  }
+
+  /** Asks how orders have ended that were open when last told of, and are missing from a snapshot: one after the other. */
+  private async tellEnded(left: ReadonlyArray<readonly [string, Order]>, into: News<Order>): Promise<void> {
+    const open = left.filter(([, { status }]) => status === "open")
+    const key = "account.orders"
+    for (let at = 0; at < open.length && this.watched.get(key) === into as AnyNews;) {
+      const [id, order] = open[at]!
+      try {
+        const ended = into.get(id) === order ? await this.fetchOrder(id, order.symbol) : order
+        if (ended !== order && into.get(id) === order) into.put(id, order.symbol!, ended)
+        at++
+      } catch (error) {
+        if (error instanceof NetworkError) await this.sleep(askAgainMs)
+        // What the venue does not know any more cannot be told; anything else it refuses is said to who watches.
+        else if (error instanceof OrderNotFound) at++
+        else {
+          this.watched.delete(key)
+          return into.fail(error)
+        }
+      }
+    }
   }
 
   private async followBook(market: MarketInterface, into: News<LocalBook>): Promise<void> {
