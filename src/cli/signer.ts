@@ -56,6 +56,7 @@ const applicationOf = (
 
 const command = Cli.make("signer", options, ({ data, host, port }) =>
   Effect.gen(function*() {
+    if (port < 0 || port > 65_535) return yield* usage(`--port is ${port}: it must be a whole number from 0 to 65535`)
     const { secret, signer, tls, token } = yield* processConfig
     if (tls === undefined && !isLoopback(host)) {
       return yield* usage("to listen beyond this machine it needs TLS_CERT and TLS_KEY: its token would be read on the way")

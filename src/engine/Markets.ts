@@ -204,9 +204,9 @@ export class MarketState extends MarketRisk {
   /** Sets the mark and, around it, the band: rounded inward, to the side that admits less. */
   setMark(mark: number): void {
     this.mark = mark
-    const band = this.parameters.priceBandBps
-    this.bandLow = Math.ceil((mark * (bpsOne - band)) / bpsOne)
-    this.bandHigh = Math.floor((mark * (bpsOne + band)) / bpsOne)
+    const { priceBandBps } = this.parameters
+    this.bandLow = bandLowOf(mark, priceBandBps)
+    this.bandHigh = bandHighOf(mark, priceBandBps)
     this.riskEpoch++
   }
 
@@ -258,6 +258,10 @@ export class MarketState extends MarketRisk {
     return market
   }
 }
+
+/** The edges of a band around a mark, price atoms. */
+export const bandLowOf = (mark: number, priceBandBps: number): number => Math.ceil((mark * (bpsOne - priceBandBps)) / bpsOne)
+export const bandHighOf = (mark: number, priceBandBps: number): number => Math.floor((mark * (bpsOne + priceBandBps)) / bpsOne)
 
 const steepestOf = ({ maintenanceMarginTiers }: Market.Parameters): number => maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
 

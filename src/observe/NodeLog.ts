@@ -5,7 +5,9 @@
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
-import type * as ConfigError from "effect/ConfigError"
+import * as ConfigError from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
@@ -16,7 +18,22 @@ import { secretSettings } from "./SecretSettings.js"
 const formats = ["auto", "json", "pretty"] as const
 type Format = (typeof formats)[number]
 
-const setting: Config.Config<Format> = Config.literal(...formats)("LOG_FORMAT").pipe(Config.withDefault("auto" as const))
+const setting: Config.Config<Format> = Config.nonEmptyString("LOG_FORMAT").pipe(
+  Config.mapOrFail((text) => {
+    const found = formats.find((format) => format === text)
+    return found === undefined
+      ? Either.left(ConfigError.InvalidData(["LOG_FORMAT"], "must be auto, json or pretty"))
+      : Either.right(found)
+  }),
+  Config.withDefault("auto" as const)
+)
+
+const lost = (): void => {}
+
+/** Whoever reads what is said may go away: then lines are lost, and nothing else. Where nobody listens that would end the process. */
+const outlives = (stream: NodeJS.WriteStream): void => {
+  if (!stream.listeners("error").includes(lost)) stream.on("error", lost)
+}
 
 /** Where no letter of a token stands beside it. */
 const begins = String.raw`(?<![A-Za-z0-9_-])`
@@ -81,8 +98,11 @@ const isJson = (format: string | undefined, stream: { readonly isTTY?: boolean }
 
 /** Everything that is logged, as LOG_FORMAT has it. */
 export const layer: Layer.Layer<never, ConfigError.ConfigError> = Layer.unwrapEffect(
-  Config.map(setting,
-    (format) => Logger.replace(Logger.defaultLogger, isJson(format, process.stdout) ? Logger.withConsoleLog(json) : pretty))
+  Effect.map(setting, (format) => {
+    outlives(process.stdout)
+    outlives(process.stderr)
+    return Logger.replace(Logger.defaultLogger, isJson(format, process.stdout) ? Logger.withConsoleLog(json) : pretty)
+  })
 )
 
 /** What a process says before it ends, on standard error: also where it could not read its settings. */
@@ -90,5 +110,6 @@ export const lastWord = (program: string, message: string): void => {
   const line = isJson(process.env["LOG_FORMAT"], process.stderr)
     ? JSON.stringify({ time: new Date().toISOString(), level: "fatal", message: said(`${program}: ${message}`) })
     : said(`${program}: ${message}`)
+  outlives(process.stderr)
   process.stderr.write(`${line}\n`)
 }

@@ -104,6 +104,21 @@ describe("over a journal", () => {
     expect(both).toEqual(own.filter((line) => market.has(line)))
   })
 
+  it("shows the last twenty records of an account where no first one is asked for, and nothing that was nobody's before it was opened", async () => {
+    const accountId = recording.accountId(1)
+    const [all, few] = await runAll([
+      tailing("--json", "--from", "1", "--account", accountId),
+      tailing("--json", "--account", accountId)
+    ])
+    const own = shown(all!.stdout)
+    expect(own.length).toBeGreaterThan(20)
+    expect(shown(few!.stdout)).toEqual(own.slice(-20))
+    const opened = recording.taken.find(({ record: { command } }) => command.kind === "OpenDemoAccounts")!.record.sequence
+    expect(own[0]!.sequence).toBeGreaterThanOrEqual(opened)
+    const misspelt = await tail("--json", "--from", "1", "--account", "acc_none")
+    expect([misspelt.code, misspelt.stdout]).toEqual([3, ""])
+  })
+
   it("ends with 3 for what it does not know, and shows nothing behind the end", async () => {
     const [account, market, nowhere, zero, behind] = await runAll([
       tailing("--account", "acc_none"),

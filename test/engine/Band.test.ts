@@ -132,6 +132,78 @@ test("a narrower band cancels what it leaves outside, and keeps what lies at its
   expect(driver.engine.book(0, 10).bids).toEqual([[988, 1]])
 })
 
+describe("announced parameters with a narrower band", () => {
+  /** A market with so many bids at 1080, and 4 % around 1000 announced: from 960 to 1040. */
+  const announce = (bids: number) => {
+    const driver = new Driver()
+    driver.market(parameters("AAA"), 1000)
+    driver.market(parameters("BBB"), 1000)
+    const [one, other] = [driver.account(rich), driver.account(rich)]
+    for (let bid = 0; bid < bids; bid++) driver.place(one, { priceAtoms: 1080, quantityAtoms: 1 })
+    const low = driver.place(one, { priceAtoms: 990, quantityAtoms: 1 }).orderNumber
+    const effectiveAtEpochMs = driver.atEpochMs + 86_400_000
+    const next = parameters("AAA", { priceBandBps: 400 })
+    driver.send({ kind: "PutMarket", idempotencyKey: "narrow", parameters: next, effectiveAtEpochMs })
+    return { driver, effectiveAtEpochMs, low, one, other }
+  }
+  const amendmentOf = (account: number, orderNumber: number) => ({
+    kind: "AmendOrder",
+    operation: Operation.amendV1,
+    account,
+    idempotencyKey: `amend ${orderNumber}`,
+    market: -2,
+    orderNumber,
+    priceAtoms: 980,
+    quantityAtoms: -1,
+    fault: 0,
+    raw: ""
+  } as const)
+
+  test("turn orders away from the time on at which they take effect, until what they leave behind is gone", () => {
+    const { driver, effectiveAtEpochMs, low, one, other } = announce(clearedAtOnce + 10)
+    const { sequence } = driver.engine
+    driver.atEpochMs = effectiveAtEpochMs
+    const placement = driver.placement(other, sell)
+    const batch = driver.placement(other, { market: 1 }, sell)
+    const turnsAway = (): void => {
+      expect(driver.run(placement).refusal).toBe(Refusal.marketClearing)
+      expect(driver.run(batch).refusal).toBe(Refusal.marketClearing)
+      expect(driver.send(amendmentOf(one, low)).refusal).toBe(Refusal.marketClearing)
+    }
+    turnsAway()
+    expect(driver.engine.sequence).toBe(sequence)
+    expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(effectiveAtEpochMs)
+    driver.send({ kind: "PassTime" })
+    expect(resting(driver)).toBe(10 + 1)
+    turnsAway()
+    driver.send({ kind: "PassTime" })
+    expect(driver.engine.book(0, 10).bids).toEqual([[990, 1]])
+    expect(driver.run(placement).entries[0]).toMatchObject({ filledAtoms: 1 })
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("turn nobody away a millisecond earlier, in another market, or where they leave nothing behind", () => {
+    const { driver, effectiveAtEpochMs, other } = announce(clearedAtOnce + 10)
+    driver.atEpochMs = effectiveAtEpochMs - 1
+    expect(driver.place(other, sell)).toMatchObject({ filledAtoms: 1 })
+    expect(driver.engine.nextDueEpochMs).toBe(effectiveAtEpochMs)
+    const left = announce(0)
+    left.driver.atEpochMs = left.effectiveAtEpochMs
+    expect(left.driver.place(left.other, sell)).toMatchObject({ filledAtoms: 1 })
+    const beside = announce(clearedAtOnce + 10)
+    beside.driver.atEpochMs = beside.effectiveAtEpochMs
+    expect(beside.driver.run(beside.driver.placement(beside.other, { market: 1 })).refusal).toBe(Refusal.none)
+    expect(resting(beside.driver)).toBe(10 + 1)
+  })
+
+  test("are previewed as they are placed", () => {
+    const { driver, effectiveAtEpochMs, other } = announce(clearedAtOnce + 10)
+    const [entry] = driver.placement(other, sell).entries
+    expect(driver.engine.preview(other, entry!, effectiveAtEpochMs - 1).outcome._tag).toBe("OrderDecided")
+    expect(driver.engine.preview(other, entry!, effectiveAtEpochMs).outcome).toMatchObject({ refusal: Refusal.marketClearing })
+  })
+})
+
 test("margins are the same whether an account was looked at between the mark's move and the cancels or not", () => {
   const run = (looksAt: boolean) => {
     const { driver, one } = begin()

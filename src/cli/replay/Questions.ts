@@ -171,6 +171,7 @@ export const questions = <R>(open: Open<R>, parsed: Parsed) => {
   if (wrong !== undefined) return [usage(wrong)]
   const stretch = Stretch.parse(Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to))
   if (typeof stretch === "string") return [usage(`${stretch} takes a sequence from 1, an ISO time or epoch ms`)]
+  if (Stretch.isBackward(stretch)) return [usage("--to is before --from: there is nothing between them")]
   const bounds: Story.Bounds = { ...stretch, limit: parsed.limit, why: parsed.why }
   const { json } = parsed
   const isNarrowing = Option.isSome(parsed.at)

@@ -30,6 +30,10 @@ export const parse = (from: string | undefined, to: string | undefined): Stretch
   }
 }
 
+/** Whether a stretch ends before it begins. Of a sequence and a time nobody can say without the journal. */
+export const isBackward = ({ from, fromEpochMs = 0, to, untilEpochMs = Number.POSITIVE_INFINITY }: Stretch): boolean =>
+  to < from || untilEpochMs < fromEpochMs
+
 type Placed = Pick<Record, "sequence" | "atEpochMs">
 
 /** Whether a record lies before a stretch. */

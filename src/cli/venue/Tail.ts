@@ -3,6 +3,7 @@
  * venue, and on as its blocks become durable.
  */
 import * as Duration from "effect/Duration"
+import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Command, Outcome } from "../../operations/Operations.js"
@@ -35,6 +36,28 @@ export interface Asked {
 /** Records shown where no first one was asked for. */
 const lastFew = 20
 
+/** How many of the latest records are looked at for the last few that concern whom was asked for. */
+const lookedBack = 20_000
+
+/** The last few of what was told of records, until all that were looked at are. */
+class LastFew {
+  private readonly held: Array<ReadonlyArray<string>> = []
+
+  take(told: ReadonlyArray<string>): void {
+    if (told.length === 0) return
+    this.held.push(told)
+    if (this.held.length > lastFew) this.held.shift()
+  }
+
+  /** All that is held, with a word on how far was looked where that may not be all there is. */
+  leave(from: number): Effect.Effect<ReadonlyArray<string>> {
+    const said = this.held.length < lastFew && from > 1
+      ? Console.error(`${this.held.length} found from record ${from} on; --from looks further back`)
+      : Effect.void
+    return Effect.as(said, this.held.splice(0).flat())
+  }
+}
+
 /** How often a running venue's journal is looked at. */
 const lookEvery = Duration.millis(250)
 
@@ -57,7 +80,9 @@ export const records = (
     const following = yield* Following.open
     const snapshots = yield* SnapshotStore
     const last = following.journal.opened.nextSequence - 1
-    const from = asked.from ?? Math.max(1, last - lastFew + 1)
+    const isNarrowed = asked.accountId !== undefined || asked.marketId !== undefined
+    const from = asked.from ?? Math.max(1, last - (isNarrowed ? lookedBack : lastFew) + 1)
+    let few = asked.from === undefined && isNarrowed ? new LastFew() : undefined
     if (!asked.follow && from > last) return Stream.empty
     const feed = yield* Feed.beside(following, snapshots, asked.capacity, lookEvery)
     const standing = feed.standingFrom(from)
@@ -69,7 +94,12 @@ export const records = (
       const decidedOnes = Feed.decided(each)
         .map((decided, index): Told => ({ ...decided, outcome: each.outcomes[index]! }))
         .filter(({ record: { sequence } }) => sequence >= from)
-      return Effect.succeed(decidedOnes.flatMap((told) => tell(state, told)))
+      if (few === undefined) return Effect.succeed(decidedOnes.flatMap((told) => tell(state, told)))
+      for (const told of decidedOnes) few.take(tell(state, told))
+      if (each.block.lastSequence < last) return Effect.succeed([])
+      const all = few.leave(from)
+      few = undefined
+      return all
     })
   }))
 
@@ -111,4 +141,5 @@ const concerning = (state: State, { events, outcome, record }: Told, asked: Aske
 
 /** Whether an account that was asked for sent the command: it is told of also where it changed nothing. */
 const isOwn = (state: State, command: Command, { accountId, marketId }: Asked): boolean =>
-  accountId !== undefined && marketId === undefined && command.account === state.accounts.find(accountId)
+  // What nobody sent has no account, and one that is not there yet is none either.
+  accountId !== undefined && marketId === undefined && command.account >= 0 && command.account === state.accounts.find(accountId)

@@ -40,6 +40,10 @@ export const Digest = Schema.String.pipe(Schema.pattern(/^sha256:[0-9a-f]{64}$/)
 export const maxNameLength = 128
 /** A name of something in a request or a path: an id, a market, a symbol. */
 export const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(maxNameLength)).annotations({ identifier: "Name" })
+const unpaired = /\p{Cs}/u
+/** Whether a text has no lone surrogates: one that has cannot be encoded, in a path or in UTF-8. */
+export const isWellFormed = (text: string): boolean => !unpaired.test(text)
+
 /** What is not seen, or makes others be seen otherwise: control and formatting characters, lone surrogates, breaks of lines. */
 const unseen = /\p{C}|\p{Zl}|\p{Zp}/u
 /** What somebody calls something, in a request: 1 to 64 characters on one line. */

@@ -50,7 +50,9 @@ const Unsubscribe = Schema.Struct({ op: Schema.Literal("unsubscribe"), ...stream
 const Ping = Schema.Struct({ op: Schema.Literal("ping"), id: Id })
 
 const keyed = { id: Id, idempotencyKey: Schema.String, body: Schema.Unknown }
-const ofOrder = { ...keyed, orderId: Fields.Name }
+/** It is encoded as a part of a path, which only what is well-formed can be. */
+const OrderId = Fields.Name.pipe(Schema.filter(Fields.isWellFormed, { jsonSchema: {} }))
+const ofOrder = { ...keyed, orderId: OrderId }
 
 const Place = Schema.Struct({ op: Schema.Literal("place"), ...keyed })
 const PlaceBatch = Schema.Struct({ op: Schema.Literal("place_batch"), ...keyed })
@@ -126,7 +128,7 @@ const isGoodMember = (name: string, value: unknown): boolean => {
     case "id":
       return isText(value) && isWithin(value, longestId) && idPattern.test(value)
     case "orderId":
-      return isText(value) && isWithin(value, Fields.maxNameLength)
+      return isText(value) && isWithin(value, Fields.maxNameLength) && Fields.isWellFormed(value)
     default:
       return name === "body"
   }

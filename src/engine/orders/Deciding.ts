@@ -8,9 +8,10 @@ import { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import { boundOf, isBeyondPart, refusalOf } from "../Share.js"
+import * as Announced from "../markets/Announced.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
-import { isBeingCleared } from "./Band.js"
+import * as Band from "./Band.js"
 import { cancel, cancelAll, endConnections, findOpen } from "./Cancel.js"
 import { cancelByOperator } from "./CancelByOperator.js"
 import * as Connections from "./Connections.js"
@@ -36,14 +37,17 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
   return refusalOf(full, beyondPart && !forgetsOrders(state, 1, atEpochMs))
 }
 
+/** Whether any market is being cleared, or may be with a record of a time. Nearly always none is, and no order need be looked for. */
+const mayBeClearing = (state: State, atEpochMs: number): boolean => state.clearing.length > 0 || Announced.nextEpochMs(state) <= atEpochMs
+
 export const deciders: Deciders<"orders"> = {
   PlaceOrders: {
     admit: (state, command, atEpochMs) => {
       if (command.connection !== none && !state.connections.isArmed(command.connection, command.account)) return Refusal.connectionEnded
       const refusal = refusesOrders(state, command, atEpochMs)
       if (refusal !== Refusal.none) return refusal
-      if (state.clearing.length === 0) return Refusal.none
-      return command.entries.some(({ market }) => isBeingCleared(state, market)) ? Refusal.marketClearing : Refusal.none
+      if (!mayBeClearing(state, atEpochMs)) return Refusal.none
+      return command.entries.some(({ market }) => Band.takesNone(state, market, atEpochMs)) ? Refusal.marketClearing : Refusal.none
     },
     decide: (state, command) => command.entries.map((_, index) => place(state, command, index))
   },
@@ -52,11 +56,10 @@ export const deciders: Deciders<"orders"> = {
     decide: (state, command) => command.entries.map((entry) => cancel(state, command, entry))
   },
   AmendOrder: {
-    admit: (state, { account, market, orderNumber }) => {
-      // Nearly always: then the order need not be looked for, which deciding does.
-      if (state.clearing.length === 0) return Refusal.none
+    admit: (state, { account, market, orderNumber }, atEpochMs) => {
+      if (!mayBeClearing(state, atEpochMs)) return Refusal.none
       const order = findOpen(state, account, orderNumber, market)
-      return order !== none && isBeingCleared(state, state.orders.market(order)) ? Refusal.marketClearing : Refusal.none
+      return order !== none && Band.takesNone(state, state.orders.market(order), atEpochMs) ? Refusal.marketClearing : Refusal.none
     },
     decide: (state, command) => [amend(state, command)]
   },

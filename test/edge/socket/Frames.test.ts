@@ -12,6 +12,7 @@ const frames: ReadonlyArray<Readonly<Record<string, unknown>>> = [
 test.each(frames)("$op is read as it was sent", (frame) => {
   expect(Frames.read(frame)).toEqual(Either.right(frame))
   expect(Either.isRight(Frames.read({ ...frame, id: "~".repeat(64), body: null }))).toBe(true)
+  if ("orderId" in frame) expect(Either.isRight(Frames.read({ ...frame, orderId: "ord_\ud83d\ude00" }))).toBe(true)
 })
 
 test.each(frames)("nothing of $op may be otherwise", (frame) => {
@@ -27,7 +28,9 @@ test.each(frames)("nothing of $op may be otherwise", (frame) => {
     { ...frame, more: 1 },
     { ...frame, ticket: "" },
     JSON.parse(JSON.stringify(frame).replace("{", `{"__proto__":1,`)),
-    ...("orderId" in frame ? [{ ...frame, orderId: "" }, { ...frame, orderId: "x".repeat(1_000) }] : [{ ...frame, orderId: "ord_1" }])
+    ...("orderId" in frame
+      ? ["", "x".repeat(1_000), "\ud800", "ord_\udc00", "\udc00\ud800"].map((orderId) => ({ ...frame, orderId }))
+      : [{ ...frame, orderId: "ord_1" }])
   ]
   const taken = wrongs.filter((wrong) => Either.isRight(Frames.read(wrong)))
   expect(taken).toEqual([])
