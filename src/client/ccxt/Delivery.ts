@@ -4,6 +4,7 @@
  */
 import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
+import { isTooNewToForget } from "../venue/CommandKey.js"
 import { Allowance } from "./Allowance.js"
 import { errorOf, isConflict, isDecision, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 
@@ -12,9 +13,6 @@ type Request = readonly [path: string, api: string, method: string, params: Dict
 
 /** Whether the request may have left and its answer did not arrive whole. What is not the library's own comes from a socket. */
 const isTransport = (error: unknown): boolean => error instanceof NetworkError || !(error instanceof BaseError)
-
-/** What was decided is remembered for so long at least: the shortest retention that the venue can be set to. */
-const shortestRetentionMs = 600_000
 
 /** An order with a name: the caller's, or one that is made of the key, so that repeating the call sends the same body. */
 const named = (order: Dict, idempotencyKey: string, entry?: number): Dict => ({
@@ -188,10 +186,7 @@ export class Delivery extends Exchange {
     try {
       const accountId = await this.loadAccountId()
       const outcome = this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
-      // An account of which anything was ever forgotten has no other answer for what was never seen. Nothing that was decided under a
-      // key of this very call can be forgotten yet.
-      const ageMs = this.milliseconds() - (madeAtEpochMs ?? Number.NEGATIVE_INFINITY)
-      const isNew = ageMs >= 0 && ageMs < shortestRetentionMs
+      const isNew = isTooNewToForget(madeAtEpochMs, this.milliseconds())
       if (outcome === "unknown_expired" && !isNew) throw unknown(outcome)
       const isAbsent = outcome === "never_seen" || outcome === "unknown_expired"
       if (isAbsent && await this.fence(accountId, idempotencyKey)) {

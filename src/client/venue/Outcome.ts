@@ -2,6 +2,7 @@
  * What became of a command. Where its answers were lost, the venue is asked under the command's own identity before anything is said:
  * an outcome is what the venue told, and never a guess.
  */
+import { type CommandKey, isTooNewToForget } from "./CommandKey.js"
 import type * as Contract from "./Contract.js"
 import type { Refusal } from "./Refusal.js"
 import { Unanswered } from "./Refusal.js"
@@ -44,21 +45,11 @@ export interface Unknown {
 
 export type Outcome<A> = Accepted<A> | NotDone | NeverArrived | Unknown
 
-/** The key that a command is sent under. */
-export interface CommandKey {
-  readonly idempotencyKey: string
-  /** When it was made for this one call; undefined where the caller gave it, and may have sent it before. */
-  readonly madeAtEpochMs: number | undefined
-}
-
 /** A command as it is sent by HTTP. */
 export interface Command extends Asked, CommandKey {
   readonly method: "POST"
   readonly idempotencyKey: string
 }
-
-/** What was decided is remembered for so long at least: the shortest retention that the venue can be set to. */
-const shortestRetentionMs = 600_000
 
 /** Sends commands, and finds out what became of those whose answers were lost. */
 export class Outcomes {
@@ -89,8 +80,8 @@ export class Outcomes {
     let seen: Contract.OutcomeLookup
     try {
       seen = await this.lookUp(idempotencyKey)
-      // An account of which anything was ever forgotten has no other answer for what was never seen.
-      if (seen.outcome === "unknown_expired" && !this.isNew(command)) return unknown(lostCause, seen)
+      const isNew = isTooNewToForget(command.madeAtEpochMs, this.rest.platform.nowEpochMs())
+      if (seen.outcome === "unknown_expired" && !isNew) return unknown(lostCause, seen)
       if (seen.outcome === "never_seen" || seen.outcome === "unknown_expired") {
         const fence = await this.fence(idempotencyKey)
         if (fence !== undefined) return { kind: "never_arrived", idempotencyKey, fencedUntilEpochMs: fence.holdsUntilEpochMs }
@@ -109,13 +100,6 @@ export class Outcomes {
   async ofAnotherBody(idempotencyKey: string, conflict: Refusal): Promise<Unknown> {
     const seen = await this.lookUp(idempotencyKey).catch(() => undefined)
     return { kind: "unknown", idempotencyKey, cause: conflict, seen }
-  }
-
-  /** Whether nothing that was decided under a command's key can be forgotten yet: what the venue has not seen was not decided then. */
-  private isNew({ madeAtEpochMs }: Command): boolean {
-    if (madeAtEpochMs === undefined) return false
-    const ageMs = this.rest.platform.nowEpochMs() - madeAtEpochMs
-    return ageMs >= 0 && ageMs < shortestRetentionMs
   }
 
   /** Bars an identity from ever acting; undefined where something was decided under it meanwhile. */
