@@ -16,6 +16,9 @@ type Settings =
   | "set_auto_close"
   | "cancel_auto_close"
   | "cancel_triggers"
+  | "request_deposit"
+  | "request_withdrawal"
+  | "request_party_change"
 export type Operation = Exclude<LookupName, Settings>
 const settings: ReadonlyArray<LookupName> = [
   "set_cancel_all_after",
@@ -23,7 +26,10 @@ const settings: ReadonlyArray<LookupName> = [
   "set_leverage",
   "set_auto_close",
   "cancel_auto_close",
-  "cancel_triggers"
+  "cancel_triggers",
+  "request_deposit",
+  "request_withdrawal",
+  "request_party_change"
 ] satisfies ReadonlyArray<Settings>
 export const operations = lookupNames.filter((name): name is Operation => !settings.includes(name))
 

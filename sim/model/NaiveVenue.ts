@@ -821,7 +821,7 @@ export class NaiveVenue {
   #illegal(record: Record): string | undefined {
     const { command } = record
     if (this.halted && isTrading(command)) return "a trading command was journaled under a global halt"
-    if (isTrading(command)) {
+    if (isClient(command) && command.kind !== "FenceOutcome" && command.idempotencyKey !== "") {
       const { account, idempotencyKey } = command
       if (this.isFenced(account, "key", idempotencyKey, record.atEpochMs)) return `key ${idempotencyKey} was fenced and journaled`
     }

@@ -1,7 +1,8 @@
 /**
  * Safety (I11). A bot has a key only for the token of its own workload: signed by the platform that the venue is set up for, meant for
  * it, in its time, and bound to the very account. Whoever shows anything else gets none, and is told that it is the token; whoever
- * shows a good one is not turned away for it. What is told is the key that was journaled, and the same again to the same request.
+ * shows a good one is not turned away for it. What is told is the key that was journaled, and the same again to the same request, also
+ * when the token's time is over.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -11,7 +12,7 @@ import { isObject, type Json } from "../reading/Bodies.js"
 import { sha256 } from "../reading/Identity.js"
 import * as Tokens from "../reading/Tokens.js"
 import { difference } from "./Difference.js"
-import type { Call, Observation } from "./Observation.js"
+import { type Call, type Observation, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface Issued {
@@ -30,6 +31,10 @@ interface State {
   readonly accounts: Map<string, number>
   /** Keys that were issued, by their digests. */
   readonly issued: Map<string, Issued>
+  /** The record that issued a key under each request's key, and the only token that had been shown under it. */
+  readonly decided: Map<string, { readonly sequence: number; readonly token: string }>
+  /** Attempts that repeat a request for which a key had been issued: the record. */
+  readonly repeats: Map<string, number>
 }
 
 const weekMs = 7 * 24 * 60 * 60 * 1000
@@ -49,7 +54,12 @@ const committed = (state: State, { decision: { outcomes }, record: { atEpochMs, 
   const tokens = [...state.shown.get(command.idempotencyKey) ?? []].filter((token) => Tokens.subjectIn(token) === command.subject)
   if (tokens.every((token) => Tokens.lastingFault(token) !== undefined)) return broken(`${what} which has not proved who it is`)
   if (Tokens.accountOf(command.subject) !== command.ofAccount) return broken(`${what} for account ${command.ofAccount}`)
-  if (outcomes[0]?.refusal === Refusal.none) state.issued.set(command.secretSha256, { command, sequence, atEpochMs })
+  state.decided.delete(command.idempotencyKey)
+  if (outcomes[0]?.refusal === Refusal.none) {
+    state.issued.set(command.secretSha256, { command, sequence, atEpochMs })
+    const [token, ...others] = state.shown.get(command.idempotencyKey) ?? []
+    if (token !== undefined && others.length === 0) state.decided.set(command.idempotencyKey, { sequence, token })
+  }
   return holds
 }
 
@@ -104,10 +114,20 @@ const failed = ({ isSet }: State, { answer: { json, status }, model }: Seen<"Ans
 type Findings = (fault: Tokens.Fault | undefined) => boolean
 
 const answered = (state: State, seen: Seen<"Answered">, token: string): Verdict => {
-  const { answer, call } = seen
+  const { answer, call, memory, model } = seen
   const attempt = `${call.id}/${seen.attempt}`
-  const found = findings(token, seen, state.accounts.get(attempt) ?? 0)
+  const repeated = state.repeats.get(attempt)
+  const isRepeat = answer.headers["idempotent-replayed"] === "true"
+  // Who repeats a request has proved at its decision who he is: a token's time is over soon, and what was decided is told on.
+  const found = isRepeat && Tokens.lastingFault(token) === undefined ? [undefined] : findings(token, seen, state.accounts.get(attempt) ?? 0)
   state.accounts.delete(attempt)
+  state.repeats.delete(attempt)
+  if (
+    answer.text.includes("\"workload_token_rejected\"") && repeated !== undefined && repeated === memory?.sequence
+    && model.isRemembered(memory, refusedAtEpochMs(answer, model))
+  ) {
+    return broken(`the token of key ${call.idempotencyKey} is turned away, and record ${repeated} issued a key for it`)
+  }
   const is: Findings = (fault) => found.includes(fault)
   const isDone = answer.status === 200
   const verdict = isDone && !(state.isSet && is(undefined))
@@ -124,7 +144,15 @@ export const botKeys: Property<State> = {
   name: "bots-keys-are-of-proven-workloads",
   invariant: "I11",
   kind: "safety",
-  initial: () => ({ isSet: false, model: undefined, shown: new Map(), accounts: new Map(), issued: new Map() }),
+  initial: () => ({
+    isSet: false,
+    model: undefined,
+    shown: new Map(),
+    accounts: new Map(),
+    issued: new Map(),
+    decided: new Map(),
+    repeats: new Map()
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
@@ -135,11 +163,15 @@ export const botKeys: Property<State> = {
         const key = seen.call.idempotencyKey ?? ""
         if (token === undefined) return holds
         state.shown.set(key, (state.shown.get(key) ?? new Set()).add(token))
-        state.accounts.set(`${seen.call.id}/${seen.attempt}`, state.model?.accounts.length ?? 0)
+        const attempt = `${seen.call.id}/${seen.attempt}`
+        state.accounts.set(attempt, state.model?.accounts.length ?? 0)
+        const decided = state.decided.get(key)
+        if (decided?.token === token) state.repeats.set(attempt, decided.sequence)
         return holds
       }
       case "Unanswered":
         state.accounts.delete(`${seen.call.id}/${seen.attempt}`)
+        state.repeats.delete(`${seen.call.id}/${seen.attempt}`)
         return holds
       case "Committed":
         state.model = seen.model

@@ -1,9 +1,10 @@
 /**
- * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is done under it until
- * the moment that the answer names, which is the retention off, or that of the fence before where that is later: a late original is refused without a record, or its entry without
- * an order. Nobody is told "fenced" of what nobody fenced.
+ * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is done under it until the moment that the
+ * answer names, which is the retention off, or that of the fence before where that is later: a late original is refused without a
+ * record, or its entry without an order. A key is fenced for all that its account may ask for under one, orders, money and names
+ * alike, but for fences. Nobody is told "fenced" of what nobody fenced.
  */
-import { isTrading } from "../../src/operations/Operations.js"
+import { isClient } from "../../src/operations/Operations.js"
 import { ordinal } from "../../src/domain/Ids.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -26,7 +27,7 @@ interface State {
   readonly keys: Map<string, Fence>
   /** Likewise by account and clientOrderId, with both. */
   readonly clientOrderIds: Map<string, Fence & { readonly account: number; readonly clientOrderId: string }>
-  /** The last trading record under each account and key. */
+  /** The last record under each account and key, but for fences. */
   readonly acted: Map<string, Moment>
   /** The retention that each record was the first to have, the last one first. */
   readonly retentions: Array<{ readonly sequence: number; readonly retentionMs: number }>
@@ -61,7 +62,7 @@ export const fencedNeverActs: Property<State> = {
     if (seen._tag === "Committed") {
       const { atEpochMs, command, sequence } = seen.record
       if (command.kind === "SetLimits") state.retentions.unshift({ sequence, retentionMs: command.retentionMs })
-      if (!isTrading(command) || !("account" in command)) return holds
+      if (!isClient(command) || command.kind === "FenceOutcome" || command.idempotencyKey === "") return holds
       const name = `${command.account}/${command.idempotencyKey}`
       state.acted.set(name, { sequence, atEpochMs })
       return judge(state, name)

@@ -6,7 +6,7 @@
 import { Refusal } from "../../src/domain/Refusal.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
 import { unspelled } from "../reading/Answers.js"
-import { type Answer, type Call, recordNamed, refusedAtEpochMs } from "./Observation.js"
+import { type Answer, type Call, type Observation, recordNamed, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
@@ -39,6 +39,13 @@ const isDecision = (answer: Answer, { credential }: Call): boolean =>
 
 /** What a call asks for, in whichever words; its text where it is no request. */
 const meaning = ({ body, reading, target }: Call): string => reading._tag === "asked" ? reading.asked.canonical : `${target}\n${body}`
+
+/** Whether the record that had decided a request when it was sent is remembered yet when the request was refused. */
+const isKept = ({ answer, memory, model }: Extract<Observation, { readonly _tag: "Answered" }>, known: number | undefined): boolean =>
+  memory !== undefined && memory.sequence === known && model.isRemembered(memory, refusedAtEpochMs(answer, model))
+
+/** Whether a request is called none: not even a market's grid that came to be known since makes what was decided that. */
+const isMalformed = ({ status, text }: Answer): boolean => status === 400 && !text.includes("apiKeyRejection")
 
 export const idempotency: Property<State> = {
   name: "same-key-same-answer-and-no-new-record",
@@ -84,10 +91,8 @@ export const idempotency: Property<State> = {
     ) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} had been decided in record ${known}, and its answer names ${named}`)
     }
-    if (known !== undefined && known === memory?.sequence && answer.text.includes("engine_halted")) {
-      if (model.isRemembered(memory, refusedAtEpochMs(answer, model))) {
-        return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
-      }
+    if (answer.text.includes("engine_halted") && isKept(seen, known)) {
+      return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
     }
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
     const request = meaning(call)
@@ -98,6 +103,9 @@ export const idempotency: Property<State> = {
       return first?.request === request && model.isRemembered(memory, refusedAtEpochMs(answer, model))
         ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`)
         : holds
+    }
+    if (isMalformed(answer) && first?.request === request && first.status !== 400 && isKept(seen, known)) {
+      return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is called malformed: ${answer.text}`)
     }
     if (!isDecision(answer, call)) return holds
     const text = answer.text.replace(moving, "").replace(uses, "")

@@ -2,7 +2,7 @@
  * Safety (I5 for who lost an answer). A lookup tells what was decided, all that is remembered and nothing else:
  * "never seen" only of what no record ever carried, "unknown" only where something may have been forgotten.
  */
-import { idsPerRecord, orderId } from "../../src/domain/Ids.js"
+import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { NaiveMemory } from "../model/NaiveState.js"
@@ -17,6 +17,9 @@ interface Entry {
   readonly filledQuantityAtoms?: string
   readonly canceledQuantityAtoms?: string
   readonly canceledOrders?: number
+  readonly depositId?: string
+  readonly withdrawalId?: string
+  readonly partyChangeId?: string
   readonly code?: string
 }
 
@@ -53,7 +56,7 @@ const entriesVerdict = (what: string, operation: string, entries: ReadonlyArray<
         return broken(`${what}: ${entry.canceledOrders} orders cancelled, decided were ${outcome.canceled}`)
       continue
     }
-    const same = entry.orderId === orderId(outcome.orderNumber)
+    const same = entry.orderId === Ids.orderId(outcome.orderNumber)
       && entry.status === Order.statuses[outcome.status]
       && (entry.cancelReason ?? "") === Order.cancelReasons[outcome.cancelReason]
       && entry.filledQuantityAtoms === String(outcome.filled)
@@ -68,12 +71,25 @@ const entriesVerdict = (what: string, operation: string, entries: ReadonlyArray<
   return holds
 }
 
+/** Of a request for money a lookup tells by which id it is read; of all else, by none. */
+const transferVerdict = (what: string, entry: Entry | undefined, model: NaiveVenue, { sequence }: NaiveMemory): Verdict => {
+  const { depositId, partyChangeId, withdrawalId } = entry ?? { accepted: false }
+  const transfer = model.funds.transfers.find(({ number }) => number === sequence * Ids.idsPerRecord)
+  const same = depositId === (transfer?.kind === "deposit" ? Ids.depositId(transfer.number) : undefined)
+    && withdrawalId === (transfer?.kind === "withdrawal" ? Ids.withdrawalId(transfer.number) : undefined)
+    && partyChangeId === (transfer?.kind === "party_change" ? Ids.partyChangeId(transfer.number) : undefined)
+  return same
+    ? holds
+    : broken(`${what}: tells of ${JSON.stringify(entry)}, asked for was ${transfer?.kind ?? "nothing"} ${transfer?.number}`)
+}
+
 const keyVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: number, key: string): Verdict => {
   const decided = model.everDecided(account, key).filter((memory) => memory.kept && memory.sequence <= lookup.journalSequence)
   for (const decision of lookup.decisions) {
     const memory = decided.find((each) => each.sequence === decision.sequence)
     if (memory === undefined) return broken(`${what}: tells of record ${decision.sequence}, which did not carry the key`)
     const verdict = entriesVerdict(`${what}: record ${decision.sequence}`, decision.operation, decision.entries, memory)
+      ?? transferVerdict(`${what}: record ${decision.sequence}`, decision.entries[0], model, memory)
     if (verdict !== undefined) return verdict
   }
   for (const memory of decided) {
@@ -91,12 +107,12 @@ const keyVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: nu
 
 const clientOrderVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: number, clientOrderId: string): Verdict => {
   const placed = model.accounts[account]!.placed.filter((order) =>
-    order.clientOrderId === clientOrderId && Math.floor(order.number / idsPerRecord) <= lookup.journalSequence
+    order.clientOrderId === clientOrderId && Math.floor(order.number / Ids.idsPerRecord) <= lookup.journalSequence
   )
   if (lookup.order !== undefined) {
     const { order } = lookup
     if (lookup.outcome !== "accepted") return broken(`${what}: has an order and is called ${lookup.outcome}`)
-    return placed.length > 0 && orderId(placed.at(-1)!.number) === order.orderId
+    return placed.length > 0 && Ids.orderId(placed.at(-1)!.number) === order.orderId
       ? holds
       : broken(`${what}: shows ${order.orderId}, which is not the last one to have it`)
   }

@@ -36,6 +36,9 @@ const restShare = 0.7
 /** How far beyond the mark he goes to find somebody, bps. */
 const reachBps = 30
 
+/** How often an owner fences what he asks for: before, while or after he asks. */
+const fencedShare = 0.3
+
 /** The least that is paid in or out, money atoms. */
 const leastAtoms = 1_000_000
 
@@ -127,6 +130,9 @@ class Depositor {
   readonly #asked: Array<Draft> = []
   readonly #answered: Array<Draft> = []
   readonly #elsewhere: SimRandom
+  /** What is fenced is drawn apart, and counts for none of the calls. */
+  readonly #fencing: SimRandom
+  #fences = 0
   #made = 0
   #keys = 0
   /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
@@ -151,6 +157,7 @@ class Depositor {
     this.#beside = random.split("beside")
     this.#beginsWithTwo = this.#beside.chance(twoAtFirstShare)
     this.#elsewhere = random.split("elsewhere")
+    this.#fencing = random.split("fencing")
   }
 
   start(): void {
@@ -279,13 +286,38 @@ class Depositor {
     }
   }
 
+  /** Asks; now and then as one who does not know whether he has asked already, and wants no second transfer of it. */
+  #ask(kind: Open["kind"], draft: Draft, amountAtoms: number): void {
+    const then = this.#requested(kind, draft, amountAtoms)
+    const isFenced = this.#fencing.chance(fencedShare)
+    if (!isFenced) return this.#say(draft, then)
+    const way = this.#fencing.weighted({ before: 3, beside: 2, behind: 2 })
+    if (way === "before") return this.#fence(draft, () => this.session === undefined ? this.#next() : this.#say(draft, then))
+    if (way === "beside") this.#fence(draft, () => {})
+    this.#say(draft, (answer, call) => {
+      then(answer, call)
+      if (way === "behind") this.#fence(draft, () => {})
+    })
+  }
+
+  /** Fences a request's key, and looks up what was decided under it: both are told of a request that was decided before. */
+  #fence({ idempotencyKey = "" }: Draft, then: () => void): void {
+    if (this.session === undefined || !this.desk.isOpen()) return then()
+    const who = this.#who
+    const fence = Owners.fence(who, `${this.client}-f${this.#fences++}`, idempotencyKey)
+    this.desk.issue({ ...fence, persistent: true }, () => {
+      if (this.desk.isOpen()) this.desk.issue({ ...Owners.lookUp(who, idempotencyKey), persistent: true }, then)
+      else then()
+    })
+  }
+
   #deposit(): void {
     const asset = this.random.chance(0.04) ? "BTC" : "USDC"
     const amount = this.random.chance(0.1)
       ? this.random.pick(["999999", "0", ...tooMuch])
       : this.random.pick(["1000000", "2500000", "7000001", "5000000", "3000000"])
     const draft = Calls.createDeposit(this.#who, this.#key(), asset, amount)
-    this.#say(draft, this.#requested("deposit", draft, Number(amount)))
+    this.#ask("deposit", draft, Number(amount))
   }
 
   #withdraw(): void {
@@ -302,7 +334,7 @@ class Depositor {
     const rest = this.#trading.chance(restShare) ? this.#rest : undefined
     const amount = rest === undefined ? drawn : String(rest)
     const draft = Calls.createWithdrawal(this.#who, this.#key(), amount, to)
-    this.#say(draft, this.#requested("withdrawal", draft, Number(amount)))
+    this.#ask("withdrawal", draft, Number(amount))
   }
 
   /** The account as the model has it. */
@@ -355,7 +387,7 @@ class Depositor {
 
   #changeParty(): void {
     const draft = Calls.changeParty(this.#who, this.#key())
-    this.#say(draft, this.#requested("change", draft, 0))
+    this.#ask("change", draft, 0)
   }
 
   #forget(open: Open, answer: Answer | undefined): void {

@@ -62,9 +62,27 @@ const noDecimal = (seat: Seat): Draft => {
   return { ...good, body: JSON.stringify(body), scope: undefined, persistent: false }
 }
 
+/** How often the order that a path names has a name that is longer than any. */
+const longNameShare = 0.06
+/** One character more than a name may have, and as many as a path's part may have at all. */
+const tooLong = [129, 130, 1_000, 4_096] as const
+
+/** A cancel that is good but for the name of its order, or of which the name is as long as it may be. */
+const longName = ({ naming, nextKey, wishes, who }: Seat): Draft => {
+  const market = wishes.tradable().parameters
+  const name = "x".repeat(naming.chance(0.2) ? 128 : naming.pick(tooLong))
+  return naming.chance(0.7)
+    ? Calls.cancelOrder(who, "malformed", nextKey(), market.marketId, name)
+    : Calls.cancelCompat(who, "malformed", nextKey(), market, name)
+}
+
 /** A good order with one thing in it broken. */
 export const malformed = (seat: Seat): Draft => {
   const { random, who } = seat
+  if (seat.naming.chance(longNameShare)) {
+    const draft = longName(seat)
+    return Requests.read(draft)._tag === "asked" ? draft : { ...draft, scope: undefined, persistent: false }
+  }
   if (random.chance(0.15)) return lacking(seat)
   if (random.chance(0.2)) return noDecimal(seat)
   if (random.chance(0.2)) return { ...misspelled(seat), scope: undefined, persistent: false }

@@ -173,6 +173,14 @@ const keyed = (who: Bearer, endpoint: string, operation: number, idempotencyKey:
   scope: scopeOf(who.account, operation, idempotencyKey)
 })
 
+/** Makes sure that a key never seen is not acted on. */
+export const fence = (who: Bearer, idempotencyKey: string, fenced: string): Draft =>
+  keyed(who, "fenceOutcome", Operation.fenceV1, idempotencyKey, ofAccount(who, "outcomes/fence"), { idempotencyKey: fenced })
+
+/** Asks what became of a key. */
+export const lookUp = (who: Bearer, idempotencyKey: string): Draft =>
+  readOwn(who, "lookUpOutcome", `outcomes?idempotencyKey=${idempotencyKey}`)
+
 export const place = (
   who: Bearer,
   idempotencyKey: string,

@@ -27,6 +27,8 @@ export class Seat {
   /** What it has fenced, and a generator of its own for what it fences again. */
   readonly fenced: Array<Fenced> = []
   readonly fencing: SimRandom
+  /** For names that are too long. */
+  readonly naming: SimRandom
   #keys = 0
   #clientOrderIds = 0
 
@@ -35,6 +37,7 @@ export class Seat {
     this.time = desk.time
     this.wishes = new Wishes(desk.model, who, random, options, () => `${who.client}.${this.#clientOrderIds++}`)
     this.fencing = random.split("fencing")
+    this.naming = random.split("naming")
   }
 
   readonly nextKey = (): string => `${this.who.client}-k${this.#keys++}`

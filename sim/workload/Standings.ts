@@ -54,6 +54,10 @@ const openings = ["4503599627.370497", "9007199254.740991", "5"] as const
 /** How many past commands are remembered, to repeat them. */
 const memorySize = 12
 
+/** How often a bot's token is good for a moment alone, and for how long then: whoever lost the answer asks again behind that. */
+const briefShare = 0.4
+const briefSeconds = 3
+
 /** More than an account may have by a credit, as soon as it has anything. */
 const mostCredit = "4503599627.370496"
 const daySeconds = 86_400
@@ -71,6 +75,8 @@ class Clerk {
   readonly #past: Array<Draft> = []
   /** What he does beside is drawn apart. */
   readonly #beside: SimRandom
+  /** Keys for bots that are asked for again when their token's time is over are drawn apart, and the repetition counts for none of the calls. */
+  readonly #late: SimRandom
   /** The account whose flags were set last. */
   #flagged: string | undefined
   #keys = 0
@@ -85,6 +91,7 @@ class Clerk {
   ) {
     this.pace = new Pace(desk, random, set, insistsShare, () => this.#act())
     this.#beside = random.split("beside")
+    this.#late = random.split("late")
   }
 
   start(): void {
@@ -231,7 +238,7 @@ class Clerk {
   // ---- bots
 
   /** A token of the workload of an account that there is, mostly. */
-  #token(fault?: SoftwareWorkload.Fault): string {
+  #token(fault?: SoftwareWorkload.Fault, isBrief = false): string {
     const { model } = this.desk
     const number = this.#tokens++
     const account = this.random.chance(0.05) ? model.accounts.length + 3 : this.random.below(model.accounts.length)
@@ -239,7 +246,14 @@ class Clerk {
     const key = this.random.pick(["one", "two"] as const)
     // Now and then it ends in the very second.
     const until = this.random.chance(0.1) ? now + this.random.between(0, 2) : now + 10 * daySeconds
-    return SoftwareWorkload.tokenOf({ account, key, number, from: now - 10 * daySeconds, until, fault })
+    return SoftwareWorkload.tokenOf({
+      account,
+      key,
+      number,
+      from: now - 10 * daySeconds,
+      until: isBrief ? now + briefSeconds : until,
+      fault
+    })
   }
 
   #issue(draft: Draft): void {
@@ -250,7 +264,13 @@ class Clerk {
   }
 
   #botKey(): void {
-    this.#issue(this.#remembered(this.#keyOf(this.#token())))
+    const isBrief = this.#late.chance(briefShare)
+    const draft = this.#remembered(this.#keyOf(this.#token(undefined, isBrief)))
+    this.#issue(draft)
+    if (!isBrief) return
+    this.desk.time.after(2 * briefSeconds * 1_000, () => {
+      if (this.desk.isOpen()) this.desk.issue({ ...draft, persistent: true }, () => {})
+    })
   }
 
   /** What cannot be looked at now is not insisted on. */

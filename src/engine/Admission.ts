@@ -8,7 +8,7 @@ import { Refusal } from "../domain/Refusal.js"
 import { scopeRead, scopeTrade } from "../operations/identity/KeyGrant.js"
 import { Principal } from "../operations/Header.js"
 import type { Declaration, Share } from "../operations/Operation.js"
-import { type Command, entriesOf, of, type Outcome, refuse } from "../operations/Operations.js"
+import { type Command, entriesOf, isFenceable, of, type Outcome, refuse } from "../operations/Operations.js"
 import type { ShownTicket } from "./identity/Tickets.js"
 import { admitBy } from "./Deciders.js"
 import { isKeyFenced } from "./orders/Fences.js"
@@ -30,14 +30,13 @@ export const admit = (state: State, command: Command, atEpochMs: number, shown?:
     state.capacity.reached?.("authority ended before a command's turn")
     return refuse(unauthorised, state.sequence, atEpochMs)
   }
-  const trading = declaration.underHalt === "refused"
-  if (trading && isKeyFenced(state, command.account, command.idempotencyKey, atEpochMs)) {
+  if (isFenceable(declaration) && isKeyFenced(state, command.account, command.idempotencyKey, atEpochMs)) {
     return refuse(Refusal.fenceStands, state.sequence, atEpochMs)
   }
   const found = state.idempotency.lookup(command, atEpochMs, state.endOf)
   if (found === "conflict") return refuse(Refusal.idempotencyConflict, state.sequence, atEpochMs)
   if (found !== undefined) return found
-  if (state.halted && trading) return refuse(Refusal.engineHalted, state.sequence, atEpochMs)
+  if (state.halted && declaration.underHalt === "refused") return refuse(Refusal.engineHalted, state.sequence, atEpochMs)
   const refusal = admitBy(state, command, atEpochMs)
   if (refusal !== Refusal.none) return refuse(refusal, state.sequence, atEpochMs)
   const roomless = refusesKey(state, command, declaration, atEpochMs)

@@ -11,6 +11,8 @@ import * as Order from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
 import { minutesOf, minuteMs, retentionMs } from "../domain/Retention.js"
 import { StepwiseMap } from "../domain/Stepwise.js"
+import type { Fingerprint } from "../operations/Fingerprint.js"
+import type { Remembering } from "../operations/Header.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
@@ -281,10 +283,13 @@ export class Idempotency {
   }
 
   private hasBody(entry: number, command: Command): boolean {
+    const isOfRules1 = (this.words[entry * entryWords + word.flags]! & flag.body1) !== 0
+    return this.isBody(entry, isOfRules1 ? Body1.of(command) : command.fingerprint)
+  }
+
+  private isBody(entry: number, { a, b, c, d }: Fingerprint): boolean {
     const { words } = this
-    const row = entry * entryWords
-    const at = row + word.body
-    const { a, b, c, d } = (words[row + word.flags]! & flag.body1) !== 0 ? Body1.of(command) : command.fingerprint
+    const at = entry * entryWords + word.body
     return words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d
   }
 
@@ -292,6 +297,17 @@ export class Idempotency {
   outcomeOf(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): Outcome | undefined {
     const entry = this.entryOf(account, operation, key)
     return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
+  }
+
+  /**
+   * The same for a body of a fingerprint; undefined also for what is remembered of another. Of a body that was digested as under rules 1
+   * a command is needed to compare it: nothing is found of those.
+   */
+  decisionOn({ account, fingerprint, idempotencyKey, operation }: Remembering, atEpochMs: number, endOf: EndOf): Outcome | undefined {
+    const entry = this.entryOf(account, operation, idempotencyKey)
+    if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
+    const isOfRules1 = (this.words[entry * entryWords + word.flags]! & flag.body1) !== 0
+    return !isOfRules1 && this.isBody(entry, fingerprint) ? this.outcome(entry) : undefined
   }
 
   /** Whether a key's time is over while its row still stands: so that it was seen, and is remembered no more. */

@@ -13,7 +13,7 @@ import type { OrderDecided } from "../operations/orders/OrderDecided.js"
 import type { PlaceEntry } from "../operations/orders/PlaceOrders.js"
 import type { Refused } from "../operations/Outcome.js"
 import type { AccountView } from "./Accounts.js"
-import type { Principal } from "../operations/Header.js"
+import type { Principal, Remembering } from "../operations/Header.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Grant } from "./identity/Grants.js"
 import type { Passkey } from "./identity/Passkeys.js"
@@ -466,6 +466,8 @@ export interface Reads {
   readonly findClientOrder: (account: number, clientOrderId: string) => OrderView | undefined
   /** What is remembered under a key of the account, in any operation. */
   readonly findOutcomes: (account: number, idempotencyKey: string) => ReadonlyArray<RememberedOutcome>
+  /** The decision that the very same request would be told again at a time, as a repeat; undefined where it would be decided anew. */
+  readonly remembered: (request: Remembering, atEpochMs: number) => Outcome | undefined
   /** Whether a key, or if not empty a clientOrderId, was fenced. */
   readonly isFenced: (account: number, idempotencyKey: string, clientOrderId: string) => boolean
   /** Whether a key or an order of the account has been forgotten, or this key's time is over: then "never seen" cannot be said. */

@@ -56,10 +56,19 @@ export type Check = (token: string, options: JWTVerifyOptions) => Effect.Effect<
 
 const requiredClaims = ["exp", "sub"]
 
+/** Of a token whose times have been looked at before. They must be times all the same. */
+const whenever = { currentDate: new Date(0), clockTolerance: Number.MAX_SAFE_INTEGER }
+
 /** Decides by a check of tokens: what is asked of one, what is said of one that is not taken, and which account its subject has. */
 export const by = ({ accounts, audience, issuer }: Trust, check: Check): Context.Tag.Service<WorkloadIdentity> => ({
   verify: (token, atEpochMs) =>
-    check(token, { issuer, audience, algorithms, currentDate: new Date(atEpochMs), requiredClaims }).pipe(
+    check(token, {
+      issuer,
+      audience,
+      algorithms,
+      requiredClaims,
+      ...(atEpochMs === undefined ? whenever : { currentDate: new Date(atEpochMs) })
+    }).pipe(
       Effect.mapError((error) => {
         const fault = faultOf(error)
         return fault === undefined ? new KeysUnavailable(error) : new TokenRejected(fault)

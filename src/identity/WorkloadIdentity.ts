@@ -41,8 +41,11 @@ export class NotConfigured {
 }
 
 export class WorkloadIdentity extends Context.Tag("venue/identity/WorkloadIdentity")<WorkloadIdentity, {
-  /** The workload of a token, as of a time. */
-  readonly verify: (token: string, atEpochMs: number) => Effect.Effect<Workload, TokenRejected | KeysUnavailable | NotConfigured>
+  /** The workload of a token, as of a time; undefined: of one that was found good when it was first shown, whatever the time is now. */
+  readonly verify: (
+    token: string,
+    atEpochMs: number | undefined
+  ) => Effect.Effect<Workload, TokenRejected | KeysUnavailable | NotConfigured>
 }>() {}
 
 /** A venue without bots. */

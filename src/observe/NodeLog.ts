@@ -64,9 +64,19 @@ export const withoutCredentials = (text: string, environment: Readonly<Record<st
   return told.replace(credentials, hidden)
 }
 
-const shortened = (text: string): string => text.length <= longestText ? text : `${text.slice(0, longestText)}...`
+/** As much of a text is looked at for credentials: what is hidden makes it shorter, so that more is looked at than is said. */
+const longestLooked = 4 * longestText
 
-const said = (text: string): string => withoutCredentials(shortened(text), process.env)
+/**
+ * A text as it gets out. Credentials are hidden before it is shortened: of one that is cut in two no half looks like one. What ends
+ * where no more was looked at may be such a half, so that as much as any credential is long is left out in front of there.
+ */
+const said = (text: string): string => {
+  const isCut = text.length > longestLooked
+  const told = withoutCredentials(isCut ? text.slice(0, longestLooked) : text, process.env)
+  const length = Math.min(longestText, isCut ? Math.max(0, told.length - longestText) : told.length)
+  return isCut || length < told.length ? `${told.slice(0, length)}...` : told
+}
 
 const textOf = (message: unknown): string =>
   Arr.ensure(message).map((part) => typeof part === "string" ? part : Inspectable.toStringUnknown(part, 0)).join(" ")

@@ -56,3 +56,6 @@ export const internal = (principal: Exclude<Principal, ClientPrincipal>): Header
   idempotencyKey: "",
   fingerprint: noFingerprint
 })
+
+/** A request by what its decision is remembered under, and what it is compared by. */
+export type Remembering = Pick<Header, "account" | "operation" | "idempotencyKey" | "fingerprint">

@@ -24,7 +24,7 @@ export type Share = "placement" | "reduction" | "revocation" | "operator" | "ven
 export interface RequestKind {
   /** Journaled, and part of the key's scope: never renumber. */
   readonly code: number
-  /** What a lookup of outcomes calls it; null where a client cannot ask for it. */
+  /** What a lookup of outcomes calls it; null where a client cannot ask for it, which is where no fence stops it either. */
   readonly lookup: string | null
 }
 

@@ -242,9 +242,18 @@ export type LookupName = Exclude<
   null
 >
 
-/** Requests whose outcome a client may ask for by its key. */
+/**
+ * Whether a fence around its key refuses a command: every one that an account sends under a key, but for the fence itself. Of each of
+ * their requests a lookup tells what was decided.
+ */
+export const isFenceable = ({ keyScope, kind }: Declaration): boolean => keyScope === "account" && kind !== "FenceOutcome"
+
+/** Requests whose outcome a client may ask for by its key: those that a fence stops, so that nothing is fenced that was decided. */
 export const lookedUp: ReadonlyArray<Operation> = requestsByName
-  .filter(([, { lookup }]) => lookup !== null)
+  .filter(([, { lookup }, declaration]) => {
+    assert((lookup !== null) === isFenceable(declaration), "what a fence stops has a name in lookups, and nothing else has")
+    return lookup !== null
+  })
   .map(([, { code }]) => code as Operation)
   .sort((one, other) => one - other)
 

@@ -147,6 +147,33 @@ test("a lost answer is asked for again, and the next key leaves the one before w
   for (const { apiKey } of [first, next]) expect(await venue.place({ ...alice, key: apiKey })).toMatchObject({ httpStatus: 200 })
 })
 
+test("a lost answer is asked for again when the token's minutes are over, and the token gets no other key then", async () => {
+  const { issue, venue } = await setUp()
+  const text = await token()
+  const first = await issue(text, "k")
+  venue.atEpochMs += 3_600_000
+  const { records } = venue
+  expect(await issue(text, "k")).toEqual(first)
+  expect(await issue(text, "another")).toMatchObject({ httpStatus: 400, safeMessage: "The token has expired." })
+  expect(venue.records).toBe(records)
+  // When the key is forgotten, the request is a new one, and its token has expired.
+  venue.atEpochMs += 24 * 3_600_000
+  expect(await issue(text, "k")).toMatchObject({ httpStatus: 400, safeMessage: "The token has expired." })
+  expect(venue.records).toBe(records)
+})
+
+test("a token whose time is over is looked at in all but its time", async () => {
+  const { verify } = service(new Map([["maker-1", "acc_1"]]))
+  const ever = (text: string) => Effect.runPromise(Effect.either(verify(text, undefined)))
+  expect(await ever(await token({ exp: 1 }))).toEqual(Either.right({ subject: "maker-1", accountId: "acc_1" }))
+  expect(await ever(await token({ nbf: nowSeconds * 2 }))).toEqual(Either.right({ subject: "maker-1", accountId: "acc_1" }))
+  for (const [why, make, reason] of wrongs) {
+    if (/expired|to come/.test(why)) continue
+    const result = await ever(await make())
+    expect([why, Either.isLeft(result) && result.left._tag === "TokenRejected" && result.left.reason]).toEqual([why, reason])
+  }
+})
+
 test("a token that is not taken is told why, and gets nothing", async () => {
   const { issue, venue } = await setUp()
   const { records } = venue

@@ -385,6 +385,7 @@ export class FakeEngine implements Reads {
   }
 
   readonly findOutcomes = () => []
+  readonly remembered = () => undefined
   readonly isFenced = () => false
   readonly hasForgotten = () => false
   readonly cancelAllAtEpochMs = () => 0

@@ -100,3 +100,10 @@ test("they are told since a time, so many, and the latest ten minutes are kept",
   expect(await marks(`?since=${venue.atEpochMs - 1_000}`)).toHaveLength(2)
   expect(venue.engine.marks(venue.engine.findMarket(marketId), 0, 10_000)).toHaveLength(600)
 })
+
+test("fifty are told of more where no number is asked for, as the contract says", async () => {
+  const { marks, tick } = await make()
+  for (let count = 0; count < 60; count++) tick()
+  expect(await marks()).toHaveLength(50)
+  expect(await marks("?limit=55")).toHaveLength(55)
+})

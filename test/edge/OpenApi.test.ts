@@ -150,3 +150,15 @@ test("amounts say in which unit they are, in both forms", async () => {
     expect.stringMatching(/In USDC\.$/)
   ])
 })
+
+test("how many entries there are where no number is asked for is told as it is read: 100 of the compatibility layer, else 50", async () => {
+  const { paths } = await document()
+  const odd = Object.entries(paths as Json).flatMap(([path, operations]) =>
+    (operations as Json)["get"]?.parameters
+      .filter(({ name, schema }: Json) =>
+        name === "limit" && !path.startsWith("/v2/") && schema["$ref"]?.endsWith("/CompatLimitText") === true
+      )
+      .map(() => path) ?? []
+  )
+  expect(odd).toEqual([])
+})

@@ -145,3 +145,22 @@ test("the platform's own decode error is no answer of any endpoint", () => {
     }
   }
 })
+
+test("what a path names has 128 characters at most, on every route alike, and nothing is asked of the engine for more", async () => {
+  const fake = Fake.make()
+  const others: Array<string> = []
+  for (const endpoint of Contract.endpoints) {
+    const request = good(fake, endpoint)
+    const [path = "", query] = request.target.split("?")
+    for (const [place, part] of endpoint.path.split("/").entries()) {
+      // A passkey's id is as long as its authenticator makes it.
+      if (!part.startsWith(":") || part === ":credentialId") continue
+      const named = (length: number) =>
+        path.split("/").map((each, index) => index === place ? "x".repeat(length) : each).join("/")
+        + (query === undefined ? "" : `?${query}`)
+      const response = await fake.ask({ ...request, target: named(129), idempotencyKey: `${endpoint.name} ${part}` })
+      if (response.status !== 400) others.push(`${endpoint.name} ${part}: ${response.status} ${response.body.slice(0, 120)}`)
+    }
+  }
+  expect(others).toEqual([])
+})

@@ -212,7 +212,7 @@ describe("expiry", () => {
 })
 
 describe("fence", () => {
-  test("a key that was never seen will never act", () => {
+  test("a key that was never seen does not act while it holds", () => {
     const { account, driver, other } = begin()
     const late = driver.placement(account, { quantityAtoms: 10 })
     expect(driver.fence(account, late.idempotencyKey).refusal).toBe(Refusal.none)

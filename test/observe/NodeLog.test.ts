@@ -1,6 +1,12 @@
 /** What may not be read in a log, however it came there. That a process logs lines of JSON is told by `Running.test.ts`. */
+import * as Cause from "effect/Cause"
+import * as FiberId from "effect/FiberId"
+import * as FiberRefs from "effect/FiberRefs"
+import * as HashMap from "effect/HashMap"
+import * as List from "effect/List"
+import * as LogLevel from "effect/LogLevel"
 import { expect, test } from "vitest"
-import { withoutCredentials } from "../../src/observe/NodeLog.js"
+import { json, withoutCredentials } from "../../src/observe/NodeLog.js"
 
 const secret = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF"
 
@@ -21,4 +27,41 @@ test.each([
 test("request ids, account ids and digests are told", () => {
   const text = `req_00112233445566778899aabb of acc_1s at ${"0123456789abcdef".repeat(4)}`
   expect(withoutCredentials(text, {})).toBe(text)
+})
+
+/** What a line says of a message. */
+const said = (message: string): string => {
+  const line = json.log({
+    annotations: HashMap.empty(),
+    cause: Cause.empty,
+    context: FiberRefs.empty(),
+    date: new Date(0),
+    fiberId: FiberId.none,
+    logLevel: LogLevel.Error,
+    message,
+    spans: List.empty()
+  })
+  return (JSON.parse(line) as { readonly message: string }).message
+}
+
+test("a credential is hidden wherever in a long text it stands, also where the text is cut", () => {
+  const token = `pk_dev_k1_${secret}`
+  const failed: Array<unknown> = []
+  for (const around of [16_384, 65_536]) {
+    for (let before = around - 80; before < around + 4; before++) {
+      for (const behind of ["", " and more".repeat(6_000)]) {
+        const told = said(`${"words ".repeat(around / 6).slice(0, before - 1)} ${token}${behind}`)
+        if (told.includes("pk_dev") || told.includes(secret.slice(0, 6)) || told.length > 16_387)
+          failed.push([around, before, behind.length])
+      }
+    }
+  }
+  expect(failed).toEqual([])
+})
+
+test("nothing of a credential is told where hiding others has brought it to the front", () => {
+  const text = `bearer ${"t".repeat(65_500)} ${secret}`
+  expect(said(text)).not.toContain(secret.slice(0, 6))
+  expect(said("a".repeat(16_384))).toBe("a".repeat(16_384))
+  expect(said("a b".repeat(6_000))).toBe(`${"a b".repeat(6_000).slice(0, 16_384)}...`)
 })

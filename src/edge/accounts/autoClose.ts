@@ -191,7 +191,13 @@ export const setAutoClose = Route.hot({
     const market = state.findMarket(marketId)
     const view = Grid.known(state, market)
     const grid = AutoCloseBody.onGrid(view, body, "")
-    if (Requests.isFailure(grid)) return call.failDurably(grid)
+    if (Requests.isFailure(grid)) {
+      return Submission.failUndecided(call, admitted, Operation.setAutoCloseV1, grid, (outcome) => {
+        const entry = Submission.decidedEntry(outcome, 0)
+        assert(Submission.isRefused(entry), "nothing was set in a market that is not to be seen")
+        Submission.failEntry(call, entry, outcome, undefined, marketId)
+      })
+    }
     const raw = grid.fault === Refusal.none ? "" : JSON.stringify([marketId, body])
     const command = {
       kind: "SetAutoClose",

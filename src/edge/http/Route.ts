@@ -26,6 +26,7 @@ import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Example } from "./Example.js"
 import * as Executor from "./Executor.js"
+import * as Fields from "./Fields.js"
 import * as Requests from "./Requests.js"
 import { Fault } from "./Shapes.js"
 import type { Tag } from "./Tags.js"
@@ -91,9 +92,13 @@ interface Reading<Body> {
   readonly unsupported?: (body: unknown) => string | undefined
 }
 
-/** Steps 2 to 5; a failure for the first that fails. */
+/** The names of what a path names. */
+const namesIn = (path: string): ReadonlyArray<string> => [...path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
+
+/** Steps 2 to 5; a failure for the first that fails. `names`: of what the path names, each of which is a `Fields.Name`. */
 const read = <Body extends object>(
   call: Call,
+  names: ReadonlyArray<string>,
   { decode, unsupported }: Reading<Body>
 ): { readonly idempotencyKey: string; readonly body: Body } | Errors.Failure => {
   const json = Requests.json(call.request)
@@ -103,6 +108,9 @@ const read = <Body extends object>(
   if (call.query !== "") return Errors.invalidRequest("This route takes no query parameter.")
   const idempotencyKey = Requests.idempotencyKey(call.request)
   if (idempotencyKey === undefined) return Requests.idempotencyKeyNeeded(call.request)
+  for (const name of names) {
+    if (call.params[name]!.length > Fields.maxNameLength) return Errors.invalidRequest(`The path ${name} is not valid.`)
+  }
   const body = decode(json.value)
   return body instanceof Fault ? Errors.invalidRequest(body.text) : { idempotencyKey, body }
 }
@@ -110,8 +118,7 @@ const read = <Body extends object>(
 const canonical = new Canonical()
 
 /** Fingerprints of what path and body say. */
-const fingerprinted = <Body>(path: string, feed: Reading<Body>["feed"]) => {
-  const names = [...path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
+const fingerprinted = <Body>(names: ReadonlyArray<string>, feed: Reading<Body>["feed"]) => {
   return (params: Params, body: Body): Fingerprint => {
     canonical.begin()
     for (const name of names) canonical.text(params[name] ?? "")
@@ -128,7 +135,8 @@ export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiE
 ): Route<E> & { readonly decode: (body: unknown) => Body | Fault } => {
   const reading: Reading<Body> = unsupported === undefined ? { decode, feed } : { decode, feed, unsupported }
   const { path } = endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
-  const fingerprint = fingerprinted(path, feed)
+  const names = namesIn(path)
+  const fingerprint = fingerprinted(names, feed)
   return {
     endpoint: Budget.declare(Access.declare(endpoint, access), budget),
     tag,
@@ -138,7 +146,7 @@ export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiE
     fingerprint,
     serve: ({ state }) => (call, { trader }) => {
       assert(trader !== undefined, "the router lets nobody in without a credential here")
-      const found = read(call, reading)
+      const found = read(call, names, reading)
       if (Requests.isFailure(found)) return call.fail(found)
       const { body, idempotencyKey } = found
       const accountId = state.accountId(trader.account)

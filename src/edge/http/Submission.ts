@@ -4,7 +4,7 @@ import * as FiberRef from "effect/FiberRef"
 import { assert } from "../../domain/Assert.js"
 import type * as Market from "../../domain/Market.js"
 import type { Header } from "../../operations/Header.js"
-import type { Command, EntryOutcome, Outcome } from "../../operations/Operations.js"
+import type { Command, EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import type { Refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -50,6 +50,30 @@ export const submit = (
       call.crash(cause)
     }
   }, call.request.ticketOf)
+}
+
+/**
+ * Fails a request that is none on its market's grid. The grid is looked at only where the market is to be seen: such a request was
+ * decided if it came before that, and whoever repeats it is told that decision again, by `answer`.
+ */
+export const failUndecided = (
+  call: Call,
+  { fingerprint, idempotencyKey, trader: { account } }: Admitted<object>,
+  operation: Operation,
+  failure: Errors.Failure,
+  answer: (outcome: Outcome) => void
+): void => {
+  const { barrier, now, state } = call.services
+  const outcome = state.remembered({ account, operation, idempotencyKey, fingerprint }, now())
+  if (outcome === undefined) return call.failDurably(failure)
+  barrier.whenDurable(state.sequence, () => {
+    try {
+      call.decided(outcome)
+      answer(outcome)
+    } catch (cause) {
+      call.crash(cause)
+    }
+  })
 }
 
 /** The decision on one entry, which every decided command has for each of its entries. */
@@ -109,16 +133,23 @@ export const submitted = (
     Effect.async<Outcome, Errors.Failure>((resume) => {
       submit(command, (outcome) => {
         call?.decided(outcome)
-        const decided = outcome.entries.find(isRefused)
-        resume(
-          outcome.refusal !== Refusal.none
-            ? Effect.fail(Errors.refused(outcome.refusal))
-            : decided !== undefined
-            ? Effect.fail({
-              ...Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)),
-              decidedAtEpochMs: outcome.atEpochMs
-            })
-            : Effect.succeed(outcome)
-        )
+        resume(judged(outcome, market))
       })
     }))
+
+/** A decision as `submitted` gives it. */
+const judged = (outcome: Outcome, market: Market.Parameters | undefined): Effect.Effect<Outcome, Errors.Failure> => {
+  if (outcome.refusal !== Refusal.none) return Effect.fail(Errors.refused(outcome.refusal))
+  const decided = outcome.entries.find(isRefused)
+  return decided === undefined ? Effect.succeed(outcome) : Effect.fail({
+    ...Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)),
+    decidedAtEpochMs: outcome.atEpochMs
+  })
+}
+
+/** As `submitted` for a request whose decision is remembered: told again, as a repeat. */
+export const toldAgain = (outcome: Outcome): Effect.Effect<Outcome, Errors.Failure> =>
+  Effect.flatMap(FiberRef.get(Underway.call), (call) => {
+    call?.decided(outcome)
+    return judged(outcome, undefined)
+  })

@@ -14,7 +14,7 @@ export const tags = {
   safety: {
     title: "When an answer is lost",
     text: "Repeat the same request with the same `Idempotency-Key`: it gets the original answer. Where that is not possible, "
-      + "look the outcome up; where it must never act any more, fence it. The dead-man switch cancels for a client that fell silent."
+      + "look the outcome up; where a late original must do nothing, fence it. The dead-man switch cancels for a client that fell silent."
   },
   accounts: {
     title: "Accounts",

@@ -78,7 +78,7 @@ export const listMarks = Route.effect({
   budget: "public",
   endpoint: HttpApiEndpoint.get("listMarks", "/v1/markets/:marketId/marks")
     .setPath(Fields.MarketPath)
-    .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(MarkList)
     .addError(Failures.native(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "Marks since a time with what they were made of, newest first"),

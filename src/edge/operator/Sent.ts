@@ -8,9 +8,22 @@ import { assert } from "../../domain/Assert.js"
 const canonical = new Canonical()
 
 /**
- * A command of an operator's. `sent` is what the request said, in path and body: two requests under one key are the same
+ * What an operator's request is remembered by. `sent` is what it said, in path and body: two requests under one key are the same
  * exactly when their canonical JSON is.
  */
+export const headerOf = (operation: Operation, headers: { readonly "idempotency-key": string }, sent: object): Header => {
+  const text = canonicalize(sent)
+  assert(text !== undefined, "what was sent is JSON")
+  canonical.begin().text(text)
+  return {
+    ...internal(Principal.operator),
+    operation,
+    idempotencyKey: headers["idempotency-key"],
+    fingerprint: canonical.end()
+  }
+}
+
+/** A command of an operator's, for what a request said. */
 export const command = <K extends Kind>(
   kind: K,
   operation: Operation,
@@ -18,13 +31,6 @@ export const command = <K extends Kind>(
   sent: object,
   values: Omit<CommandOfKind<K>, "kind" | keyof Header>
 ): CommandOfKind<K> => {
-  const text = canonicalize(sent)
-  assert(text !== undefined, "what was sent is JSON")
-  canonical.begin().text(text)
-  const header: Header = {
-    ...internal(Principal.operator),
-    operation,
-    idempotencyKey: headers["idempotency-key"]
-  }
-  return { ...withFields(kind, header, values), fingerprint: canonical.end() }
+  const header = headerOf(operation, headers, sent)
+  return { ...withFields(kind, header, values), fingerprint: header.fingerprint }
 }

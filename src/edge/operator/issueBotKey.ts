@@ -19,7 +19,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { accountNamed } from "./Named.js"
-import { command } from "./Sent.js"
+import { command, headerOf } from "./Sent.js"
 
 /** The longest token that is looked at, characters. */
 const maxTokenLength = 16_384
@@ -45,9 +45,14 @@ const BotKey = Schema.Struct({
 
 const notConfigured = Errors.operationNotAvailable("The venue is set up for no platform whose workloads could have keys.")
 
-/** The workload that a token is of. */
-const proven = ({ identity: { workloads }, now }: Services, token: string): Effect.Effect<Workload, Errors.Failure> =>
-  Effect.catchTags(workloads.verify(token, now()), {
+/**
+ * The workload that a token is of. A request that was decided before shows the very token that was good then: it is read as what it was,
+ * or whoever lost the answer could not ask for it once the minutes of his token are over, and the key would act for a week with nobody
+ * to hold it. Its signature, issuer, audience and subject are looked at all the same, so that nothing is told on the strength of a
+ * digest alone; what a new key takes is a token that is good now.
+ */
+const proven = ({ identity: { workloads }, now }: Services, token: string, isDecided: boolean): Effect.Effect<Workload, Errors.Failure> =>
+  Effect.catchTags(workloads.verify(token, isDecided ? undefined : now()), {
     NotConfigured: () => fail(notConfigured),
     TokenRejected: ({ reason }) => fail(Errors.workloadTokenRejected(reason)),
     KeysUnavailable: () => fail(Errors.workloadKeysUnavailable)
@@ -67,12 +72,16 @@ export const issueBotKey = Route.effect({
   handler: (services) => ({ headers, payload: { token } }) =>
     Effect.gen(function*() {
       const { environment, identity: { random }, signerSecret, state } = services
-      const { accountId, subject } = yield* proven(services, token)
+      const decided = state.remembered(headerOf(Operation.issueBotKey, headers, { token }), services.now())
+      const { accountId, subject } = yield* proven(services, token, decided !== undefined)
       const ofAccount = yield* accountNamed(state, accountId)
       const derived = (keyId: string) => ApiKeys.deriveBotKey(signerSecret, environment, keyId, subject)
       const drawn = derived(ApiKeys.newKeyId(random.bytes)).fields
       const issuing = command("IssueBotKey", Operation.issueBotKey, headers, { token }, { ofAccount, ...drawn, subject })
-      const { atEpochMs, entries: [entry], sequence } = yield* Submission.submitted(services, issuing)
+      // What was found is told, and not asked for again: a key that is forgotten meanwhile would issue another for a token of the past.
+      const { atEpochMs, entries: [entry], sequence } = yield* decided === undefined
+        ? Submission.submitted(services, issuing)
+        : Submission.toldAgain(decided)
       assert(entry?._tag === "KeyIssued", "issuing a bot's key comes to a key")
       // Of a request that is repeated it is the key of the first.
       const key = state.apiKey(entry.apiKey)

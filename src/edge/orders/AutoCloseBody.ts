@@ -65,7 +65,8 @@ export interface OnGrid {
   readonly comparison: Errors.Comparison | undefined
 }
 
-const none: OnGrid = { autoClose: noAutoClose, fault: Refusal.none, comparison: undefined }
+/** Of what was not sent. */
+export const none: OnGrid = { autoClose: noAutoClose, fault: Refusal.none, comparison: undefined }
 
 /** Prices of triggers as atoms: too many decimals are the client's mistake; what no atoms can say, and zero, is no trigger. */
 export const onGrid = (view: MarketView | undefined, body: AutoCloseBody | undefined, at: string): OnGrid | Errors.Failure => {

@@ -25,7 +25,7 @@ export interface OnGrid {
 }
 
 /** Of a market that is not there, or that the public may not see, nothing is told. */
-const unknown: OnGrid = {
+export const unknown: OnGrid = {
   fault: Refusal.marketNotFound,
   priceAtoms: undefined,
   quantityAtoms: undefined,

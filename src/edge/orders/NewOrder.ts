@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
-import type { Reads } from "../../engine/Reads.js"
+import type { MarketView, Reads } from "../../engine/Reads.js"
 import type * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import * as Fields from "../http/Fields.js"
@@ -107,6 +107,23 @@ export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepare
   if (Requests.isFailure(grid)) return grid
   const closes = AutoCloseBody.onGrid(view, body.autoClose, `${at}autoClose.`)
   if (Requests.isFailure(closes)) return closes
+  return prepared(body, index, view, grid, closes)
+}
+
+/** An order with too many decimals as it was decided if it came before its market was to be seen: nothing was told of the grid then. */
+export const unlisted = (state: Reads, body: PlaceOrderBody): Prepared => {
+  const index = state.findMarket(body.marketId)
+  return prepared(body, index, Grid.known(state, index), Grid.unknown, AutoCloseBody.none)
+}
+
+const prepared = (
+  body: PlaceOrderBody,
+  index: number,
+  view: MarketView | undefined,
+  grid: Grid.OnGrid,
+  closes: AutoCloseBody.OnGrid
+): Prepared => {
+  const type = body.orderType === "limit" ? Order.limit : Order.market
   const { comparison, fault } = grid.fault === Refusal.none ? closes : grid
   const sent = [body.marketId, body.price ?? null, body.quantity, ...(body.autoClose === undefined ? [] : [body.autoClose])]
   return {

@@ -54,7 +54,18 @@ export const submitOne = (
 ): void =>
   submit(call, admitted, operation, [prepared], (outcome) => {
     const decided = Submission.decidedEntry(outcome, 0)
-    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome, compared(prepared, decided), prepared.marketName)
+    if (Submission.isRefused(decided)) return refused(call, prepared, decided, outcome)
     assert(prepared.market !== undefined, "an order without a market is refused")
     call.succeed(accepted(prepared.market, Submission.asOrder(decided), outcome))
+  })
+
+const refused = (call: Call, prepared: Prepared, decided: Refused, outcome: Outcome): void =>
+  Submission.failEntry(call, decided, outcome, compared(prepared, decided), prepared.marketName)
+
+/** Answers an order with too many decimals: by its refusal if it was decided before its market was to be seen, else by the failure. */
+export const failOne = (call: Call, admitted: Admitted<object>, operation: Operation, failure: Errors.Failure, unlisted: Prepared): void =>
+  Submission.failUndecided(call, admitted, operation, failure, (outcome) => {
+    const decided = Submission.decidedEntry(outcome, 0)
+    assert(Submission.isRefused(decided), "an order of a market that is not to be seen was refused")
+    refused(call, unlisted, decided, outcome)
   })

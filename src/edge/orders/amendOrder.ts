@@ -101,7 +101,13 @@ export const amendOrder = Route.hot({
     const index = state.findMarket(body.marketId)
     const { entry, market } = Canceling.prepare(state, index, body.marketId, orderId)
     const grid = Grid.ofDecimals(Grid.known(state, index), body.price, body.quantity, "is_none")
-    if (Requests.isFailure(grid)) return call.failDurably(grid)
+    if (Requests.isFailure(grid)) {
+      return Submission.failUndecided(call, admitted, Operation.amendV1, grid, (outcome) => {
+        const decided = Submission.decidedEntry(outcome, 0)
+        assert(Submission.isRefused(decided), "an amendment in a market that is not to be seen was refused")
+        Submission.failEntry(call, decided, outcome, Errors.comparisonOf(decided, market), body.marketId)
+      })
+    }
     const shown = Canceling.shown(state, trader.account, entry.orderNumber)
     const isPlain = entry.raw === "" && grid.fault === Refusal.none
     Submission.submit(call, admitted, {

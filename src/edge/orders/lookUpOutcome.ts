@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import { type EntryOutcome, lookupNames, requestOf } from "../../operations/Operations.js"
+import { type TransferKind, transferKinds } from "../../operations/funds/Transfers.js"
 import type { Refused } from "../../operations/Outcome.js"
 import * as Refusal from "../../domain/Refusal.js"
 import type { OrderView, Reads, RememberedOutcome } from "../../engine/Reads.js"
@@ -34,6 +35,9 @@ const DecidedEntry = Schema.Struct({
   filledQuantityAtoms: Fields.optional(Fields.Atoms),
   canceledQuantityAtoms: Fields.optional(Fields.Atoms),
   canceledOrders: Fields.optional(Fields.Count),
+  depositId: Fields.optional(Fields.Text),
+  withdrawalId: Fields.optional(Fields.Text),
+  partyChangeId: Fields.optional(Fields.Text),
   code: Fields.optional(Fields.Text),
   rejectionGuard: Fields.optional(Envelopes.Guard),
   retryable: Fields.optional(Schema.Boolean),
@@ -63,6 +67,13 @@ const OutcomeLookup = Schema.Struct({
     + "A refused order leaves nothing under its clientOrderId: look its Idempotency-Key up."
 })
 
+/** What was asked for of money, by the id under which it is read. */
+const transferIds: Readonly<Record<TransferKind, (transfer: number) => object>> = {
+  deposit: (transfer) => ({ depositId: Ids.depositId(transfer) }),
+  withdrawal: (transfer) => ({ withdrawalId: Ids.withdrawalId(transfer) }),
+  party_change: (transfer) => ({ partyChangeId: Ids.partyChangeId(transfer) })
+}
+
 /** What an accepted entry says besides that it was accepted. */
 const told = (decided: Exclude<EntryOutcome, Refused>): object => {
   switch (decided._tag) {
@@ -70,6 +81,8 @@ const told = (decided: Exclude<EntryOutcome, Refused>): object => {
       return tellOrder(decided)
     case "OrdersCanceled":
       return { canceledOrders: decided.canceledOrders }
+    case "TransferRequested":
+      return transferIds[transferKinds[decided.kind]!](decided.transfer)
     default:
       return {}
   }

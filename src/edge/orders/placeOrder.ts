@@ -45,8 +45,9 @@ export const placeOrder = Route.hot({
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     if (body.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
-    const prepared = NewOrder.prepare(call.services.state, body, "")
-    if (Requests.isFailure(prepared)) return call.failDurably(prepared)
+    const { state } = call.services
+    const prepared = NewOrder.prepare(state, body, "")
+    if (Requests.isFailure(prepared)) return Placing.failOne(call, admitted, Operation.placeV1, prepared, NewOrder.unlisted(state, body))
     Placing.submitOne(call, admitted, Operation.placeV1, prepared,
       (market, decided, outcome) => placed(accountId, market, prepared.entry, decided, outcome, idempotencyKey))
   }

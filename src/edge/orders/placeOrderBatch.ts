@@ -112,18 +112,24 @@ export const placeOrderBatch = Route.hot({
   feed: feeds(batchShape),
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
+    const { state } = call.services
     const prepared: Array<Placing.Prepared> = []
+    let failure: Errors.Failure | undefined
     for (let index = 0; index < body.orders.length; index++) {
       const order = body.orders[index]!
       if (order.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
-      const one = NewOrder.prepare(call.services.state, order, `orders[${index}].`)
-      if (Requests.isFailure(one)) return call.failDurably(one)
-      prepared.push(one)
+      const one = NewOrder.prepare(state, order, `orders[${index}].`)
+      if (Requests.isFailure(one)) {
+        failure ??= one
+        prepared.push(NewOrder.unlisted(state, order))
+      } else prepared.push(one)
     }
-    Placing.submit(call, admitted, Operation.placeBatchV1, prepared, (outcome) => {
+    const answer = (outcome: Outcome): void => {
       const texts = Submission.entryTexts(call, outcome, prepared.length,
         (decided, index) => placedEntry(index, accountId, prepared[index]!, body.orders[index]!, decided, outcome, idempotencyKey))
       call.succeed(`{"version":"external-place-order-batch/v1","outcomes":[${texts}]}`)
-    })
+    }
+    if (failure !== undefined) return Submission.failUndecided(call, admitted, Operation.placeBatchV1, failure, answer)
+    Placing.submit(call, admitted, Operation.placeBatchV1, prepared, answer)
   }
 })

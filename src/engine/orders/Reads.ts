@@ -1,7 +1,8 @@
 /** What is read of orders: as they are, by identity, in listings, and what was decided under a key. */
 import { anyMarket, none } from "../../domain/None.js"
 import { noAutoClose } from "../../operations/accounts/AutoClose.js"
-import { lookedUp } from "../../operations/Operations.js"
+import { lookedUp, type Outcome } from "../../operations/Operations.js"
+import type { Remembering } from "../../operations/Header.js"
 import { FundsReads } from "../funds/Reads.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 import type { OrderFilter, OrderPage, OrderView, PreviewView, RememberedOutcome } from "../Reads.js"
@@ -59,6 +60,11 @@ export class OrderReads extends FundsReads {
       if (outcome !== undefined) found.push({ operation, outcome })
     }
     return found
+  }
+
+  remembered(request: Remembering, atEpochMs: number): Outcome | undefined {
+    const { state } = this
+    return state.idempotency.decisionOn(request, Math.max(atEpochMs, state.atEpochMs), state.endOf)
   }
 
   isFenced(account: number, idempotencyKey: string, clientOrderId: string): boolean {

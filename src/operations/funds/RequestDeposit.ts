@@ -11,7 +11,7 @@ export const RequestDeposit = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "account",
-  requests: { requestDeposit: { code: 59, lookup: null } },
+  requests: { requestDeposit: { code: 59, lookup: "request_deposit" } },
   fields: amountFields,
   share: () => "placement",
   keeps: "every decision",

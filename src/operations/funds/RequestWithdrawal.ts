@@ -12,7 +12,7 @@ export const RequestWithdrawal = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "account",
-  requests: { requestWithdrawal: { code: 60, lookup: null } },
+  requests: { requestWithdrawal: { code: 60, lookup: "request_withdrawal" } },
   fields: {
     ...amountFields,
     /** The party that receives it: where the request comes in it is looked at whether it can be one. */

@@ -66,7 +66,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   no_liquidity: "Nobody is on the other side at this price; place a limit order, or take `nearest` as the worst price.",
   leverage_out_of_bounds: "Set 1 to `limit`.",
   trigger_invalid: "Put the trigger beyond the price that it is compared with: `limit` is that price, `nearest` the next that passes.",
-  fenced: "The identity was fenced and never acts: use a new one.",
+  fenced: "The identity is fenced, and nothing is done under it until the fence ends: use a new one.",
   already_seen: "The identity has acted: look its outcome up.",
   expiry_passed: "Set `expiresAtEpochMs` ahead of now, and look at your clock: `limit` is the venue's time.",
   position_stranded: "Operators: choose bounds with which every position can be closed; `nearest` is one.",

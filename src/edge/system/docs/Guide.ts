@@ -89,7 +89,7 @@ const retries = html`<h2 id="idempotency">When to repeat, and under which key</h
     "A decision is remembered, refusals included, until the retention after the orders it made have ended: 24 h, unless `GET /v1/limits` "
       + "tells another. What was not decided (a malformed request, 429, 503) is not. Where a request cannot be repeated, "
       + "`GET /v1/accounts/{accountId}/outcomes` tells what became of it, and "
-      + "`POST .../outcomes/fence` sees to it that it never acts any more. "
+      + "`POST .../outcomes/fence` sees to it that a late original does nothing until `holdsUntilEpochMs`. "
       + "The reference client, which `npm run client` packs, does all of this."
   )
 }</p>`
