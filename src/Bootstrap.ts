@@ -1,7 +1,7 @@
 /**
  * What a new journal begins with: the venue's opening, then the markets of the markets file, each listed and
- * opened. Later starts only add markets that the file has and the journal does not: an operator's changes
- * stand.
+ * opened. Later starts only add markets that the file has and the journal does not, and finish what a start before them
+ * began: an operator's changes stand, a draft that he put among them.
  */
 import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
@@ -120,12 +120,18 @@ export const run = (
 ): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.gen(function*() {
     const venue = internal(Principal.venue)
+    // Asked before the first record, since time passes with it: what a start had put that was cut off is remembered then.
+    const unfinished = new Set(markets.filter(({ parameters: { marketId } }) => isUnfinished(reads, marketId)))
     const start = reads.sequence === 0
       ? withFields("OpenVenue", venue, { environment, ...versions })
       : withFields("StartVenue", venue, { ...versions, stateBefore: step?.before ?? "", stateAfter: step?.after ?? "" })
     yield* done(submit, [start])
     // One market after the other, each from where a start that was killed had left it.
-    for (const { parameters } of markets) yield* done(submit, missing(reads, parameters))
+    for (const market of markets) {
+      const { parameters } = market
+      if (unfinished.has(market) || reads.findMarket(parameters.marketId) < 0) yield* done(submit, missing(reads, parameters))
+      else yield* tellOfDraft(reads, parameters.marketId)
+    }
   })
 
 /** The markets file speaks for the operator who wrote it. */
@@ -135,11 +141,37 @@ const byOperator = (operation: Operation, idempotencyKey: string): Header => ({
   idempotencyKey
 })
 
-/** What a market of the file lacks until it is open. One that ever was open is an operator's from then on. */
+/** The key under which a start puts a market; what it is moved to afterwards stands behind it. */
+const keyOf = (marketId: string): string => `bootstrap/${marketId}`
+
+/**
+ * Whether a start before this one began with a market and was cut off before it was open. It is told by the keys of starts: what an
+ * operator put or listed himself is his to open. Where a key was forgotten meanwhile nothing is opened, and the log says so.
+ */
+const isUnfinished = (reads: Reads, marketId: string): boolean => {
+  const known = reads.findMarket(marketId)
+  if (known < 0) return false
+  const { status } = reads.market(known)
+  return status === "draft" && reads.wasAccepted(Operation.putMarket, keyOf(marketId))
+    || status === "backfilling" && reads.wasAccepted(Operation.setMarketStatus, `${keyOf(marketId)}/backfilling`)
+}
+
+/** Says of a market of the file that it is not open, and whose it is to open it; nothing of one that has been. */
+const tellOfDraft = (reads: Reads, marketId: string): Effect.Effect<void> => {
+  const { status } = reads.market(reads.findMarket(marketId))
+  return status === "draft" || status === "backfilling"
+    ? Effect.logWarning(
+      `${marketId} is in the markets file and was put by an operator: it stays in ${status}, with the parameters that it has, until it `
+        + `is moved to ${status === "draft" ? "backfilling and then to open" : "open"} (venue market status)`
+    )
+    : Effect.void
+}
+
+/** What a market of the file lacks until it is open. */
 const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Command> => {
   const known = reads.findMarket(parameters.marketId)
   const market = known < 0 ? reads.marketCount : known
-  const key = `bootstrap/${parameters.marketId}`
+  const key = keyOf(parameters.marketId)
   const put = withFields("PutMarket", byOperator(Operation.putMarket, key), { parameters, effectiveAtEpochMs: 0 })
   const list = withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `${key}/backfilling`), { market, status: "backfilling" })
   const open = withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `${key}/open`), { market, status: "open" })

@@ -165,18 +165,6 @@ const noteLastUses = (
     ? Effect.asVoid(Effect.raceAll([flush, failure, Effect.sleep(lastUsesWait)].map((each) => Effect.interruptible(each))))
     : Effect.void
 
-/** Why the writer stopped, for whoever operates it. */
-const reasonOf = (failure: Sequencer.Failure): string =>
-  failure._tag === "JournalFenced" || failure._tag === "FollowerDiffers" ? failure.reason : String(failure.cause)
-
-/** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
-export class WriterStopped extends Error {
-  override readonly name = "WriterStopped"
-  constructor(failure: Sequencer.Failure) {
-    super(`the writer stopped (${failure._tag}): ${reasonOf(failure)}`)
-  }
-}
-
 export type StartError =
   | RecoveryError
   | Locked
@@ -464,7 +452,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
     step: writer.step
   }).pipe(
     Effect.zipRight(sessions.journal),
-    Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new WriterStopped(failure))))
+    Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new Writer.WriterStopped(failure))))
   )
 
   noteStart(readiness, writer.recovered, options)

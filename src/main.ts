@@ -46,9 +46,9 @@ import * as NodeTurns from "./sequencer/NodeTurns.js"
 import { NewerFormat, OlderFormat } from "./journal/Journal.js"
 import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
-import { NotFlushed } from "./sequencer/Writer.js"
+import { NotFlushed, NotSaved, WriterStopped } from "./sequencer/Writer.js"
 import * as HttpSigner from "./signer/HttpSigner.js"
-import type { StoreRefused } from "./signer/KeyStore.js"
+import { StoreRefused } from "./signer/KeyStore.js"
 import * as NodeKeyStore from "./signer/NodeKeyStore.js"
 import type { PartySigner } from "./signer/PartySigner.js"
 import * as Signer from "./signer/Signer.js"
@@ -158,11 +158,18 @@ const keysDirectory = "signer"
 /** A secret that a development venue made for itself is one that nobody guesses: it needs no stretching. */
 const ownSecretCostLog2 = 14
 
+/** Where the signer is, with the settings of one that is in this process: read before anything is made in the data directory. */
+type SignerPlace = Extract<VenueConfig["signer"], { readonly at: "url" }> | { readonly at: "embedded"; readonly settings: Signer.Settings }
+
+const signerPlace = ({ signer }: VenueConfig): Effect.Effect<SignerPlace, ConfigError.ConfigError> =>
+  signer.at === "url" ? Effect.succeed(signer) : Effect.map(SignerConfig.signer, (settings) => ({ at: "embedded", settings }))
+
 /** The signer of parties' transactions: another process, or, but in production, this one. */
 const partySigner = (
-  { dataDir, signer, signerSecret }: VenueConfig,
+  { dataDir, signerSecret }: VenueConfig,
+  signer: SignerPlace,
   secret: string
-): Layer.Layer<PartySigner, StoreRefused | ConfigError.ConfigError> => {
+): Layer.Layer<PartySigner, StoreRefused> => {
   if (signer.at === "url") {
     const { token, url } = signer
     return HttpSigner.layer({ url, token, timeoutMs: signerTimeoutMs }).pipe(Layer.provide(FetchHttpClient.layer))
@@ -172,9 +179,7 @@ const partySigner = (
     secret: Redacted.make(secret),
     ...(Option.isNone(signerSecret) ? { costLog2: ownSecretCostLog2 } : {})
   })
-  return Layer.unwrapEffect(
-    Effect.map(SignerConfig.signer, (settings) => Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer))))
-  )
+  return Signer.layer(signer.settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer)))
 }
 
 /** Where a development ledger in this process keeps what it has, in the data directory. */
@@ -202,13 +207,13 @@ const nobodys = (random: SecureRandom["Type"]): string => Buffer.from(random.byt
 const hasOperator = ({ environment, operatorToken }: VenueConfig): boolean => environment === "development" || Option.isSome(operatorToken)
 
 /** What is opened once the data directory is this venue's: what is not there yet is made in it. */
-const opening = (settings: VenueConfig, custody: Setting) =>
+const opening = (settings: VenueConfig, custody: Setting, signer: SignerPlace) =>
   Effect.gen(function*() {
     const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
     const operatorToken = hasOperator(settings)
       ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
       : undefined
-    const services = yield* Layer.build(Layer.merge(partySigner(settings, signerSecret), ledgerAt(settings, custody)))
+    const services = yield* Layer.build(Layer.merge(partySigner(settings, signer, signerSecret), ledgerAt(settings, custody)))
     return { operatorToken, signerSecret, services }
   })
 
@@ -237,6 +242,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
     const settings = yield* config
     const connections = yield* connectionLimit(settings)
     const custody = yield* SignerConfig.custody
+    const signer = yield* signerPlace(settings)
     const markets = yield* readMarkets(settings)
     const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
     const development = settings.environment === "development"
@@ -288,7 +294,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       ledger: custody,
       funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
       feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
-    }, opening(settings, custody))
+    }, opening(settings, custody, signer))
     return yield* Effect.flatMap(Venue.Venue, (running) =>
       Effect.gen(function*() {
         started(running)
@@ -303,7 +309,7 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
         }
         yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
         const failure = yield* running.failure
-        return yield* Effect.die(new Venue.WriterStopped(failure))
+        return yield* Effect.die(new WriterStopped(failure))
       })).pipe(Effect.provide(Layer.provide(venue, leaves)))
   })
 
@@ -333,7 +339,7 @@ const launch = Effect.suspend(() => {
 /** What the operator reads when the process ends by itself. */
 const explain = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
-  const isSaid = !Cause.isDie(cause) || error instanceof Venue.WriterStopped || error instanceof NotFlushed
+  const isSaid = !Cause.isDie(cause) || error instanceof WriterStopped || error instanceof NotFlushed || error instanceof NotSaved
   return error instanceof Error && isSaid ? error.message : Cause.pretty(cause)
 }
 
@@ -341,7 +347,8 @@ const explain = (cause: Cause.Cause<unknown>): string => {
 const isSettingWrong = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   // Every tagged error is an Effect too, and looks much the same from outside.
-  return error instanceof SettingRefused || error instanceof CapacityTooSmall || error instanceof Bootstrap.MarketsFileInvalid
+  return [SettingRefused, CapacityTooSmall, Bootstrap.MarketsFileInvalid, Bootstrap.WrongEnvironment].some((tag) => error instanceof tag)
+    || error instanceof StoreRefused && error.setting !== undefined
 }
 
 /** Whether nothing is wrong with the data directory, and another version of the program has to be started on it. */

@@ -2,11 +2,14 @@
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import * as TestClock from "effect/TestClock"
 import { expect, test } from "vitest"
 import * as Bootstrap from "../src/Bootstrap.js"
 import { Refusal } from "../src/domain/Refusal.js"
-import type { Command } from "../src/operations/Operations.js"
+import { internal, Principal } from "../src/operations/Header.js"
+import { type Command, Operation, withFields } from "../src/operations/Operations.js"
 import { versions } from "../src/sequencer/Versions.js"
 import { Driver, parameters } from "./engine/drive.js"
 
@@ -56,3 +59,68 @@ it.effect("an inbox in which what is due at the start waits already is no fault 
     expect(driver.engine.market(0)).toMatchObject({ status: "open" })
     expect(driver.engine.sequence).toBe(4)
   }))
+
+/** An engine that starts over markets files, and what each start sends. */
+const starting = () => {
+  const driver = new Driver()
+  const sent: Array<Command["kind"]> = []
+  const submit = {
+    submit: (command: Command, answer: (outcome: ReturnType<Driver["run"]>) => void): void => {
+      sent.push(command.kind)
+      answer(driver.run(command))
+    }
+  }
+  const start = (bases: ReadonlyArray<string>): ReadonlyArray<Command["kind"]> => {
+    sent.length = 0
+    const markets = bases.map((base) => ({ parameters: parameters(base), developmentIndexPriceAtoms: 1000 }))
+    Effect.runSync(
+      Bootstrap.run({ reads: driver.engine, submit, environment: "development", markets, versions, step: undefined }).pipe(
+        Logger.withMinimumLogLevel(LogLevel.None)
+      )
+    )
+    return [...sent]
+  }
+  return { driver, start }
+}
+
+test("a market that the operator put stays the draft that it is, and listed it stays unopened, when the file names it later", () => {
+  const { driver, start } = starting()
+  start(["AAA"])
+  driver.send({ kind: "PutMarket", idempotencyKey: "mine", parameters: parameters("BBB", { takerFeeBps: 9 }) })
+  expect(start(["AAA", "BBB", "CCC"])).toEqual(["StartVenue", "PutMarket", "SetMarketStatus", "SetMarketStatus"])
+  expect(driver.engine.market(1)).toMatchObject({ status: "draft", parameters: { takerFeeBps: 9 } })
+  expect(driver.engine.market(2)).toMatchObject({ status: "open", parameters: { marketId: "CCC-USDC-PERP" } })
+  driver.send({ kind: "SetMarketStatus", idempotencyKey: "listed", market: 1, status: "backfilling" })
+  expect(start(["AAA", "BBB", "CCC"])).toEqual(["StartVenue"])
+  expect(driver.engine.market(1).status).toBe("backfilling")
+})
+
+test("a start finishes the markets that one before it had begun with, also days later, and leaves them once their keys are gone", () => {
+  const begun = (upTo: "draft" | "backfilling") => {
+    const { driver, start } = starting()
+    start([])
+    const byFile = (operation: Operation, idempotencyKey: string) => ({
+      ...internal(Principal.operator),
+      operation,
+      idempotencyKey
+    })
+    const key = "bootstrap/AAA-USDC-PERP"
+    driver.run(withFields("PutMarket", byFile(Operation.putMarket, key), { parameters: parameters("AAA"), effectiveAtEpochMs: 0 }))
+    if (upTo === "backfilling") {
+      const header = byFile(Operation.setMarketStatus, `${key}/backfilling`)
+      driver.run(withFields("SetMarketStatus", header, { market: 0, status: "backfilling" }))
+    }
+    return { driver, start }
+  }
+  for (const upTo of ["draft", "backfilling"] as const) {
+    const { driver, start } = begun(upTo)
+    driver.atEpochMs += 3 * 86_400_000
+    start(["AAA"])
+    expect(driver.engine.market(0).status).toBe("open")
+  }
+  const { driver, start } = begun("draft")
+  driver.atEpochMs += 3 * 86_400_000
+  for (let records = 0; records < 3; records++) driver.send({ kind: "PassTime" })
+  start(["AAA"])
+  expect(driver.engine.market(0).status).toBe("draft")
+})

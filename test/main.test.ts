@@ -2,7 +2,7 @@
  * How the venue as a process says why it did not start: the exit code tells a wrong setting from everything else. Which values
  * are wrong by themselves is tested where settings are read, without a process for each.
  */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -42,6 +42,43 @@ test("a wrong setting ends with 78 and the variable's name", () => {
   expect(stderr).toContain("SEGMENT_MIB")
   expect(status).toBe(78)
 })
+
+test("a setting of the signer in this process is read before anything is made: the directory stays empty", () => {
+  const DATA_DIR = path.join(directory, "testnet")
+  const { status, stderr } = start({
+    DATA_DIR,
+    VENUE_ENVIRONMENT: "testnet",
+    SIGNER_SECRET: "a secret of sixteen and more",
+    PUBLIC_ORIGIN: "https://venue.example",
+    LEDGER_URL: "http://127.0.0.1:1",
+    LEDGER_USER_ID: "venue",
+    LEDGER_SYNCHRONIZER_ID: "global::1220ab",
+    LEDGER_CUSTODY_PACKAGE_ID: "a".repeat(64),
+    LEDGER_TOKEN_PACKAGE_ID: "b".repeat(64),
+    LEDGER_TOKEN_ADMIN: `issuer::1220${"c".repeat(64)}`,
+    LEDGER_TOKEN_ID: "USDC",
+    TREASURY_DAILY_LIMIT: "20000"
+  })
+  expect(stderr).toContain("TREASURY_WITHDRAWAL_LIMIT")
+  expect(status).toBe(78)
+  expect(fs.existsSync(DATA_DIR)).toBe(false)
+})
+
+test("a log that nobody reads any more costs lines, and the venue stops in good order", async () => {
+  const DATA_DIR = path.join(directory, "unread")
+  const venue = spawn(process.execPath, ["dist/venue/main.js"], {
+    env: { PATH: process.env["PATH"] ?? "", DATA_DIR, PORT: "0", SEGMENT_MIB: "2" },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const ended = new Promise<number | null>((resolve) => venue.on("exit", resolve))
+  await new Promise((resolve) => venue.stdout.once("data", resolve))
+  venue.stdout.destroy()
+  venue.stderr.destroy()
+  await expect.poll(() => fs.existsSync(path.join(DATA_DIR, "journal")), { timeout: 20_000, interval: 20 }).toBe(true)
+  venue.kill("SIGTERM")
+  expect(await ended).toBe(0)
+  expect(fs.readdirSync(path.join(DATA_DIR, "snapshots")).filter((name) => name.endsWith(".snap")).length).toBe(1)
+}, 60_000)
 
 test("a data directory that another process holds ends with 1 and says so", () => {
   const holder = new SqliteDatabase(path.join(directory, "lock.db"))
@@ -119,10 +156,12 @@ describe("a data directory that refuses the start stays as it is", () => {
     const { blocks } = await Recorded.write(production, DATA_DIR)
     const refused = (words: string) => {
       const before = filesIn(DATA_DIR)
-      expect(start({ DATA_DIR }).stderr).toContain(words)
+      const { status, stderr } = start({ DATA_DIR })
+      expect(stderr).toContain(words)
       expect(filesIn(DATA_DIR)).toEqual(before)
+      return status
     }
-    refused("belongs to a production venue")
+    expect(refused("belongs to a production venue")).toBe(78)
     await Recorded.saveSnapshot(DATA_DIR, { ...blocks.at(-1)!, lastSequence: recording.sequence }, recording.state)
     refused("shows that more was durable")
   })

@@ -135,6 +135,8 @@ export interface Options {
     readonly blockRecords: number
     /** When a market is added to the file, for the starts from then on; 0 for never. */
     readonly growsAtMs: number
+    /** When the operator puts that market himself and leaves it a draft; 0, or absent from what was kept before he did, for never. */
+    readonly putsAtMs?: number
   }
   /**
    * Other versions. Absent from what was kept before there were any: the same rules for a run's whole length. They decide
@@ -665,7 +667,8 @@ const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
   crashShare: swarm(random, 0.9, 0.7),
   crashTasks: random.split("crash tasks").pick([140, 140, 240]),
   blockRecords: random.pick([1, 2, 1024, 1024, 1024, 1024]),
-  growsAtMs: random.pick([0, 500, 3_000, 10_000])
+  growsAtMs: random.pick([0, 500, 3_000, 10_000]),
+  putsAtMs: random.split("puts").pick([0, 0, 0, 0, 200, 1_500])
 })
 
 /** How many runs ruin traders. */

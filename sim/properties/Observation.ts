@@ -375,6 +375,8 @@ export type Observation =
     readonly writing: number
     /** After a graceful stop, where another version may take over: its last record, and the digest of its state. */
     readonly left: { readonly sequence: number; readonly digest: string } | undefined
+    /** The record of the newest snapshot on the disk; 0 for none. */
+    readonly newest: number
     readonly atEpochMs: number
   }
   /** A snapshot begins to be written: the record that it is of, and the last one that was durable when its file was made. */

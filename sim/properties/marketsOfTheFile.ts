@@ -1,7 +1,7 @@
 /**
- * Safety. Whenever the venue takes requests, every market of its markets file is there and was opened, and over the
- * whole journal each is put and opened exactly once, wherever starts were cut off. A market that has been open is
- * an operator's from then on: no start touches it again.
+ * Safety. Whenever the venue takes requests, every market of its markets file is there and was opened, but for one that an
+ * operator put himself, and over the whole journal each is put and opened exactly once, wherever starts were cut off. A market
+ * that has been open, or that an operator put, is an operator's: no start touches it.
  */
 import type { Command } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -9,6 +9,8 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface Listed {
   readonly marketId: string
+  /** Whether a start put it. */
+  readonly isOfFile: boolean
   /** Whether it has been open, whatever it is now. */
   opened: boolean
 }
@@ -28,7 +30,7 @@ const fold = (state: State, command: Command): Verdict => {
   if (command.kind === "PutMarket") {
     const { marketId } = command.parameters
     const known = state.markets.find((market) => market.marketId === marketId)
-    if (known === undefined) state.markets.push({ marketId, opened: false })
+    if (known === undefined) state.markets.push({ marketId, isOfFile: isOfStart(command.idempotencyKey), opened: false })
     // What an operator puts again only changes its parameters.
     else if (isOfStart(command.idempotencyKey)) return broken(`a start put ${marketId} again`)
     return holds
@@ -38,6 +40,8 @@ const fold = (state: State, command: Command): Verdict => {
   if (market === undefined) return broken(`market ${command.market} moved to ${command.status} and was never put`)
   if (market.opened && isOfStart(command.idempotencyKey))
     return broken(`a start moved ${market.marketId} to ${command.status}, which had been open`)
+  if (!market.isOfFile && isOfStart(command.idempotencyKey))
+    return broken(`a start moved ${market.marketId} to ${command.status}, which an operator had put`)
   if (command.status === "open") market.opened = true
   return holds
 }
@@ -46,7 +50,7 @@ const whole = ({ file, markets }: State): Verdict => {
   for (const marketId of file) {
     const market = markets.find((each) => each.marketId === marketId)
     if (market === undefined) return broken(`the venue takes requests and has no market ${marketId}`)
-    if (!market.opened) return broken(`the venue takes requests and ${marketId} was never opened`)
+    if (market.isOfFile && !market.opened) return broken(`the venue takes requests and ${marketId} was never opened`)
   }
   return holds
 }

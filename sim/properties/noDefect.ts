@@ -8,7 +8,7 @@ import { broken, holds, type Property } from "./Property.js"
 const worldly = /JournalUnknown|JournalFull|DiskError|E(IO|NOSPC)/
 
 /** How it ends that has lost its lock, and a start while somebody else holds it. */
-const unlocked = /JournalFenced: the lock of the data directory was removed or replaced/
+const unlocked = /JournalFenced\)?: the lock of the data directory was removed or replaced/
 const locked = /Locked/
 
 /**

@@ -185,6 +185,10 @@ export interface Countdown {
   readonly loss: SimDisk.Crash
 }
 
+/** The record of the newest snapshot on a disk; 0 for none. */
+export const newestSnapshot = (disk: Pick<World["disk"], "files">): number =>
+  disk.files().reduce((most, path) => Math.max(most, Number(/^snapshots\/([0-9]{20})\.snap$/.exec(path)?.[1] ?? 0)), 0)
+
 export class Host {
   process: SimProcess.SimProcess | undefined
   /** What the markets file lists by now. */
@@ -288,13 +292,14 @@ export class Host {
       ended: (failure) => {
         const left = failure === undefined ? this.#left() : undefined
         const writing = disk.writing()
+        const newest = newestSnapshot(disk)
         this.#gone()
         disk.crash("kill")
         const by = this.#refusedBy(failure)
         if (by === undefined) {
           const { diskFailed } = this
           const asked = this.#stopping
-          witness.see({ _tag: "Ended", incarnation, asked, failure, diskFailed, writing, left, atEpochMs: time.nowEpochMs() })
+          witness.see({ _tag: "Ended", incarnation, asked, failure, diskFailed, writing, left, newest, atEpochMs: time.nowEpochMs() })
         } else {
           witness.see({ _tag: "StartRefused", incarnation, rules, by, why: failure! })
           this.#refused = true

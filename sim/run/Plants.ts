@@ -233,7 +233,9 @@ const anotherSize: Plant = {
     const placed = random.pick(blocks)
     const path = Forgery.pathOf(placed)
     disk.overwrite(path, disk.bytes(path).length, Buffer.alloc(Block.sectorBytes))
-    return { must: "JournalCorrupt", lost: placed.header.position.segment }
+    // Its blocks are all there: whoever cuts the journal there gives none of them up.
+    const { segment } = placed.header.position
+    return { must: "JournalCorrupt", lost: blocks.findLast(({ header }) => header.position.segment === segment)!.header.lastSequence + 1 }
   }
 }
 

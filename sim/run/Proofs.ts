@@ -28,7 +28,7 @@ import type { Follower } from "./Follower.js"
 import { isTight } from "../faults/Options.js"
 import { isDelisted } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import { boundsOf, capacityOf, type Host, snapshotEveryOf } from "./Host.js"
+import { boundsOf, capacityOf, type Host, newestSnapshot, snapshotEveryOf } from "./Host.js"
 import * as Plants from "./Plants.js"
 import { Rebuilding } from "./Rebuilding.js"
 import { unwatched } from "./Watched.js"
@@ -239,8 +239,12 @@ export class Proofs {
     const { follower: { model }, host, witness, world: { disk } } = this
     // One that could not be saved is made up for by the next.
     if (host.followers !== undefined || witness.logged.some((line) => line.includes("was not saved"))) return
-    const newest = disk.files().reduce((most, path) => Math.max(most, Number(/^snapshots\/([0-9]{20})\.snap$/.exec(path)?.[1] ?? 0)), 0)
-    witness.see({ _tag: "SnapshotsCounted", newest, sequence: model.sequence, every: snapshotEveryOf(this.world.options) })
+    witness.see({
+      _tag: "SnapshotsCounted",
+      newest: newestSnapshot(disk),
+      sequence: model.sequence,
+      every: snapshotEveryOf(this.world.options)
+    })
   }
 
   /** Runs what works on snapshots, as a process of its own. */

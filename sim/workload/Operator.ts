@@ -653,13 +653,22 @@ const restores = (commands: Commands, { issue, model }: Desk): void => {
   for (const { parameters } of model.markets.filter(isLeft)) issue(commands.setStatus(parameters.marketId, "open"), () => {})
 }
 
+/** A draft that the operator puts of the market that the file has later: with a fee of its own, and nobody opens it. */
+const putsDraft = (commands: Commands, { issue, time }: Desk, markets: SimMarkets | undefined, listing: Options["listing"]): void => {
+  const { growsAtMs, putsAtMs = 0 } = listing ?? { growsAtMs: 0 }
+  if (markets === undefined || growsAtMs === 0 || putsAtMs === 0) return
+  const { parameters } = markets.later
+  time.after(putsAtMs, () => issue(commands.put({ ...parameters, takerFeeBps: parameters.takerFeeBps + 1 }), () => {}))
+}
+
 export const make = (
   desk: OperatorsDesk,
   token: string,
   random: SimRandom,
   options: Options["workload"],
   markets: SimMarkets | undefined,
-  edges: Edges | undefined
+  edges: Edges | undefined,
+  listing: Options["listing"]
 ): Operator => {
   const commands = new Commands(token)
   const opening = openingOf(commands, options, markets, edges?.retention?.openingMs ?? 0)
@@ -668,8 +677,7 @@ export const make = (
   const directions: Directions = new Map()
   const draws = drawsOf(random)
   const delistings = random.split("delistings")
-  const halts = random.split("halts")
-  const looks = random.split("looks")
+  const [halts, looks] = [random.split("halts"), random.split("looks")]
   const hunt = options.ruin === undefined ? undefined : new Hunt(desk.model, random.split("hunt"))
   const traps = trapsOf(commands, desk, random.split("traps"), options)
   const remembered = (draft: Calls.Draft): Calls.Draft => {
@@ -727,6 +735,7 @@ export const make = (
     start: () => {
       if (options.meanOperatorMs > 0) desk.time.after(options.meanOperatorMs, act)
       traps?.start()
+      putsDraft(commands, desk, markets, listing)
     },
     restore: () => restores(commands, desk)
   }

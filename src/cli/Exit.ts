@@ -30,6 +30,7 @@ export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
       return new Ended({
         code: unreadableCode,
         text: `corrupt: ${error.message}\n`
+          + "copy the data directory first; "
           + `to give up everything from there on: npm run venue -- journal cut --at ${error.sequence} --data DIR`
       })
     case "JournalNewerFormat":

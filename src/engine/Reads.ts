@@ -468,6 +468,8 @@ export interface Reads {
   readonly findOutcomes: (account: number, idempotencyKey: string) => ReadonlyArray<RememberedOutcome>
   /** The decision that the very same request would be told again at a time, as a repeat; undefined where it would be decided anew. */
   readonly remembered: (request: Remembering, atEpochMs: number) => Outcome | undefined
+  /** Whether an operator's request under a key was accepted, as far as it is remembered or was not yet forgotten. */
+  readonly wasAccepted: (operation: Operation, idempotencyKey: string) => boolean
   /** Whether a key, or if not empty a clientOrderId, was fenced. */
   readonly isFenced: (account: number, idempotencyKey: string, clientOrderId: string) => boolean
   /** Whether a key or an order of the account has been forgotten, or this key's time is over: then "never seen" cannot be said. */

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
-import type { DiskError, Locked } from "./Disk.js"
+import type { DiskError, File, Locked } from "./Disk.js"
 import { Corrupt, type NewerFormat, type Unreadable } from "./Journal.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
@@ -19,6 +19,10 @@ export interface Cut {
   /** Where the zeros begin in it; 0 if the whole file was removed. */
   readonly offset: number
   readonly removedSegments: ReadonlyArray<string>
+  /** Whether the segment had another size than its header says, and has its own again. */
+  readonly restored: boolean
+  /** Whether nothing is gone: what begins with `firstSequence` is another segment, which stands as it was. */
+  readonly goesOn: boolean
 }
 
 const zeroingBytes = 1 << 20
@@ -27,8 +31,8 @@ const zeroingBytes = 1 << 20
  * Zeroes everything from the block that holds `sequence` on, and removes later segments. Asks nothing and
  * looks at nothing behind that block but for what a newer version wrote at the journal's end, which is not cut
  * (`NewerFormat`). Undefined if the journal ends before `sequence`; `Corrupt` if damage begins earlier, naming the
- * sequence to cut at. It goes from the front to the back, so that the journal of
- * an interrupted cut has a hole and is refused until the cut has been run again.
+ * sequence to cut at. A segment of another size than its own gets that back where its whole blocks end. It goes from the front to
+ * the back, so that the journal of an interrupted cut has a hole and is refused until the cut has been run again.
  */
 export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
@@ -38,6 +42,8 @@ export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadab
     const segment = segments.findLast((first) => first <= sequence) ?? segments[0]
     if (segment === undefined) return undefined
     yield* Effect.scoped(nothingNewer(segments.at(-1)!))
+    const mended = yield* Effect.scoped(restoreSize(segments, sequence))
+    if (mended !== undefined) return mended
     const place = yield* locate(segment, segment === segments.at(-1), sequence)
     if (place === undefined) return undefined
     // A segment other than the first that would hold nothing is removed: its header may be what is damaged.
@@ -56,9 +62,47 @@ export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadab
       firstSequence: place.firstSequence,
       segment: Segment.pathOf(segment),
       offset: whole ? 0 : place.offset,
-      removedSegments: removed.map(Segment.pathOf)
+      removedSegments: removed.map(Segment.pathOf),
+      restored: false,
+      goesOn: false
     }
   }))
+
+/**
+ * Gives the segment whose whole blocks end before `sequence` the size that its header names, where it has another: what lies behind
+ * those blocks becomes zeros. Undefined where that is not what is wrong. It is written as another file, which takes the name at once.
+ */
+const restoreSize = Effect.fnUntraced(function*(segments: ReadonlyArray<number>, sequence: number) {
+  const segment = segments.findLast((first) => first < sequence)
+  if (segment === undefined) return undefined
+  const disk = yield* Disk
+  const file = yield* disk.open(Segment.pathOf(segment), "read")
+  const whole = yield* Scan.readOfWrongSize(file, segment)
+  if (whole === undefined || whole.chain.nextSequence !== sequence) return undefined
+  if (whole.malformed?._tag === "JournalNewerFormat") return yield* whole.malformed
+  if ((yield* disk.list(Segment.directory)).includes(Segment.unfinishedName)) yield* disk.remove(Segment.unfinishedPath)
+  const copy = yield* disk.open(Segment.unfinishedPath, "create")
+  for (let at = 0; at < whole.offset; at += zeroingBytes) {
+    yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, whole.offset - at)))
+  }
+  yield* writeZeros(copy, whole.offset, whole.header.segmentBytes)
+  yield* disk.rename(Segment.unfinishedPath, Segment.pathOf(segment))
+  yield* disk.syncDirectory(Segment.directory)
+  const goesOn = segments.includes(sequence)
+  const removed = goesOn ? [] : segments.filter((first) => first > segment)
+  for (const first of removed) {
+    yield* disk.remove(Segment.pathOf(first))
+    yield* disk.syncDirectory(Segment.directory)
+  }
+  return {
+    firstSequence: sequence,
+    segment: Segment.pathOf(segment),
+    offset: whole.offset,
+    removedSegments: removed.map(Segment.pathOf),
+    restored: true,
+    goesOn
+  }
+})
 
 /**
  * Fails where the last segment is, or holds, something of a newer version: nothing is wrong with it, so it is that
@@ -118,10 +162,14 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
 const zeroFrom = Effect.fnUntraced(function*(segment: number, offset: number) {
   const disk = yield* Disk
   const file = yield* disk.open(Segment.pathOf(segment), "write")
+  yield* writeZeros(file, offset, yield* file.size)
+})
+
+/** Zeros up to `end`, durable with all that was written before. */
+const writeZeros = Effect.fnUntraced(function*(file: File, offset: number, end: number) {
   const zeros = Buffer.alloc(zeroingBytes)
-  const size = yield* file.size
-  for (let at = offset; at < size; at += zeroingBytes) {
-    yield* file.writeAt(at, zeros.subarray(0, Math.min(zeroingBytes, size - at)))
+  for (let at = offset; at < end; at += zeroingBytes) {
+    yield* file.writeAt(at, zeros.subarray(0, Math.min(zeroingBytes, end - at)))
   }
   yield* file.dataSync
 })

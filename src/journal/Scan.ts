@@ -93,6 +93,55 @@ export const segments: Effect.Effect<ReadonlyArray<number>, DiskError, Disk> = E
   return names.flatMap((name) => Segment.firstSequenceOf(name) ?? []).sort((a, b) => a - b)
 })
 
+/** The whole blocks of a segment whose file is longer or shorter than its header says, or has no header that can be read. */
+export interface Whole {
+  readonly header: Segment.Header
+  /** Behind the last of them. */
+  readonly offset: number
+  readonly chain: Chain
+  readonly malformed: Piece["malformed"]
+}
+
+/** Follows a segment's blocks as far as its file goes. */
+const wholeBlocks = (file: File, header: Segment.Header, size: number): Effect.Effect<Whole, DiskError> =>
+  Effect.gen(function*() {
+    const readable = { ...header, segmentBytes: Math.min(size, header.segmentBytes) }
+    let whole: Whole = { header, offset: Block.sectorBytes, chain: chainBefore(header), malformed: undefined }
+    for (let stopped = false; !stopped && whole.offset < readable.segmentBytes;) {
+      const piece: Piece = yield* readPiece(file, readable, whole.offset, whole.chain)
+      whole = { header, offset: piece.nextOffset, chain: piece.chain, malformed: piece.malformed }
+      stopped = piece.stopped
+    }
+    return whole
+  })
+
+/** The whole blocks of a segment that has another size than its header says; undefined of any other. */
+export const readOfWrongSize = (file: File, segment: number): Effect.Effect<Whole | undefined, DiskError> =>
+  Effect.gen(function*() {
+    const header = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
+    const size = yield* file.size
+    if (header === undefined || header.firstSequence !== segment || size === header.segmentBytes) return undefined
+    return yield* wholeBlocks(file, header, size)
+  })
+
+/** Why a header is none, and what would be given up with it: its blocks name their segment, and the first one the block before it. */
+const headless = (file: File, segment: number, reason: string): Effect.Effect<Corrupt, DiskError> =>
+  Effect.gen(function*() {
+    const first = yield* read(file, Block.sectorBytes, Block.sectorBytes)
+    const size = yield* file.size
+    const last = Block.readHeader(first, 0) === undefined
+      ? 0
+      : (yield* wholeBlocks(file, {
+        firstSequence: segment,
+        segmentBytes: size,
+        previousDigest: Buffer.from(Block.previousDigestAtHeader(first, 0))
+      }, size)).chain.nextSequence - 1
+    const lost = last < segment
+      ? ""
+      : `, and the records ${segment} to ${last} behind it are whole: a cut gives them up, so copy the file before anything else`
+    return corrupt(segment, 0, segment, `${reason}${lost}`)
+  })
+
 /** A segment's header, checked against its name and its size. */
 export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Segment.Header, Corrupt | NewerFormat | DiskError> =>
   Effect.gen(function*() {
@@ -102,11 +151,15 @@ export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Se
       return yield* new NewerFormat({ segment: Segment.pathOf(segment), offset: 0, sequence: segment, codec: newer })
     }
     const header = Segment.decodeHeader(sector)
-    if (header === undefined) return yield* corrupt(segment, 0, segment, "its header is damaged")
-    if (header.firstSequence !== segment) return yield* corrupt(segment, 0, segment, "its header names another sequence")
+    if (header === undefined) return yield* yield* headless(file, segment, "its header is damaged")
+    if (header.firstSequence !== segment) return yield* yield* headless(file, segment, "its header names another sequence")
     const size = yield* file.size
     if (size !== header.segmentBytes) {
-      return yield* corrupt(segment, size, segment, `it has ${size} bytes instead of ${header.segmentBytes}`)
+      const { chain: { nextSequence } } = yield* wholeBlocks(file, header, size)
+      const whole = nextSequence === segment
+        ? ""
+        : `; the records ${segment} to ${nextSequence - 1} are whole, and a cut behind them keeps them`
+      return yield* corrupt(segment, size, nextSequence, `it has ${size} bytes instead of ${header.segmentBytes}${whole}`)
     }
     return header
   })

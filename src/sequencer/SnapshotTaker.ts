@@ -29,8 +29,8 @@ export interface SnapshotTaker {
   readonly built: (lastSequence: number, digest: Uint8Array) => void
   /** Is told how far the journal is durable: begins to save what was taken up to there. */
   readonly committed: (lastSequence: number) => void
-  /** Takes the state as it is, which must be durable under this digest, and saves it. */
-  readonly last: (blockDigest: Uint8Array) => Effect.Effect<void>
+  /** Takes the state as it is, which must be durable under this digest, and saves it. Fails, with why, where it was not saved. */
+  readonly last: (blockDigest: Uint8Array) => Effect.Effect<void, string>
 }
 
 /** `every`: records between two snapshots, 0 for none but the last; `from`: the sequence of the newest that there is. */
@@ -59,12 +59,12 @@ export const make = (
     if (snapshot === undefined) return Effect.void
     next = undefined
     return snapshots.save(snapshot).pipe(
-      // A snapshot only shortens a start. Without it the venue goes on, and says so.
-      Effect.catchAllCause((cause) =>
-        Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${Cause.pretty(cause)}`)
-      )
+      Effect.catchAllCause((cause) => Effect.fail(`the snapshot at sequence ${snapshot.sequence} was not saved: ${Cause.pretty(cause)}`))
     )
   }))
+
+  /** A snapshot on the way only shortens a start. Without it the venue goes on, and says so. */
+  const saveOrSay = Effect.catchAll(save, (reason) => Effect.logWarning(reason))
 
   return {
     built: (lastSequence, digest) => {
@@ -75,7 +75,7 @@ export const make = (
       if (saving || next === undefined || next.sequence > lastSequence) return
       saving = true
       Runtime.runFork(runtime)(Effect.ensuring(
-        save,
+        saveOrSay,
         Effect.sync(() => {
           saving = false
         })

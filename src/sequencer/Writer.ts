@@ -69,6 +69,29 @@ export class NotFlushed extends Error {
   }
 }
 
+/** A stop in which all became durable, and that leaves no snapshot of it: whoever waits for one to go on from is told. */
+export class NotSaved extends Error {
+  override readonly name = "NotSaved"
+  constructor(sequence: number, reason: string) {
+    super(
+      `stopped at sequence ${sequence} without its snapshot: ${reason}. All that was decided is durable, and the next start replays `
+        + "more; a version with other rules can take over only once this one was started again and has stopped with 0"
+    )
+  }
+}
+
+/** Why the writer stopped, for whoever operates it. */
+const reasonOf = (failure: Sequencer.Failure): string =>
+  failure._tag === "JournalFenced" || failure._tag === "FollowerDiffers" ? failure.reason : String(failure.cause)
+
+/** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
+export class WriterStopped extends Error {
+  override readonly name = "WriterStopped"
+  constructor(failure: Sequencer.Failure) {
+    super(`the writer stopped (${failure._tag}): ${reasonOf(failure)}`)
+  }
+}
+
 export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   /** Never ends while the writer lives; tells why it stopped for good. The process must end then. */
   readonly failure: Effect.Effect<Sequencer.Failure>
@@ -155,15 +178,11 @@ const troubleOf = (pendingMs: number, { freeBytes, room, shortage }: Space): str
   return undefined
 }
 
-const lastSnapshot = (save: Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.interruptible(save).pipe(
-    Effect.timeoutTo({
-      duration: lastSnapshotMs,
-      onSuccess: () => Effect.void,
-      onTimeout: () => Effect.logWarning("the last snapshot took too long and was given up; the next start replays more")
-    }),
-    Effect.flatten
-  )
+const lastSnapshot = (save: Effect.Effect<void, string>): Effect.Effect<void, string> =>
+  Effect.timeoutFail(Effect.interruptible(save), {
+    duration: lastSnapshotMs,
+    onTimeout: () => "it took too long and was given up"
+  })
 
 /** Waits until all that is sequenced is durable, or nothing will be any more. Whoever asked for the stop is told where it was none. */
 const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequencer.Failure>): Effect.Effect<void> =>
@@ -186,21 +205,29 @@ const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequ
 /** How long the last snapshot waits for a follower that may still be writing one: two never write at once. */
 const followerEndingMs = 1_000
 
-/** A graceful stop, or what is left to be done where the writer has failed before. */
-const stopping = ({ drain, followers, hasFailed, last }: {
+/**
+ * A graceful stop, or what is left to be done where the writer has failed before. It dies with what kept it from its end, so that
+ * nobody takes it for one: that the writer failed, also while it was stopped, and that there is no snapshot.
+ */
+const stopping = ({ drain, failed, followers, last, sequence }: {
   readonly followers: Followers.Followers | undefined
-  readonly hasFailed: () => boolean
+  readonly failed: () => Sequencer.Failure | undefined
   readonly drain: Effect.Effect<void>
-  readonly last: Effect.Effect<void>
+  readonly last: Effect.Effect<void, string>
+  readonly sequence: () => number
 }): Effect.Effect<void> =>
   Effect.gen(function*() {
     const follower = yield* Effect.forkDaemon(followers?.stop ?? Effect.void)
-    if (hasFailed()) return
+    const unlessFailed = Effect.suspend(() => {
+      const failure = failed()
+      return failure === undefined ? Effect.void : Effect.die(new WriterStopped(failure))
+    })
+    yield* unlessFailed
     yield* drain
-    if (hasFailed()) return
+    yield* unlessFailed
     const ended = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), followerEndingMs)
-    if (Option.isSome(ended)) return yield* lastSnapshot(last)
-    yield* Effect.logWarning("the follower has not ended in time: no last snapshot is taken, and the next start replays more")
+    const saving = Option.isSome(ended) ? lastSnapshot(last) : Effect.fail("the follower, which may be writing one, has not ended in time")
+    yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(sequence(), reason)))
   })
 
 /** What others may ask of the writer at any time. */
@@ -261,8 +288,7 @@ const servicesOf = (
   )
 
 const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>) {
-  const journal = yield* Journal
-  const snapshots = yield* SnapshotStore
+  const [journal, snapshots] = [yield* Journal, yield* SnapshotStore]
   const [turns, clock, runtime] = [yield* Turns, yield* Effect.clock, yield* Effect.runtime()]
   const capacity = { ...options.capacity, reached: yield* Marks }
   const host = yield* FollowerHost
@@ -272,7 +298,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   yield* accept(engine)
   yield* journal.settle
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
-  let failed = false
+  let failed: Sequencer.Failure | undefined
   const snapshotting = SnapshotTaker.make(snapshots, {
     state: engine.state,
     from: fromSequence,
@@ -290,7 +316,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     monotonicNanos: Stages.nanosOf(clock),
     stages: options.stages ?? Stages.make(),
     failed: (why) => {
-      failed = true
+      failed = why
       Deferred.unsafeDone(failure, Effect.succeed(why))
     },
     decided: (sequence, words, from, to) => listeners.decided(sequence, words, from, to),
@@ -317,7 +343,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   yield* Effect.addFinalizer(() =>
     stopping({
       followers,
-      hasFailed: () => failed,
+      failed: () => failed,
+      sequence: () => engine.sequence,
       drain: Effect.zipRight(timers.stop, drained(sequencer, failure)),
       last: Effect.suspend(() => isUnchanged() ? Effect.void : snapshotting.last(sequencer.headDigest))
     })

@@ -14,7 +14,11 @@ export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed"
 }
 
 /** The store cannot be opened, in words for whoever starts the process. */
-export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", { reason: Schema.String }) {
+export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", {
+  reason: Schema.String,
+  /** The setting that is another than the store was made with. */
+  setting: Schema.optional(Schema.String)
+}) {
   override get message() {
     return this.reason
   }

@@ -114,8 +114,8 @@ const replace = async (directory: string, file: string): Promise<void> => {
   await syncDirectory(directory)
 }
 
-const refuse = (reason: string): never => {
-  throw new StoreRefused({ reason })
+const refuse = (reason: string, setting?: string): never => {
+  throw new StoreRefused({ reason, setting })
 }
 
 /** A header's key, where the secret is the one that it was made with. */
@@ -125,7 +125,7 @@ const keyOf = async (file: string, { directory, secret }: Options): Promise<Buff
   const { check, costLog2, salt } = read.right
   const key = await derived(secret, Buffer.from(salt, "base64url"), costLog2)
   return unseal(key, headerName, Buffer.from(check, "base64url")) === undefined
-    ? refuse(`SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${file} is damaged`)
+    ? refuse(`SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${file} is damaged`, "SIGNER_SECRET")
     : key
 }
 

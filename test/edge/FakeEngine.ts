@@ -386,6 +386,7 @@ export class FakeEngine implements Reads {
 
   readonly findOutcomes = () => []
   readonly remembered = () => undefined
+  readonly wasAccepted = () => false
   readonly isFenced = () => false
   readonly hasForgotten = () => false
   readonly cancelAllAtEpochMs = () => 0

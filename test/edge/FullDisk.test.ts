@@ -1,7 +1,8 @@
 /** A disk that is full: placements are refused and say why, what takes risk away goes on, and all is well again with room. */
-import { Effect, Exit } from "effect"
+import { Cause, Effect, Exit } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
+import { NotSaved, WriterStopped } from "../../src/sequencer/Writer.js"
 import { ready, resting, VenueOver } from "./VenueOver.js"
 
 /**
@@ -127,6 +128,7 @@ test("orders that only reduce are served and journaled on the full disk, alone a
   expect(found.json).toMatchObject({ clientOrderId: "rests", status: "open" })
   const held = await again.venue.ask("GET", `/v1/accounts/${accountId}/positions`, { key: apiKey })
   expect(held.json.positions).toMatchObject([{ quantity: "0.060" }])
+  state.full = false
   expect(Exit.isSuccess(await again.venue.stop())).toBe(true)
 })
 
@@ -315,4 +317,37 @@ test("a failed write of a block still ends the writer, at once and with every co
   expect(at.venue.cuts).toBe(1)
   // Nothing waits for the disk: the stop ends without any time going by.
   await at.venue.stop()
+})
+
+test("a stop that has no room for its snapshot says so, and is none that another version can go on from", async () => {
+  const { disk, state } = fillable()
+  const { venue } = await ready(disk.mount())
+  const { durableSequence } = (await venue.ask("GET", "/readyz")).json
+  state.full = true
+  const exit = await venue.stop()
+  const said = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+  expect(said).toBeInstanceOf(NotSaved)
+  expect((said as Error).message).toMatch(new RegExp(`^stopped at sequence ${durableSequence} without its snapshot: .*ENOSPC`))
+  expect(disk.files().filter((path) => path.endsWith(".snap"))).toEqual([])
+  state.full = false
+  const next = new VenueOver(disk.mount())
+  expect(Exit.isSuccess(await next.started)).toBe(true)
+  expect((await next.ask("GET", "/readyz")).json.durableSequence).toBeGreaterThan(durableSequence)
+  expect(Exit.isSuccess(await next.stop())).toBe(true)
+  expect(disk.files().filter((path) => path.endsWith(".snap")).length).toBe(1)
+})
+
+test("a stop under which the journal's disk fails tells that the writer stopped", async () => {
+  let fails = false
+  const disk = SimDisk.make({
+    random: () => 0,
+    inject: ({ operation, path }) => fails && operation === "writeAt" && path.endsWith(".seg") ? "EIO" : undefined
+  })
+  const { accountId, apiKey, venue } = await ready(disk.mount())
+  fails = true
+  void venue.ask("POST", "/v1/orders", { key: apiKey, body: resting(accountId, "failing") })
+  const exit = await venue.stop()
+  const said = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+  expect(said).toBeInstanceOf(WriterStopped)
+  expect((said as Error).message).toMatch(/^the writer stopped \(JournalUnknown\): .*EIO/)
 })

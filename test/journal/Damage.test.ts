@@ -132,6 +132,21 @@ describe("A damaged journal", () => {
   })
 })
 
+/** Writes a file anew with so many sectors more or fewer at its end. */
+const resized = (simulated: SimDisk.SimDisk, path: string, sectors: number) => {
+  const before = simulated.bytes(path)
+  const bytes = Buffer.alloc(before.length + sectors * Block.sectorBytes)
+  bytes.set(before.subarray(0, bytes.length))
+  return Effect.runPromise(Effect.provide(Effect.scoped(Effect.gen(function*() {
+    yield* removeFile(path)
+    const disk = yield* Disk
+    const file = yield* disk.open(path, "create")
+    yield* file.writeAt(0, bytes)
+    yield* file.dataSync
+    yield* disk.syncDirectory("journal")
+  })), simulated.mount()))
+}
+
 const removeFile = (path: string) =>
   Effect.gen(function*() {
     const disk = yield* Disk
@@ -256,6 +271,47 @@ describe("The operator's cut", () => {
     const corrupt = await openingCorrupt(disk)
     const refused = await Effect.runPromise(Effect.flip(Effect.provide(cutAt(corrupt.sequence + 2), disk.mount())))
     expect(refused).toMatchObject({ _tag: "JournalCorrupt", sequence: corrupt.sequence })
+  })
+
+  test("gives a segment that is too short or too long its size back where its whole blocks end, and gives none of them up", async () => {
+    for (const sectors of [-1, 1]) {
+      for (const at of [0, 1, 2]) {
+        const { disk, journal, segments } = await smallJournal()
+        const { chain: { nextSequence } } = await lastBlock(disk)
+        // One that is too short has lost zeros alone, and no part of a block.
+        if (sectors < 0 && disk.bytes(segments[at]!).subarray(-Block.sectorBytes).some((byte) => byte !== 0)) continue
+        await resized(disk, segments[at]!, sectors)
+        const corrupt = await openingCorrupt(disk)
+        const next = at === 2 ? nextSequence : Number(/([0-9]+)\.seg$/.exec(segments[at + 1]!)![1])
+        expect(corrupt).toMatchObject({ segment: segments[at], sequence: next })
+        expect(await cut(disk, next)).toMatchObject({ restored: true, goesOn: at < 2, removedSegments: [] })
+        expect(digestsOf(await session(disk, replayed(), options))).toStrictEqual(journal)
+        expect(disk.bytes(segments[at]!).length).toBe(options.segmentBytes)
+        await session(disk, appendMany(4, 3, 220), options)
+      }
+    }
+  })
+
+  test("gives up of a segment that was cut off in the midst of its blocks no more than what is not there", async () => {
+    const { disk, journal, segments } = await smallJournal()
+    await resized(disk, segments[1]!, -4)
+    const { sequence } = await openingCorrupt(disk)
+    const refused = await Effect.runPromise(Effect.flip(Effect.provide(cutAt(sequence - 1), disk.mount())))
+    expect(refused).toMatchObject({ _tag: "JournalCorrupt", sequence })
+    expect(await cut(disk, sequence)).toMatchObject({ restored: true, goesOn: false, removedSegments: [segments[2]] })
+    const left = await session(disk, replayed(), options)
+    expect(digestsOf(left)).toStrictEqual(journal.slice(0, left.length))
+    expect(left.at(-1)!.lastSequence).toBe(sequence - 1)
+    expect(left.length).toBeGreaterThan(3)
+  })
+
+  test("a damaged header says which whole records would be given up with it", async () => {
+    const { disk, segments } = await smallJournal()
+    disk.flip(segments[0]!, 40, 1)
+    const { message, sequence } = await openingCorrupt(disk)
+    expect(sequence).toBe(1)
+    const last = Number(/([0-9]+)\.seg$/.exec(segments[1]!)![1]) - 1
+    expect(message).toContain(`its header is damaged, and the records 1 to ${last} behind it are whole: a cut gives them up`)
   })
 
   test("interrupted by a crash it is refused or run again, and never leaves more than a prefix", async () => {

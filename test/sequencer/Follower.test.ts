@@ -157,7 +157,8 @@ test("a difference ends the venue, names both digests, and leaves no snapshot of
   expect(failure.writerDigest).not.toBe(failure.followerDigest)
   expect(failure.message).toContain(`at sequence ${failure.sequence} the writer came to ${failure.writerDigest} and its follower to `)
   expect(snapshotsOn(disk)).toEqual([])
-  await venue.stop()
+  // A stop of a writer that has failed is no stop in good order.
+  await expect(venue.stop()).rejects.toThrow("the writer stopped (FollowerDiffers)")
 })
 
 test("a snapshot is not saved before the writer has come to the same state", async () => {

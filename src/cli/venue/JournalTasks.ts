@@ -61,9 +61,17 @@ export const cut = (
 ): Effect.Effect<ReadonlyArray<string>, Unreadable | Locked | DiskError, Disk> =>
   Effect.gen(function*() {
     const done = yield* cutAt(sequence)
-    const removed = yield* SnapshotStore.removeFrom(done === undefined ? sequence : done.firstSequence)
+    const removed = done?.goesOn === true ? [] : yield* SnapshotStore.removeFrom(done === undefined ? sequence : done.firstSequence)
     const snapshots = removed.map((snapshot) => `removed the snapshot at ${snapshot}`)
     if (done === undefined) return [`nothing was cut: the journal ends before sequence ${sequence}`, ...snapshots]
+    const restored = `restored: ${done.segment} has its own size again, with all records before sequence ${done.firstSequence}`
+    if (done.restored) {
+      return [
+        done.goesOn ? `${restored}; what lies behind it stands` : `${restored}, where the journal ends`,
+        ...done.removedSegments.map((segment) => `removed ${segment}`),
+        ...snapshots
+      ]
+    }
     return [
       done.offset === 0
         ? `cut: ${done.segment} and all behind it are removed; the journal ends before sequence ${done.firstSequence}`

@@ -1,7 +1,7 @@
 /** What is read of orders: as they are, by identity, in listings, and what was decided under a key. */
 import { anyMarket, none } from "../../domain/None.js"
 import { noAutoClose } from "../../operations/accounts/AutoClose.js"
-import { lookedUp, type Outcome } from "../../operations/Operations.js"
+import { lookedUp, type Operation, type Outcome, refusalOf } from "../../operations/Operations.js"
 import type { Remembering } from "../../operations/Header.js"
 import { FundsReads } from "../funds/Reads.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
@@ -65,6 +65,12 @@ export class OrderReads extends FundsReads {
   remembered(request: Remembering, atEpochMs: number): Outcome | undefined {
     const { state } = this
     return state.idempotency.decisionOn(request, Math.max(atEpochMs, state.atEpochMs), state.endOf)
+  }
+
+  wasAccepted(operation: Operation, idempotencyKey: string): boolean {
+    const { endOf, idempotency } = this.state
+    // At no time a key's time is over: what still stands in the table is known, however old it is.
+    return idempotency.outcomeOf(none, operation, idempotencyKey, 0, endOf)?.entries.every((entry) => refusalOf(entry) === 0) === true
   }
 
   isFenced(account: number, idempotencyKey: string, clientOrderId: string): boolean {
