@@ -1127,6 +1127,7 @@ const bounds = (random: SimRandom): Bounds => {
     identity: {
       ...random.split("identity").pick(identities),
       ...random.split("identity room").pick(identityRooms),
+      familyParts: random.split("family parts").pick([0, 0, 2, 4]),
       frequentEvents: random.split("frequent").pick([1, 2, 16])
     },
     growth: random.split("growth").pick(growths),

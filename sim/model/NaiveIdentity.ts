@@ -88,6 +88,8 @@ export interface Bounds {
   readonly grantsOfAccount: number
   readonly families: number
   readonly familiesOfKey: number
+  /** An account has at most one in so many of the families that are free; 0: it has no bound of its own. */
+  readonly familyParts: number
 }
 
 export const venueBounds: Bounds = {
@@ -101,7 +103,8 @@ export const venueBounds: Bounds = {
   grants: 65_536,
   grantsOfAccount: 16,
   families: 65_536,
-  familiesOfKey: 64
+  familiesOfKey: 64,
+  familyParts: 64
 }
 
 /** Most that is forgotten of what is over, with each new one. */

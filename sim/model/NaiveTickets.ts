@@ -74,12 +74,20 @@ export class NaiveTickets {
     return this.families.filter((family) => family.apiKey === apiKey && !family.isEnded && now < goodUntil(family)).length
   }
 
-  /** Families that are live at a time, and all that may be known still: they are forgotten in the order of their latest rotations. */
-  room(now: number): { readonly live: number; readonly held: number } {
+  /**
+   * Families that are live at a time, those that would be but for their end, and all that may be known still: they are forgotten in
+   * the order of their latest rotations. Of all accounts, or of one.
+   */
+  room(now: number, account?: number): { readonly live: number; readonly good: number; readonly held: number } {
     const good = this.families.filter((family) => now < goodUntil(family))
     const oldest = Math.min(...good.map(({ rotatedAtEpochMs }) => rotatedAtEpochMs))
-    const held = this.families.filter(({ rotatedAtEpochMs }) => rotatedAtEpochMs >= oldest).length
-    return { live: good.filter(({ isEnded }) => !isEnded).length, held }
+    const counted = (families: ReadonlyArray<NaiveFamily>): number =>
+      families.filter((family) => account === undefined || family.account === account).length
+    return {
+      live: counted(good.filter(({ isEnded }) => !isEnded)),
+      good: counted(good),
+      held: counted(this.families.filter(({ rotatedAtEpochMs }) => rotatedAtEpochMs >= oldest))
+    }
   }
 
   /** Whoever has its current ticket, or the one before, ends a family. */

@@ -97,10 +97,10 @@ const ofShare = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
 
 const judge = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
   const { answered, atEpochMs, command } = taken
-  if (answered?.refusal === Refusal.accountShare) return ofShare(taken, bounds, model)
-  if (answered !== undefined && answered.refusal !== Refusal.tableFull) return holds
   // Of grants and tickets, and of their tables, another property says it.
   if (answered !== undefined && (command.kind === "ApproveAgent" || command.kind === "MintTicket")) return holds
+  if (answered?.refusal === Refusal.accountShare) return ofShare(taken, bounds, model)
+  if (answered !== undefined && answered.refusal !== Refusal.tableFull) return holds
   const lacking = lack(taken, bounds, model)
   if (answered === undefined) {
     return lacking === undefined ? ofShare(taken, bounds, model) : broken(`a ${command.kind} was decided, and ${lacking}`)

@@ -79,7 +79,8 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     forgottenAtOnce,
     marketsInOne,
     metAtOnce,
-    identity,
+    // Of what was kept before it was drawn, no account's tickets are held to a part.
+    identity: { familyParts: 0, ...identity },
     noticeMs,
     settledAtOnce,
     liquidatedAtOnce: liquidated,

@@ -11,6 +11,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
+import { maxAccounts } from "../domain/Bounds.js"
 import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as PartyTopology from "../ledger/prepared/PartyTopology.js"
 import { fingerprint, multiHash as multiHashOf } from "../ledger/prepared/Topology.js"
@@ -25,14 +26,16 @@ import * as Records from "./Records.js"
 import { type AccountKeys, type Approval, NewParty, type PartyKey, Repin, type Signed, SignRequest, SignTopology } from "./Requests.js"
 import * as Signing from "./Signing.js"
 
-/** Accounts that a signer holds keys of. */
-const mostAccounts = 65_536
+/** From which part of its bound on it is said with each further account that the bound is near. */
+const warnedShare = 0.875
 
 /** What the signer is told by its own settings, and by nobody who asks it. */
 export interface Settings {
   readonly custody: Signing.Custody
   readonly site: Site
   readonly limits: Policy.Limits
+  /** Most accounts that it holds keys of: as many as a venue may have, where it is not said. */
+  readonly mostAccounts?: number
 }
 
 const refuse = (reason: RefusalReason, detail: string) => Effect.fail(new SignerRefused({ reason, detail }))
@@ -58,6 +61,8 @@ interface Found {
 
 class Signer {
   private readonly accounts = new Map<string, Records.Account>()
+  /** The account of each key: there may be a million of them, and each new party is asked for by its key. */
+  private readonly accountOfKey = new Map<string, string>()
   private treasury: Records.Treasury | undefined
 
   constructor(
@@ -77,10 +82,15 @@ class Signer {
         const account = Records.decodeAccount(record)
         // What is wrong with it is not said: it would be said with what the record holds.
         if (Either.isLeft(account) || account.right.accountId !== name) return name
-        this.accounts.set(name, account.right)
+        this.know(account.right)
       }
     }
     return undefined
+  }
+
+  private know(account: Records.Account): void {
+    this.accounts.set(account.accountId, account)
+    for (const { keyId } of account.keys) this.accountOfKey.set(keyId, account.accountId)
   }
 
   /** Writes a record, and knows it only then. */
@@ -93,7 +103,7 @@ class Signer {
   }
 
   private writeAccount(account: Records.Account) {
-    return this.write(account.accountId, Records.encodeAccount(account), () => this.accounts.set(account.accountId, account))
+    return this.write(account.accountId, Records.encodeAccount(account), () => this.know(account))
   }
 
   private writeTreasury(treasury: Records.Treasury) {
@@ -113,8 +123,10 @@ class Signer {
   newParty(request: NewParty): Effect.Effect<PartyKey, SignerError> {
     return Effect.gen(this, function*() {
       const { accountId, passkeys, reference } = request
+      const { mostAccounts = maxAccounts } = this.settings
       const known = this.accounts.get(accountId)
-      if (known === undefined && this.accounts.size >= mostAccounts) {
+      const held = this.accounts.size
+      if (known === undefined && held >= mostAccounts) {
         return yield* new SignerUnavailable({ detail: `it holds the keys of ${mostAccounts} accounts, and no more` })
       }
       if (known !== undefined && !Pins.areAllPinned(known, passkeys)) {
@@ -126,6 +138,9 @@ class Signer {
       if (account.keys.length >= Records.mostKeys) return yield* refuse("pins_bound", `an account has at most ${Records.mostKeys} keys`)
       const key = yield* this.newKey(reference)
       yield* this.writeAccount({ ...account, keys: [...account.keys, key] })
+      if (known === undefined && held + 1 >= mostAccounts * warnedShare) {
+        yield* Effect.logWarning(`signer: it holds the keys of ${held + 1} accounts, of ${mostAccounts} at most`)
+      }
       return publicOf(key)
     })
   }
@@ -158,12 +173,10 @@ class Signer {
   private keyAt(keyId: string): Found | undefined {
     const { treasury } = this
     if (treasury?.key.keyId === keyId) return { key: treasury.key, keep: (key) => this.writeTreasury({ ...treasury, key }) }
-    for (const account of this.accounts.values()) {
-      const key = account.keys.find((each) => each.keyId === keyId)
-      if (key === undefined) continue
-      return { key, keep: (after) => this.writeAccount({ ...account, keys: account.keys.map((each) => each === key ? after : each) }) }
-    }
-    return undefined
+    const account = this.accounts.get(this.accountOfKey.get(keyId) ?? "")
+    const key = account?.keys.find((each) => each.keyId === keyId)
+    if (account === undefined || key === undefined) return undefined
+    return { key, keep: (after) => this.writeAccount({ ...account, keys: account.keys.map((each) => each === key ? after : each) }) }
   }
 
   signTopology({ keyId, multiHash, topologyTransactions }: SignTopology): Effect.Effect<Signed, SignerError> {

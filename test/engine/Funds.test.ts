@@ -179,6 +179,20 @@ describe("what is asked for", () => {
     expect(driver.refusal(driver.askDeposit(other, usdc(5)))).toBe(Refusal.tableFull)
     expect(driver.engine.sequence).toBe(sequence)
   })
+
+  test("an eighth of the room is kept for withdrawals: deposits that nobody pays hold nobody's money fast", () => {
+    const driver = new FundsDriver({ open: 16 })
+    const owner = driver.funded(usdc(100))
+    for (let count = 0; count < 14; count++) driver.deposit(driver.owner(), usdc(5))
+    expect(driver.refusal(driver.askDeposit(driver.owner(), usdc(5)))).toBe(Refusal.tableFull)
+    expect(driver.refusal(driver.askPartyChange(owner))).toBe(Refusal.tableFull)
+    const withdrawals = [driver.withdrawal(owner, usdc(5)), driver.withdrawal(owner, usdc(5))]
+    expect(driver.refusal(driver.askWithdrawal(owner, usdc(5)))).toBe(Refusal.tableFull)
+    driver.finish(owner, withdrawals[0]!)
+    expect(driver.refusal(driver.askDeposit(driver.owner(), usdc(5)))).toBe(Refusal.tableFull)
+    expect(driver.withdrawal(owner, usdc(5))).toBeGreaterThan(withdrawals[1]!)
+    expect(firstBroken(driver.engine.state)).toBe(undefined)
+  })
 })
 
 describe("what may be withdrawn", () => {

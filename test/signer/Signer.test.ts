@@ -3,7 +3,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Inspectable from "effect/Inspectable"
 import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import { expect, test } from "vitest"
+import { maxAccounts } from "../../src/domain/Bounds.js"
 import { multiHash, partyId } from "../../src/ledger/prepared/Topology.js"
 import type { SignerError } from "../../src/signer/PartySigner.js"
 import { reasonOf, run } from "../contracts/SignerContract.js"
@@ -96,6 +98,31 @@ test("an account remembers its latest 256 approvals, and no more", () =>
     expect(bound.length).toBe(256)
     expect(bound[0]!.nonce).toBe(nonceOf("4"))
     expect(bound.at(-1)!.nonce).toBe(nonceOf("259"))
+  }))))
+
+test("a signer with keys of as many accounts as it may have says so from near on, takes no other, and goes on with those", () =>
+  run(Effect.scoped(Effect.gen(function*() {
+    const said: Array<string> = []
+    const logger = Logger.make(({ logLevel, message }) => {
+      if (logLevel._tag === "Warning") said.push(String(message))
+    })
+    const store = new SimKeyStore()
+    const signer = yield* over(store.layer, { ...settings, mostAccounts: 16 })
+    const passkey = yield* registered(new Authenticator())
+    const ask = (accountId: string, reference = "first", by = signer) =>
+      reasonOf(by.newParty({ accountId, reference, passkeys: [passkey] })).pipe(
+        Logger.withMinimumLogLevel(LogLevel.Warning),
+        Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+      )
+    const near = (held: number) => `signer: it holds the keys of ${held} accounts, of 16 at most`
+    for (let index = 1; index <= 16; index++) expect(yield* ask(`acc_${index}`)).toBe("signed")
+    expect(said).toEqual([near(14), near(15), near(16)])
+    expect(yield* ask("acc_17")).toBe("SignerUnavailable")
+    expect(yield* ask("acc_16")).toBe("signed")
+    expect(yield* ask("acc_16", "pch_1")).toBe("signed")
+    // As a venue may have a million accounts, so has its signer.
+    expect(maxAccounts).toBe(1_000_000)
+    expect(yield* ask("acc_17", "first", yield* over(store.layer))).toBe("signed")
   }))))
 
 test("an account has at most sixteen keys and thirty-two passkeys", () =>

@@ -2,6 +2,7 @@
  * How commands about accounts are decided: opening them, crediting them, issuing their keys, setting their leverage and what
  * closes their positions.
  */
+import { maxAccounts } from "../../domain/Bounds.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
@@ -23,9 +24,6 @@ import { setAutoClose } from "./AutoClose.js"
 import { maxCreditAtoms } from "./Credits.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 import { creditAccount, registerAffiliate, setAccountFlags, setFavorite } from "./Standings.js"
-
-/** Most accounts a venue may have: everything that grows has a bound. */
-export const maxAccounts = 1_000_000
 
 /** What demo accounts' keys are told as: whoever runs a venue tries it out with them. */
 const demoKeyName = "demo"

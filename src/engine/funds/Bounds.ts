@@ -1,6 +1,6 @@
 /** How much is kept of deposits, withdrawals and ledger parties, and what they are held to. */
 export interface FundsBounds {
-  /** Most transfers of the venue that are not over. */
+  /** Most transfers of the venue that are not over; an eighth of them is kept for withdrawals. */
   readonly open: number
   /** Most withdrawals of an account that are not over. */
   readonly withdrawalsOfAccount: number

@@ -12,15 +12,15 @@ import * as Requests from "./Requests.js"
 
 export const deciders: Deciders<"funds"> = {
   RequestDeposit: {
-    admit: Requests.refusesRoom,
+    admit: Requests.refusesRoom("deposit"),
     decide: (state, command) => [Requests.requestDeposit(state, command)]
   },
   RequestWithdrawal: {
-    admit: Requests.refusesRoom,
+    admit: Requests.refusesRoom("withdrawal"),
     decide: (state, command) => [Requests.requestWithdrawal(state, command)]
   },
   RequestPartyChange: {
-    admit: Requests.refusesRoom,
+    admit: Requests.refusesRoom("party_change"),
     decide: (state, command) => [Requests.requestPartyChange(state, command)]
   },
   CancelTransfer: {

@@ -15,6 +15,7 @@ import { withdrawableAtoms } from "../accounts/Withdrawable.js"
 import { Event } from "../EventLog.js"
 import { note } from "../identity/Noting.js"
 import { settleAccount } from "../markets/Funding.js"
+import { boundOf } from "../Share.js"
 import type { State } from "../State.js"
 import { minDepositAtoms, minWithdrawalAtoms, mostAssertionLength, mostTextLength } from "./Bounds.js"
 import * as Money from "./Money.js"
@@ -27,9 +28,12 @@ const disabled = flagBit("disabled")
 /** An account that is disabled moves no money. */
 const isDisabled = ({ standing }: State, account: number): boolean => (standing.flagsOf(account) & disabled) !== 0
 
-/** What refuses another transfer without a record: there is no room for it. */
-export const refusesRoom = ({ funds: { bounds, transfers } }: State): Refusal =>
-  transfers.openCount < bounds.open ? Refusal.none : Refusal.tableFull
+/**
+ * What refuses another transfer without a record: there is no room for it. An eighth of the room is kept for withdrawals, since a
+ * deposit that nobody pays costs nothing.
+ */
+export const refusesRoom = (kind: TransferKind) => ({ funds: { bounds, transfers } }: State): Refusal =>
+  transfers.openCount < (kind === "withdrawal" ? bounds.open : boundOf(bounds.open, "placement")) ? Refusal.none : Refusal.tableFull
 
 interface Asked {
   readonly kind: TransferKind

@@ -21,6 +21,8 @@ export interface IdentityBounds {
   /** Most families of tickets, each until five minutes after its last rotation at the latest: of all, and live ones of one key. */
   readonly families: number
   readonly familiesOfKey: number
+  /** One account's families are at most one in so many of those that are free; 0: no bound of its own. */
+  readonly familyParts: number
 }
 
 /** A venue's own. */
@@ -35,5 +37,6 @@ export const bounds: IdentityBounds = {
   grants: 65_536,
   grantsOfAccount: 16,
   families: 65_536,
-  familiesOfKey: 64
+  familiesOfKey: 64,
+  familyParts: 64
 }

@@ -3,6 +3,7 @@
  * in; what only the state can say is decided here, in the record's own turn: whether the passkey is still one of the
  * account's, whether its counter went back, whether a grant still stands.
  */
+import { maxAccounts } from "../../domain/Bounds.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -16,7 +17,6 @@ import type { RotateTicket } from "../../operations/identity/RotateTicket.js"
 import type { SignIn } from "../../operations/identity/SignIn.js"
 import type { CommandOfKind, Kind } from "../../operations/Operations.js"
 import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
-import { maxAccounts } from "../accounts/Deciding.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"

@@ -12,10 +12,12 @@ import type { State } from "../State.js"
 import { expiresAt, familyMs, type Standing, standingOf, type TicketFamily } from "./Tickets.js"
 
 /** What refuses a mint without a record. */
-export const refusesMint = ({ apiKeys, identity }: State, { credential, scopes }: MintTicket, atEpochMs: number): Refusal => {
+export const refusesMint = (state: State, { account, credential, scopes }: MintTicket, atEpochMs: number): Refusal => {
+  const { apiKeys, identity: { bounds, tickets } } = state
   if ((apiKeys.scopes(credential) & scopes) !== scopes) return Refusal.keyScopeMissing
-  if (identity.tickets.isFull(atEpochMs)) return Refusal.tableFull
-  return identity.tickets.liveOf(credential, atEpochMs).length >= identity.bounds.familiesOfKey ? Refusal.ticketFamilies : Refusal.none
+  if (tickets.isFull(atEpochMs)) return Refusal.tableFull
+  if (tickets.liveOf(credential, atEpochMs).length >= bounds.familiesOfKey) return Refusal.ticketFamilies
+  return tickets.isBeyondPart(account, atEpochMs) ? Refusal.accountShare : Refusal.none
 }
 
 /** The current ticket of a family, as it is told. */

@@ -6,6 +6,7 @@
 import { assert } from "../../domain/Assert.js"
 import { Multimap } from "../../domain/Multimap.js"
 import { StepwiseLine } from "../../domain/Stepwise.js"
+import { Held, isBeyondPart } from "../Share.js"
 import type { IdentityBounds } from "./Bounds.js"
 
 /** How long a ticket lives, unless its family ends before. */
@@ -68,8 +69,9 @@ export class Tickets {
   /** In the order of their latest rotations: those that are over come first. */
   private readonly byFamily = new StepwiseLine<number, TicketFamily>()
   private readonly byKey = new Multimap<number, number>()
+  private readonly held = new Held()
 
-  constructor(private readonly bounds: Pick<IdentityBounds, "families" | "familiesOfKey">) {}
+  constructor(private readonly bounds: Pick<IdentityBounds, "families" | "familiesOfKey" | "familyParts">) {}
 
   find(family: number): TicketFamily | undefined {
     return this.byFamily.get(family)
@@ -80,6 +82,7 @@ export class Tickets {
     this.total = Math.max(this.total, family.family + 1)
     this.byFamily.set(family.family, family)
     this.byKey.add(family.apiKey, family.family)
+    this.held.add(family.account, 1)
   }
 
   /** The successor of the current ticket takes its place. */
@@ -110,9 +113,10 @@ export class Tickets {
     return this.of(apiKey).filter((family) => !family.isEnded && expiresAt(family) > atEpochMs)
   }
 
-  private remove({ apiKey, family }: TicketFamily): void {
+  private remove({ account, apiKey, family }: TicketFamily): void {
     this.byFamily.delete(family)
     this.byKey.remove(apiKey, family)
+    this.held.add(account, -1)
   }
 
   /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
@@ -120,6 +124,23 @@ export class Tickets {
     if (this.byFamily.size < this.bounds.families) return false
     const [oldest] = this.byFamily.values()
     return expiresAt(oldest!) > atEpochMs
+  }
+
+  /**
+   * Whether another family of an account is more than its part of those that are free at a time. What the next one forgets is
+   * free; where it could forget more still, nobody is held to a part.
+   */
+  isBeyondPart(account: number, atEpochMs: number): boolean {
+    const { bounds, byFamily, held } = this
+    let over = 0
+    let own = 0
+    for (const family of byFamily.values()) {
+      if (expiresAt(family) > atEpochMs) break
+      if (over === forgottenAtOnce) return false
+      over++
+      if (family.account === account) own++
+    }
+    return isBeyondPart("placement", bounds.familyParts, held.of(account) - own, 1, bounds.families - byFamily.size + over)
   }
 
   /**

@@ -75,7 +75,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   index_held: "Feeds: go on; a step waits until two later samples agree with it.",
   notice_required: "Operators: announce for `nearest` or later.",
   fees_insufficient: "Operators: move `nearest` at most.",
-  account_share: "The account has its part of the venue's tables: let orders end, then repeat the same request.",
+  account_share: "The account has its part of the venue's tables: let orders or tickets end, then repeat the same request.",
   connection_ended: "Connect again, ask for `cancelOnDisconnect` there, and repeat the same request.",
   connection_limit: "End one of the account's connections that cancel their orders, or connect without.",
   passkey_registration_invalid: "Ask for options anew, and send what the browser makes of those.",
