@@ -230,6 +230,8 @@ export class NaiveFunds {
   offset = 0
   /** Why withdrawals are stopped; undefined where they are not. */
   stop: NaiveStop | undefined
+  /** What an operator has accepted that the treasury lacks: 0, or below. */
+  accepted = 0
   contradictions = 0
   /** Numbers of transfers whose owners have yet to approve them, as they began to wait. */
   #waiting: Array<number> = []
@@ -376,6 +378,8 @@ export class NaiveFunds {
         return { transfer: undefined }
       }
       case "AllowWithdrawals":
+        if (this.stop?.reason === "operator") this.accepted = 0
+        else if (this.stop !== undefined && this.stop.differenceAtoms < this.accepted) this.accepted = this.stop.differenceAtoms
         this.stop = undefined
         return { transfer: undefined }
       default: {
@@ -462,6 +466,7 @@ export class NaiveFunds {
     if (asset !== "USDC") return refused(Refusal.withdrawalAssetUnsupported)
     if (amount < 1n) return refused(Refusal.withdrawalAmountInvalid)
     if (amount < least) return beyond(Refusal.withdrawalBelowMinimum, least, amount, true)
+    if (destinationPartyId === "") return refused(Refusal.withdrawalToTreasury)
     if (this.isStopped) return refused(Refusal.withdrawalsStopped)
     if (open.some(({ kind }) => kind === "party_change")) return refused(Refusal.transferInProgress)
     const withdrawals = open.filter(({ kind }) => kind === "withdrawal").length
@@ -579,7 +584,8 @@ export class NaiveFunds {
     const { step, transfer } = found
     const attempt = attemptOf(step)
     const before = sent(attempt)
-    if (transfer.kind === "withdrawal" && this.isStopped && before.length === 0 && isApproved(step)) return impossible
+    const isHeld = this.isStopped || this.around.isDisabled(transfer.account)
+    if (transfer.kind === "withdrawal" && isHeld && before.length === 0 && isApproved(step)) return impossible
     const listed = before.filter(({ isLost }) => !isLost)
     if (listed.some(({ id }) => id === submissionId)) return known
     if (attempt === undefined || !isApproved(step)) return impossible
@@ -701,9 +707,12 @@ export class NaiveFunds {
     if (isRefused && submissions.every(({ refusedAt }) => refusedAt <= throughOffset)) {
       const [first] = submissions
       const stage = first!.refusedAt === 0 ? "submission" : "completion"
+      // What the treasury was to pay with has gone to somebody else: its owner is asked again.
+      const isGone = name === "treasury_withdrawal" && submissions.some(({ guard, isLost }) => !isLost && gone.includes(guard))
       return () => {
-        if (transfer.end === undefined) this.#fail(transfer, "rejected", { step: name, stage, guard: first!.guard })
+        if (transfer.end === undefined && !isGone) this.#fail(transfer, "rejected", { step: name, stage, guard: first!.guard })
         else attempt.isVoid = true
+        if (transfer.end === undefined) this.#waitAnew(transfer)
         return transfer
       }
     }
@@ -763,5 +772,8 @@ export class NaiveFunds {
     if (!steps.some(({ name }) => name === "treasury_offer_withdrawal")) steps.push(newStep("treasury_offer_withdrawal"))
   }
 }
+
+/** What a ledger says of contracts that are spent. */
+const gone: ReadonlyArray<string> = ["CONTRACT_NOT_FOUND", "CONTRACT_NOT_ACTIVE", "LOCAL_VERDICT_INACTIVE_CONTRACTS"]
 
 const newStep = (name: StepName): NaiveStep => ({ name, binding: undefined, attempts: [], accepted: undefined, contradictedAt: 0 })

@@ -140,6 +140,8 @@ export interface LedgerBook {
   readonly prunedThrough: number
   /** The same at each offset at which it came to be another amount, oldest first. */
   readonly held: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
+  /** What strangers have sent the treasury beside all deposits, up to each offset at which they did, oldest first. */
+  readonly sent: ReadonlyArray<{ readonly offset: number; readonly atoms: bigint }>
   /** What was given out of nothing, money atoms, beside what every party is given. */
   readonly given: ReadonlyArray<number>
   /** Every submission of the venue's that it took; `prepared` is base64. */

@@ -56,12 +56,13 @@ const verdictOf = (reads: Glance["ledger"], { funds }: NaiveVenue, isAsked: (acc
     ])
     if (verdict !== undefined) return verdict
   }
-  const { alarms, depositedAtoms, offset, reservedAtoms, stop, withdrawnAtoms } = reads.funds
+  const { acceptedAtoms, alarms, depositedAtoms, offset, reservedAtoms, stop, withdrawnAtoms } = reads.funds
   return difference(
     "money on the ledger",
-    [String(depositedAtoms), String(withdrawnAtoms), String(reservedAtoms), offset, stop,
+    [String(depositedAtoms), String(withdrawnAtoms), String(reservedAtoms), offset, stop, acceptedAtoms,
       Object.values(alarms).reduce((sum, each) => sum + each, 0)],
-    [String(funds.deposited), String(funds.withdrawn), String(funds.reserved), funds.offset, funds.stop, funds.contradictions]
+    [String(funds.deposited), String(funds.withdrawn), String(funds.reserved), funds.offset, funds.stop, funds.accepted,
+      funds.contradictions]
   )
 }
 

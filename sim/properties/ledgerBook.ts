@@ -6,7 +6,7 @@
  * Where the ledger has forgotten what a step may have come to, the venue waits for an operator: of such a transfer the book alone says
  * what is held. What strangers had executed who came by a party's key counts like the venue's own; but a withdrawal that had come to
  * nothing before has left all the same, and was given back: so much the treasury lacks, and withdrawals are stopped until somebody has
- * looked. Without any of that nothing stops them but an operator.
+ * looked. Without any of that nothing stops them but an operator, whatever is sent to the treasury beside deposits.
  */
 import { createHash } from "node:crypto"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -192,15 +192,21 @@ const moneyVerdict = (state: State, seen: Reconciled, effects: ReadonlyMap<strin
     }
   }
   const owed = reads.funds.depositedAtoms - reads.funds.withdrawnAtoms
-  if (book.treasuryAtoms !== held) return broken(`the treasury holds ${book.treasuryAtoms} atoms, and by what was done ${held}`)
-  if (book.treasuryAtoms !== owed + unknown - stolen) {
+  const sent = book.sent.at(-1)?.atoms ?? 0n
+  if (book.treasuryAtoms !== held + sent)
+    return broken(`the treasury holds ${book.treasuryAtoms} atoms, by what was done ${held}, and was sent ${sent} beside`)
+  if (book.treasuryAtoms !== owed + unknown - stolen + sent) {
     return broken(
       `the treasury holds ${book.treasuryAtoms} atoms, and the venue owes ${owed}, beside ${unknown} that the ledger has forgotten `
-        + `and ${stolen} that strangers took`
+        + `${stolen} that strangers took and ${sent} that were sent`
     )
   }
-  const { stop } = reads.funds
-  if (stolen > 0n) return stop === undefined ? broken(`strangers took ${stolen} atoms, and withdrawals go on`) : holds
+  const { acceptedAtoms, stop } = reads.funds
+  if (stolen > 0n) {
+    return stop === undefined && sent - stolen < BigInt(acceptedAtoms)
+      ? broken(`strangers took ${stolen} atoms, ${acceptedAtoms} are accepted, and withdrawals go on`)
+      : holds
+  }
   return stop === undefined || state.isHeld || anyForgotten || book.prunedThrough > 0
     ? holds
     : broken(`withdrawals are stopped (${stop.reason}), and the books agree`)

@@ -2,6 +2,7 @@
  * Safety (I10). A deposit is credited once if the ledger has done its last step, and not at all otherwise; a withdrawal leaves once if
  * the ledger has done it, and is given back only where it can do it no more. Each step has at most one approval that counts, a deposit
  * so at most three; what is executed is the transaction that was approved, and no other is prepared while the ledger may yet do it.
+ * Nothing is prepared by which the treasury would pay itself, and no withdrawal begins to leave whose account is disabled.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -27,6 +28,9 @@ interface Prepared {
 interface Money {
   readonly kind: "deposit" | "withdrawal" | "party_change"
   readonly amount: bigint
+  readonly account: number
+  /** Whom a withdrawal is to; empty of others. */
+  readonly to: string
   readonly steps: Map<StepName, Array<Prepared>>
   /** Steps that the ledger has done. */
   readonly done: Set<StepName>
@@ -51,6 +55,7 @@ const prepared = (
 ): Verdict => {
   const money = state.transfers.get(transfer)
   if (money === undefined) return broken("is of no transfer")
+  if (money.to.startsWith("treasury::")) return broken("has the treasury pay itself")
   const before = current(money, step)
   if (before !== undefined && !before.isVoid) return broken("prepares anew what may yet be done")
   const isVenues = step === "treasury_offer_withdrawal"
@@ -76,8 +81,14 @@ const approved = (state: State, { hash, step, transfer }: CommandOfKind<"Approve
   return counting.length <= 3 ? holds : broken(`is the approval number ${counting.length} that counts`)
 }
 
-const begun = (state: State, { step, submissionId, transfer }: CommandOfKind<"BeginSubmission">): Verdict => {
-  const of = current(state.transfers.get(transfer), step)
+const begun = (
+  state: State,
+  { step, submissionId, transfer }: CommandOfKind<"BeginSubmission">,
+  isDisabled: (account: number) => boolean
+): Verdict => {
+  const money = state.transfers.get(transfer)
+  const of = current(money, step)
+  if (step === "treasury_withdrawal" && of?.open.size === 0 && isDisabled(money!.account)) return broken("pays out of a disabled account")
   if (of === undefined || of.isVoid || !of.isApproved) return broken("executes what is not approved")
   of.open.add(submissionId)
   return holds
@@ -109,11 +120,12 @@ const scanned = (state: State, { recordTimeEpochMs, step, transfer }: CommandOfK
 
 const requested = (state: State, { command, sequence }: Record, kind: Money["kind"]): Verdict => {
   const amount = "amountAtoms" in command ? BigInt(command.amountAtoms) : 0n
-  state.transfers.set(sequence * 64, { kind, amount, steps: new Map(), done: new Set() })
+  const to = command.kind === "RequestWithdrawal" ? command.destinationPartyId : ""
+  state.transfers.set(sequence * 64, { kind, amount, account: command.account, to, steps: new Map(), done: new Set() })
   return holds
 }
 
-const committed = (state: State, record: Record): Verdict => {
+const committed = (state: State, record: Record, isDisabled: (account: number) => boolean): Verdict => {
   const { command } = record
   switch (command.kind) {
     case "RequestDeposit":
@@ -127,7 +139,7 @@ const committed = (state: State, record: Record): Verdict => {
     case "ApproveStep":
       return approved(state, command)
     case "BeginSubmission":
-      return begun(state, command)
+      return begun(state, command, isDisabled)
     case "NoteSubmission":
       return answered(state, command)
     case "NoteCompletion":
@@ -172,7 +184,8 @@ export const ledgerMoney: Property<State> = {
   observe: (state, seen: Observation) => {
     if (seen._tag === "Inspected") return state.transfers.size === 0 ? holds : inspected(state, seen.reads, seen.model)
     if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
-    const verdict = committed(state, seen.record)
+    const { standings } = seen.model
+    const verdict = committed(state, seen.record, (account) => standings.isDisabled(account))
     return verdict === undefined ? holds : broken(`record ${seen.record.sequence} ${verdict}`)
   }
 }

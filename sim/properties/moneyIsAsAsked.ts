@@ -90,13 +90,19 @@ const isRequest = (command: Command): command is Requesting =>
 
 const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
 
+/** Whether a party is the venue's treasury's: of this name there is no other in a run. */
+const isTreasurys = (partyId: string): boolean => partyId.startsWith("treasury::")
+
 /** Whether a command is what was wished. */
 const isAsWished = (command: Requesting, wish: Requested): boolean => {
   if (kinds[command.kind] !== wish.of) return false
   if (wish.of === "party_change" || command.kind === "RequestPartyChange") return true
   const { amountAtoms, asset, raw } = Funds.amountIn(wish)
   if (command.asset !== asset || command.amountAtoms !== amountAtoms || command.raw !== raw) return false
-  return wish.of === "deposit" || command.kind === "RequestDeposit" || command.destinationPartyId === wish.destinationPartyId
+  if (wish.of === "deposit" || command.kind === "RequestDeposit") return true
+  const { destinationPartyId } = wish
+  // A venue that has not reached its ledger since its start does not know which party is its treasury's.
+  return command.destinationPartyId === destinationPartyId || (command.destinationPartyId === "" && isTreasurys(destinationPartyId))
 }
 
 const requested = (state: State, command: Requesting, sequence: number, isDone: boolean): Verdict => {

@@ -1,7 +1,8 @@
 /**
  * Safety (I10). An operator who compares the books is told what the treasury held on the ledger at the offset that is named, by the ledger's
  * own book, and what the journal said between his question and the answer; what one of them is more than the other is their difference, and
- * is none where the ledger has forgotten nothing and strangers have taken nothing. Whether withdrawals are stopped is told as it is. Whoever
+ * is what was sent to the treasury beside deposits where the ledger has forgotten nothing and strangers have taken nothing. The books
+ * stop withdrawals only where the treasury lacks something, and more than an operator has accepted. Whether withdrawals are stopped is told as it is. Whoever
  * is given something on the ledger is given it as often as it was asked for at most, and as often as it was told that he was at least;
  * nobody else is given anything.
  */
@@ -93,6 +94,8 @@ const compared = (state: State, { answer: { json, text }, call, model: { funds }
   if (!isBetween(withdrawn, before.withdrawn, funds.withdrawn)) return broken(`${what}: ${funds.withdrawn} were withdrawn`)
   if (state.stops === before.stops && told["withdrawalsStopped"] !== funds.isStopped)
     return broken(`${what}: withdrawals are ${funds.isStopped ? "" : "not "}stopped`)
+  if (state.stops === before.stops && !funds.isStopped && unattributed < BigInt(funds.accepted))
+    return broken(`${what}: withdrawals go on, and no more than ${funds.accepted} atoms are accepted`)
   state.told.push({ what, offset: Number(told["atLedgerOffset"]), held, unattributed })
   return holds
 }
@@ -118,12 +121,13 @@ const given = (state: State, { answer: { json, status, text }, call, model }: An
 }
 
 /** What was told of the ledger against its own book, once that is known. */
-const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, prunedThrough }: LedgerBook): Verdict => {
+const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, prunedThrough, sent }: LedgerBook): Verdict => {
   for (const { held, offset, unattributed, what } of state.told) {
     const atoms = treasury.findLast((each) => each.offset <= offset)?.atoms ?? 0n
     if (atoms !== held) return broken(`${what}: the treasury held ${atoms} atoms at offset ${offset}`)
-    if (unattributed !== 0n && prunedThrough === 0 && byStrangers.size === 0)
-      return broken(`${what}: the ledger has forgotten nothing, and the books agree`)
+    const beside = sent.findLast((each) => each.offset <= offset)?.atoms ?? 0n
+    if (unattributed !== beside && prunedThrough === 0 && byStrangers.size === 0)
+      return broken(`${what}: the ledger has forgotten nothing, and ${beside} atoms were sent beside all deposits`)
   }
   const minted = new Map<number, number>()
   for (const amount of gifts) count(minted, amount)
@@ -162,7 +166,10 @@ export const reconciliations: Property<State> = {
         state.model = seen.model
         const { command } = seen.record
         if (command.kind === "StopWithdrawals" || command.kind === "AllowWithdrawals" || command.kind === "NoteCompletion") state.stops++
-        return holds
+        const { accepted } = seen.model.funds
+        return command.kind === "StopWithdrawals" && command.reason === "reconciliation" && command.differenceAtoms >= accepted
+          ? broken(`withdrawals are stopped by a difference of ${command.differenceAtoms} atoms, and ${accepted} are accepted`)
+          : holds
       }
       case "Asked":
         if (seen.call.endpoint === "reconcile" || seen.call.endpoint === "fundLedgerParty")

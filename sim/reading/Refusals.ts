@@ -115,6 +115,7 @@ const byName: Readonly<Record<Named, Told>> = {
   withdrawalBelowMinimum: told(422, "withdrawal_rejected", "BadRequest", fix, "amount_below_minimum"),
   withdrawableInsufficient: told(422, "withdrawal_rejected", "InsufficientFunds", fix, "withdrawable_insufficient"),
   withdrawalsStopped: told(422, "withdrawal_rejected", "BadRequest", "contact_operator", "withdrawals_stopped"),
+  withdrawalToTreasury: told(422, "withdrawal_rejected", "BadRequest", fix, "receiver_is_treasury"),
   withdrawalLimit: told(422, "withdrawal_rejected", "BadRequest", fix, "withdrawal_limit"),
   transferInProgress: told(409, "deposit_step_conflict", "BadRequest", "refresh_state", "transfer_in_progress"),
   partyMissing: told(409, "deposit_step_conflict", "BadRequest", "refresh_state", "party_missing"),
@@ -152,6 +153,9 @@ const withoutCommand: ReadonlyArray<Told> = [
   // The ledger: it prepares nothing for who has nothing, the signer knows the passkey not yet, and what only an operator can set right.
   told(422, "deposit_rejected", "BadRequest", "refresh_state", "ledger_declines"),
   told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "ledger_declines"),
+  told(503, "dependency_unavailable", "ExchangeNotAvailable", again, "treasury_busy"),
+  told(422, "deposit_rejected", "BadRequest", "refresh_state", "too_many_pieces"),
+  told(422, "withdrawal_rejected", "BadRequest", "refresh_state", "too_many_pieces"),
   told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey", "passkey_not_pinned"),
   told(409, "last_passkey", "BadRequest", fix, "passkey_not_pinned"),
   told(503, "dependency_unavailable", "ExchangeNotAvailable", "contact_operator"),

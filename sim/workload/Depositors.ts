@@ -50,6 +50,8 @@ const waitMs = 400
 
 /** How often somebody asks for a withdrawal once more under its key, to go to another party. */
 const elsewhereShare = 0.4
+/** How often somebody would have the treasury pay itself, by the party that everybody is told. */
+const toTreasuryShare = 0.12
 /** A party in the right form that there is not. */
 const nobody = `nobody::1220${"0".repeat(64)}`
 
@@ -133,6 +135,7 @@ class Depositor {
   /** What is fenced is drawn apart, and counts for none of the calls. */
   readonly #fencing: SimRandom
   #fences = 0
+  readonly #toTreasury: SimRandom
   #made = 0
   #keys = 0
   /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
@@ -158,6 +161,7 @@ class Depositor {
     this.#beginsWithTwo = this.#beside.chance(twoAtFirstShare)
     this.#elsewhere = random.split("elsewhere")
     this.#fencing = random.split("fencing")
+    this.#toTreasury = random.split("to the treasury")
   }
 
   start(): void {
@@ -333,8 +337,17 @@ class Depositor {
       : this.random.pick([...amounts, "999999", "50000000"])
     const rest = this.#trading.chance(restShare) ? this.#rest : undefined
     const amount = rest === undefined ? drawn : String(rest)
+    if (this.#toTreasury.chance(toTreasuryShare)) return this.#withdrawToTreasury(amount)
     const draft = Calls.createWithdrawal(this.#who, this.#key(), amount, to)
     this.#ask("withdrawal", draft, Number(amount))
+  }
+
+  #withdrawToTreasury(amount: string): void {
+    this.#say(Calls.solvency(this.#who), (answer, call) => {
+      if (answer?.status !== 200 || this.session === undefined) return this.#after(answer)
+      const draft = Calls.createWithdrawal(this.#who, this.#key(), amount, of(call, "treasury.partyId"))
+      this.#say(draft, this.#requested("withdrawal", draft, Number(amount)))
+    })
   }
 
   /** The account as the model has it. */

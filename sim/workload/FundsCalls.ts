@@ -97,6 +97,8 @@ export const look = (who: Bearer, asked: Asked): Draft =>
     `${pathOf(who, asked)}${asked.kind === "change" ? "" : `/${of(asked.call, `${asked.kind}Id`)}`}`)
 
 export const getParty = (who: Bearer): Draft => call(who, "getLedgerParty", "GET", pathOf(who, { kind: "change" }))
+/** What anybody is told of the treasury. */
+export const solvency = (who: Bearer): Draft => ({ ...call(who, "getSolvency", "GET", "/v1/solvency"), token: "", credential: "none" })
 /** A page of a list; behind the one that a call was told, if one is given. */
 export const list = (who: Bearer, what: keyof typeof listings, limit: number, behind?: number): Draft => {
   const cursor = behind === undefined ? "" : `&cursor=${of(behind, "nextCursor")}`

@@ -4,7 +4,8 @@
  *
  * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
  * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
- * again without losing anything, and its clock goes ahead by minutes. Completions are told only in part. Whoever is made a party is given something to deposit. Strangers
+ * again without losing anything, and its clock goes ahead by minutes. Somebody sends the treasury an atom that nobody asked for.
+ * Completions are told only in part. Whoever is made a party is given something to deposit. Strangers
  * who have come by a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
  */
 import { Effect, Layer } from "effect"
@@ -50,6 +51,8 @@ export interface Behaviour {
   readonly partShare?: number
   /** How much of what is prepared strangers execute. Absent from what was kept before: nothing. */
   readonly strangerShare?: number
+  /** Mean time until somebody sends the treasury an atom beside all deposits. Absent from what was kept before, or 0: nobody does. */
+  readonly meanSentMs?: number
 }
 
 export interface SimBank {
@@ -74,6 +77,8 @@ export const custody: Setting = {
   custodyPackageId: setting.custodyPackageId,
   token: setting.token
 }
+
+const isTreasurys = (partyId: string): boolean => partyId.startsWith("treasury::")
 
 /** What an owner is given to deposit, money atoms. */
 const givenAtoms = 40_000_000
@@ -283,6 +288,22 @@ const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: 
   })
 }
 
+/** Has somebody send the treasury an atom now and then, as long as what is asked of the ledger comes to it. */
+const sending = (
+  time: SimTime,
+  random: SimRandom,
+  meanMs: number,
+  inputs: ReadonlyArray<Input>,
+  tell: (question: Question) => boolean
+): void => {
+  if (meanMs === 0) return
+  time.after(random.until(meanMs), () => {
+    const party = inputs.flatMap((input) => input._tag === "Allocated" && isTreasurys(input.partyId) ? [input.partyId] : [])[0]
+    const isHeard = party === undefined || tell({ method: "POST", path: controls.faucet, body: { party, amountAtoms: 1 } })
+    if (isHeard) sending(time, random, meanMs, inputs, tell)
+  })
+}
+
 /** A bank of a run. `time` has its own ties. */
 export const make = (
   time: SimTime,
@@ -312,7 +333,7 @@ export const make = (
   const give = (): void => {
     for (; seen < inputs.length; seen++) {
       const input = inputs[seen]!
-      if (input._tag !== "Allocated" || input.partyId.startsWith("treasury::")) continue
+      if (input._tag !== "Allocated" || isTreasurys(input.partyId)) continue
       tell({ method: "POST", path: controls.faucet, body: { party: input.partyId, amountAtoms: givenAtoms } })
     }
   }
@@ -348,14 +369,13 @@ export const make = (
         if (striking) aheadMs += byMs
         return striking
       })
+      sending(time, random.split("sent"), behaviour.meanSentMs ?? 0, inputs, (question) => striking && tell(question) !== undefined)
     },
     heal: () => {
       striking = false
       tell({ method: "POST", path: controls.script, body: [] })
     },
-    leap: (byMs) => {
-      aheadMs += byMs
-    },
+    leap: (byMs) => void (aheadMs += byMs),
     overhear: overhearing(time, random.split("strangers"), keys, {
       share: () => striking ? behaviour.strangerShare ?? 0 : 0,
       isGood: ({ preparedTransaction }) => !tampered.has(preparedTransaction),
@@ -376,7 +396,7 @@ const treasuryOf = (machine: Machine): bigint => {
     if (known === undefined) {
       const { argument, templateId } = createOf(contract.create)
       const held = templateId.entityName === "Holding" ? Templates.holding.read(argument) : undefined
-      known = held?.owner.startsWith("treasury::") === true ? held.amountAtoms : 0n
+      known = held !== undefined && isTreasurys(held.owner) ? held.amountAtoms : 0n
       treasuryIn.set(contract, known)
     }
     atoms += known
@@ -410,6 +430,7 @@ const bookOf = (
 ): Omit<LedgerBook, "altered" | "perWithdrawalAtoms" | "pinned"> => {
   const machine = new Machine(setting, empty())
   const held: Array<{ readonly offset: number; readonly atoms: bigint }> = []
+  const sent: Array<{ readonly offset: number; readonly atoms: bigint }> = []
   let prunedThrough = 0
   /** The ledger's end behind so many inputs. */
   const ends = [machine.state.offset]
@@ -419,6 +440,9 @@ const bookOf = (
     if (input._tag === "Pruned") prunedThrough = machine.state.offset
     ends.push(machine.state.offset)
     if (machine.state.offset === before) continue
+    if (input._tag === "Minted" && isTreasurys(input.owner)) {
+      sent.push({ offset: machine.state.offset, atoms: (sent.at(-1)?.atoms ?? 0n) + BigInt(input.amountAtoms) })
+    }
     const atoms = treasuryOf(machine)
     if (atoms !== held.at(-1)?.atoms) held.push({ offset: machine.state.offset, atoms })
   }
@@ -429,8 +453,9 @@ const bookOf = (
   return {
     treasuryAtoms: treasuryOf(machine),
     held,
+    sent,
     given: inputs.flatMap((input) =>
-      input._tag === "Minted" && Number(input.amountAtoms) !== givenAtoms ? [Number(input.amountAtoms)] : []
+      input._tag === "Minted" && Number(input.amountAtoms) !== givenAtoms && !isTreasurys(input.owner) ? [Number(input.amountAtoms)] : []
     ),
     prunedThrough,
     answers: new Map([...answers].map(([id, { inputs: count, said }]) => [id, { said, endOffset: ends[count]! }])),

@@ -153,7 +153,8 @@ export const Refusal = {
   // What the driver of the ledger brought and nothing becomes of.
   ledgerFactKnown: 117,
   ledgerFactConflict: 118,
-  ledgerFactOutOfBounds: 119
+  ledgerFactOutOfBounds: 119,
+  withdrawalToTreasury: 120
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -667,6 +668,14 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "withdrawal_limit",
       "count",
       "The account has as many unfinished withdrawals as it may: finish one, or give it up."
+    )],
+  [Refusal.withdrawalToTreasury,
+    rejectedTransfer(
+      "withdrawal_rejected",
+      "WithdrawalToTreasury",
+      "receiver_is_treasury",
+      undefined,
+      "This is the party of the venue's own treasury: what it was sent would be nobody's. Name a party of your own."
     )],
   [Refusal.transferInProgress,
     stepConflicts(

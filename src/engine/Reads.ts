@@ -401,6 +401,8 @@ export interface FundsView {
   readonly recordTimeEpochMs: number
   /** Why withdrawals are stopped; undefined where they are not. */
   readonly stop: Stop | undefined
+  /** What an operator has accepted that the ledger lacks, money atoms, 0 or below. */
+  readonly acceptedAtoms: number
   /** How often the ledger said what cannot be. */
   readonly alarms: Readonly<Record<Alarm, number>>
   /** How full what is bounded is: transfers that are not over, characters of prepared transactions, and all transfers kept. */
@@ -582,6 +584,8 @@ export interface Reads {
   /** Those of an account that have not ended, oldest first. */
   readonly openTransfersOf: (account: number) => ReadonlyArray<TransferView>
   /** Those of `openTransfers` that it is for the venue to go on with, and not for an owner: what a restart resumes. */
+  /** Whether an operator has disabled the account, so that no money of it is moved. */
+  readonly isDisabled: (account: number) => boolean
   readonly transfersToDrive: () => ReadonlyArray<TransferView>
   /** The step that a command was prepared for, the latest if several were. */
   readonly stepOfCommand: (commandId: string) => StepOfCommandView | undefined

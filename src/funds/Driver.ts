@@ -9,7 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
+import type { TransferView } from "../engine/Reads.js"
 import { waitMs } from "./Backoff.js"
+import { note } from "./Journaled.js"
 import { type Bound, bind, type Parts } from "./Parts.js"
 import { type Memory, newMemory, perform } from "./Performing.js"
 import { Reader } from "./Reader.js"
@@ -74,6 +76,11 @@ export class Driver {
 
   get offsetLag(): number {
     return this.reader?.lag ?? 0
+  }
+
+  /** The venue's party on the ledger; undefined until it is known. */
+  get treasury(): string | undefined {
+    return this.bound?.custody.treasury
   }
 
   /** Transfers that wait for an operator. */
@@ -164,7 +171,9 @@ export class Driver {
     const toDrive = this.parts.reads.transfersToDrive()
     this.isBusy = toDrive.length > 0
     let begun = 0
-    for (const { number } of toDrive) {
+    for (const transfer of toDrive) {
+      const { number } = transfer
+      yield* this.withheld(transfer)
       if (begun >= this.options.atOnce) break
       const tended = this.tend(number)
       if (tended.underWay !== undefined || tended.dueAtEpochMs > now) continue
@@ -172,6 +181,19 @@ export class Driver {
       yield* this.start(number, false)
     }
   })
+
+  /**
+   * Ends a withdrawal that was approved and never executed, and whose account was disabled since: whoever approved it may be why. It
+   * needs neither the ledger nor the signer, and waits for neither.
+   */
+  private withheld({ account, awaits, id, kind, number, stepAtHand: step }: TransferView): Effect.Effect<void> {
+    const { reads, submit } = this.parts
+    if (kind !== "withdrawal" || awaits !== "submission" || step === undefined || !reads.isDisabled(account)) return Effect.void
+    return Effect.zipRight(
+      Effect.logWarning(`${id}: it was approved, and its account was disabled before it was executed`),
+      Effect.ignore(note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard: "account_disabled" }))
+    )
+  }
 
   /** What is remembered of transfers that are over. */
   private forget(): void {

@@ -2,10 +2,12 @@
  * Money on the ledger as the rest of the venue sees it: what owners' requests ask of the driver, the questions that they are asked,
  * and how the ledger, the driver and the books stand.
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { SecureRandom } from "../identity/SecureRandom.js"
+import { mostHoldings } from "../ledger/Ledger.js"
 import type { StepName } from "../operations/funds/Transfers.js"
 import type { AccountKeys, Change, Passkey, Repin } from "../signer/Requests.js"
 import type { SignerError } from "../signer/PartySigner.js"
@@ -41,6 +43,8 @@ export interface Standing {
   /** Offsets of the ledger that were not read yet. */
   readonly offsetLag: number
   readonly openQuestions: number
+  /** The venue's party on the ledger; undefined until the ledger and the signer were reached once. */
+  readonly treasury: string | undefined
   /** The last comparison of books that came to an end. */
   readonly report: Report | undefined
 }
@@ -89,6 +93,7 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
       unknownCompletions: 0,
       offsetLag: 0,
       openQuestions: 0,
+      treasury: undefined,
       report: undefined
     })
   }
@@ -110,13 +115,30 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   const pins = new Approvals<PinsQuestion>(random)
   const last: { report: Report | undefined } = { report: undefined }
   const reconciled = Effect.tap(reconcile(parts, driver), (report) =>
-    Effect.sync(() => {
+    Effect.suspend(() => {
+      const before = last.report?.differenceAtoms ?? 0n
       last.report = report
+      if (report.differenceAtoms === before) return Effect.void
+      return report.differenceAtoms === 0n
+        ? Effect.logInfo(`the treasury holds what the journal says, at offset ${report.atOffset}`)
+        : Effect.logWarning(`the treasury holds ${report.differenceAtoms} atoms beside the journal, at offset ${report.atOffset}`)
     }))
-  const watched = Effect.forever(Effect.zipRight(
-    Effect.sleep(options.reconcileMs),
-    Effect.catchAllCause(reconciled, (cause) => Effect.logDebug("the books could not be compared with the ledger", cause))
-  ))
+  let inTheWay: string | undefined
+  const compared = Effect.tap(reconciled, ({ pieces }) => {
+    inTheWay = undefined
+    return pieces * 10 < mostHoldings * 8
+      ? Effect.void
+      : Effect.logWarning(`the treasury has ${pieces} holdings: of more than ${mostHoldings} neither books nor withdrawals can be made`)
+  })
+  /** What is in the way is said once, as long as it stays the same. */
+  const uncompared = (cause: Cause.Cause<Trouble>): Effect.Effect<void> => {
+    if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
+    const said = Cause.pretty(cause)
+    if (said === inTheWay) return Effect.void
+    inTheWay = said
+    return Effect.logWarning("the books could not be compared with the ledger", cause)
+  }
+  const watched = Effect.forever(Effect.zipRight(Effect.sleep(options.reconcileMs), Effect.catchAllCause(compared, uncompared)))
   return {
     funds: {
       ask: (transfer) => driver.ask(transfer),
@@ -137,6 +159,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         unknownCompletions: driver.unknownCompletions,
         offsetLag: driver.offsetLag,
         openQuestions: steps.count + pins.count,
+        treasury: driver.treasury,
         report: last.report
       })
     },

@@ -9,6 +9,7 @@ import type { Custody } from "../ledger/Planned.js"
 import type { Barrier, Submit } from "../sequencer/Submit.js"
 import type { PartySigner, SignerError } from "../signer/PartySigner.js"
 import type { Pinning } from "./Pinning.js"
+import { Spending } from "./Spending.js"
 import { Unreachable } from "./Trouble.js"
 
 /** Where and as whom the venue deals on the ledger, as it is set: the treasury's party is the one that the signer's key makes. */
@@ -32,6 +33,7 @@ export interface Bound {
   readonly custody: Custody
   readonly participantId: string
   readonly treasuryKeyId: string
+  readonly spending: Spending
 }
 
 /** What the ledger's errors come to where nothing was executed: to be tried again. */
@@ -43,7 +45,7 @@ export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ w
 const treasuryHint = "treasury"
 
 /** Finds out by whom and with which key; repeating it changes nothing. */
-export const bind = ({ ledger, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>
+export const bind = ({ ledger, reads, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>
   Effect.gen(function*() {
     const { keyId: treasuryKeyId, publicKey } = yield* Effect.mapError(signer.treasuryKey, ofSigner)
     const participantId = yield* Effect.mapError(ledger.participantId, ofLedger)
@@ -56,5 +58,5 @@ export const bind = ({ ledger, setting, signer }: Parts): Effect.Effect<Bound, U
       ({ partyId }) => partyId
     )
     const treasury = yield* Effect.mapError(allocated, (error) => error._tag === "Unreachable" ? error : ofLedger(error))
-    return { custody: { ...setting, treasury }, participantId, treasuryKeyId }
+    return { custody: { ...setting, treasury }, participantId, treasuryKeyId, spending: new Spending(reads) }
   })

@@ -2,6 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
+import type * as Ledger from "../ledger/Ledger.js"
 import * as Planned from "../ledger/Planned.js"
 import { check } from "../ledger/prepared/Check.js"
 import { factsOf, type StepView } from "./Facts.js"
@@ -59,20 +60,44 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
 /** Has the ledger prepare the step at hand, holds what it gave to the plan, and journals it: or that it is not what was planned. */
 export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
-    const { ledger, reads, submit } = parts
+    const { reads, submit } = parts
     const { custody, participantId } = bound
     const { account, number } = transfer
     const { binding, name } = step
     if (binding !== null && binding.participantId !== participantId) {
       return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
     }
+    const facts = factsOf(name, { ...transfer, accountId: reads.accountId(account) })
+    // Asked for while nobody knew yet which party is the treasury's.
+    if (Planned.paysItself(custody.treasury, facts)) {
+      yield* note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: "receiver_is_treasury" })
+      return
+    }
+    const prepared = (claims?: Ledger.Claims) => preparedAs(parts, bound, transfer, step, facts, claims)
+    yield* name === "treasury_withdrawal" ? bound.spending.inTurn(prepared) : prepared()
+  })
+
+/** The same from what is planned on, with what others claim of what it could spend. */
+const preparedAs = (
+  { ledger, submit }: Parts,
+  { custody, participantId }: Bound,
+  transfer: TransferView,
+  { binding, name }: StepView,
+  facts: Planned.Facts,
+  claims: Ledger.Claims | undefined
+): Effect.Effect<void, Trouble> =>
+  Effect.gen(function*() {
+    const { number } = transfer
     // Before it is prepared: whatever becomes of it is behind this.
     const end = yield* Effect.mapError(ledger.end, ofLedger)
     const maxRecordTimeEpochMs = (end.recordTimeEpochMs ?? (yield* Clock.currentTimeMillis)) + recordableMs
-    const planned = Planned.plan(custody, factsOf(name, { ...transfer, accountId: reads.accountId(account) }))
+    const planned = Planned.plan(custody, facts)
     const made = yield* Effect.mapError(
-      ledger.prepare(planned, maxRecordTimeEpochMs),
-      (error) => error._tag === "Refused" ? new Declined({ code: error.code, detail: error.cause }) : ofLedger(error)
+      ledger.prepare(planned, maxRecordTimeEpochMs, claims),
+      (error) =>
+        error._tag === "Refused"
+          ? new Declined({ code: error.code, detail: error.cause, largestAtoms: error.context["largestAtoms"] })
+          : ofLedger(error)
     )
     const found = check({ ...made, maxRecordTimeEpochMs }, planned)
     if ("_tag" in found) {

@@ -29,6 +29,8 @@ export interface Report extends Owed {
   readonly atOffset: number
   readonly atEpochMs: number
   readonly heldAtoms: bigint
+  /** How many holdings that is. */
+  readonly pieces: number
   readonly owedAtoms: bigint
   /** What is held less what is owed: what nothing in the journal accounts for. */
   readonly differenceAtoms: bigint
@@ -59,7 +61,7 @@ const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =
       const end = yield* Effect.mapError(ledger.end, ofLedger)
       yield* driver.readThrough(end.offset)
       const before = owedBy(reads)
-      const { atoms: heldAtoms, offset: atOffset } = yield* Effect.mapError(ledger.holdings(treasury), ofLedger)
+      const { atoms: heldAtoms, offset: atOffset, pieces } = yield* Effect.mapError(ledger.holdings(treasury), ofLedger)
       yield* driver.readThrough(atOffset)
       const owed = owedBy(reads)
       if (!isSame(before, owed)) continue
@@ -70,6 +72,7 @@ const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =
         atOffset,
         atEpochMs,
         heldAtoms,
+        pieces,
         owedAtoms: owedAtoms(owed),
         differenceAtoms: heldAtoms - owedAtoms(owed)
       }
@@ -77,7 +80,10 @@ const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =
     return yield* new Unreachable({ whom: "ledger", detail: "money moved all the while it was compared" })
   })
 
-/** Compares, and believes a difference that is there a second time. Such a difference stops withdrawals. */
+/**
+ * Compares, and believes a difference that is there a second time. Where the treasury holds less than is owed, and less than an operator
+ * has accepted, withdrawals are stopped. What it holds beyond is nobody's debt, and anybody may send it: that stops nothing.
+ */
 export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =>
   Effect.gen(function*() {
     const first = yield* compare(parts, driver)
@@ -89,7 +95,8 @@ export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, T
         whom: "ledger",
         detail: "money moved while it was compared"
       })
-    if (parts.reads.funds.stop === undefined) {
+    const { acceptedAtoms, stop } = parts.reads.funds
+    if (stop === undefined && second.differenceAtoms < BigInt(acceptedAtoms)) {
       yield* Effect.logError(
         `the treasury holds ${second.heldAtoms} atoms at offset ${second.atOffset}, the journal says ${second.owedAtoms}`
       )

@@ -42,7 +42,12 @@ export class Withheld extends Schema.TaggedError<Withheld>()("Withheld", { refus
 }
 
 /** The ledger does not prepare the step, for certain: the party has not the funds, say. Nothing is bound to it, and later it may. */
-export class Declined extends Schema.TaggedError<Declined>()("Declined", { code: Schema.String, detail: Schema.String }) {
+export class Declined extends Schema.TaggedError<Declined>()("Declined", {
+  code: Schema.String,
+  detail: Schema.String,
+  /** What whoever pays could pay at once, money atoms, where that is what is in the way. */
+  largestAtoms: Schema.optional(Schema.String)
+}) {
   override get message() {
     return `the ledger declines (${this.code}): ${this.detail}`
   }

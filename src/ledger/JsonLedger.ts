@@ -8,7 +8,17 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { type Completion, type Ledger, type LedgerError, Refused, Unavailable, Unknown } from "./Ledger.js"
+import {
+  type Claims,
+  codes,
+  type Completion,
+  type Ledger,
+  type LedgerError,
+  mostHoldings,
+  Refused,
+  Unavailable,
+  Unknown
+} from "./Ledger.js"
 import { type Custody, type Facts, type PlannedCommand, templates } from "./Planned.js"
 import type { HashingScheme } from "./prepared/PreparedTransaction.js"
 import { fingerprint, multiHash, partyId } from "./prepared/Topology.js"
@@ -30,10 +40,14 @@ const idleMs = 2_000
 const mostCompletions = 200
 const pageSize = 200
 /** Pages of contracts that are read, at most: a party's contracts of one template. */
-const mostPages = 50
-/** Holdings that one transfer spends, at most; it spends small ones along up to the second number, so that they do not pile up. */
+const mostPages = mostHoldings / pageSize
+/**
+ * Holdings that one transfer spends, at most. An owner's spends small ones along up to the second number, so that they do not pile up;
+ * the treasury's up to the most, but only while it has more than the third: each is what a withdrawal of its own can be paid from.
+ */
 const mostSpent = 12
 const wantedSpent = 4
+const keptPieces = 32
 /** Longest text of the ledger that is told on. */
 const longestCause = 500
 
@@ -102,6 +116,25 @@ const HoldingArgument = Schema.Struct({
 interface Held {
   readonly contractId: string
   readonly atoms: bigint
+}
+
+const worthOf = (held: ReadonlyArray<Held>): bigint => held.reduce((sum, { atoms }) => sum + atoms, 0n)
+
+/**
+ * Of holdings, smallest first, those to spend for an amount: the smallest that suffices alone, so that larger ones are left for others, or
+ * else the largest; and with them the smallest, up to so many. Undefined where as many as one transfer spends do not suffice.
+ */
+const chosenOf = (least: ReadonlyArray<Held>, amountAtoms: bigint, wanted: number): ReadonlyArray<Held> | undefined => {
+  const alone = least.findIndex(({ atoms }) => atoms >= amountAtoms)
+  if (alone >= 0) {
+    const others = least.filter((_, at) => at !== alone)
+    return [least[alone]!, ...others.slice(0, Math.max(0, wanted - 1))]
+  }
+  let count = 0
+  let worth = 0n
+  while (worth < amountAtoms && count < Math.min(mostSpent, least.length)) worth += least.at(-++count)!.atoms
+  if (worth < amountAtoms) return undefined
+  return [...least.slice(-count).reverse(), ...least.slice(0, Math.min(least.length - count, Math.max(0, wanted - count)))]
 }
 
 const missing = (cause: string): Refused => new Refused({ code: "CONTRACT_NOT_FOUND", cause, context: {} })
@@ -176,25 +209,29 @@ class JsonLedger {
 
   readonly holdings = (party: string) =>
     Effect.flatMap(this.end, ({ offset }) =>
-      Effect.map(this.held(party, offset), (held) => ({ atoms: held.reduce((sum, { atoms }) => sum + atoms, 0n), offset })))
+      Effect.map(this.held(party, offset), (held) => ({ atoms: worthOf(held), pieces: held.length, offset })))
 
-  /** Holdings worth the amount: few large ones, and with them the smallest. */
-  private spendable(party: string, amountAtoms: bigint, atOffset: number): Effect.Effect<ReadonlyArray<string>, LedgerError> {
+  /** Holdings worth the amount, of those that nobody claims where they suffice. */
+  private spendable(
+    party: string,
+    amountAtoms: bigint,
+    atOffset: number,
+    claims?: Claims
+  ): Effect.Effect<ReadonlyArray<string>, LedgerError> {
     return Effect.flatMap(this.held(party, atOffset), (held) => {
       const least = held.toSorted((a, b) => a.atoms < b.atoms || (a.atoms === b.atoms && a.contractId < b.contractId) ? -1 : 1)
-      const chosen: Array<Held> = []
-      let worth = 0n
-      while (worth < amountAtoms && chosen.length < mostSpent && least.length > 0) {
-        const largest = least.pop()!
-        chosen.push(largest)
-        worth += largest.atoms
+      const free = least.filter(({ contractId }) => claims?.underWay.has(contractId) !== true)
+      const unasked = free.filter(({ contractId }) => claims?.asked.has(contractId) !== true)
+      const wanted = claims === undefined ? wantedSpent : unasked.length > keptPieces ? mostSpent : 0
+      const chosen = chosenOf(unasked, amountAtoms, wanted) ?? chosenOf(free, amountAtoms, 0)
+      if (chosen !== undefined) return Effect.succeed(chosen.map(({ contractId }) => contractId))
+      if (worthOf(least) < amountAtoms) return Effect.fail(missing(`${party} does not hold the amount`))
+      const largest = worthOf(least.slice(-mostSpent))
+      if (largest >= amountAtoms) {
+        return Effect.fail(new Refused({ code: codes.inUse, cause: `what ${party} holds is under way with others`, context: {} }))
       }
-      if (worth < amountAtoms) {
-        const cause = least.length > 0 ? `${party} holds the amount in more than ${mostSpent} pieces` : `${party} does not hold the amount`
-        return Effect.fail(missing(cause))
-      }
-      chosen.push(...least.slice(0, Math.max(0, wantedSpent - chosen.length)))
-      return Effect.succeed(chosen.map(({ contractId }) => contractId))
+      const cause = `${party} holds the amount in more than ${mostSpent} pieces`
+      return Effect.fail(new Refused({ code: codes.pieces, cause, context: { largestAtoms: String(largest) } }))
     })
   }
 
@@ -211,7 +248,7 @@ class JsonLedger {
   }
 
   /** A planned command as the ledger takes it, with the contracts that it is exercised on. */
-  private command(planned: PlannedCommand): Effect.Effect<Shapes.JsonCommand, LedgerError> {
+  private command(planned: PlannedCommand, claims?: Claims): Effect.Effect<Shapes.JsonCommand, LedgerError> {
     const { custody, facts } = planned
     const templateId = Templates.templateText(planned.template)
     const create = (createArguments: Readonly<Record<string, unknown>>) =>
@@ -246,7 +283,7 @@ class JsonLedger {
       case "treasury_withdrawal":
         return Effect.flatMap(this.end,
           ({ offset }) =>
-            Effect.map(this.spendable(custody.treasury, BigInt(facts.amountAtoms), offset), ([first, ...others]) =>
+            Effect.map(this.spendable(custody.treasury, BigInt(facts.amountAtoms), offset, claims), ([first, ...others]) =>
               exercise(first!, Templates.choices.transfer, {
                 receiver: facts.receiver,
                 amount: amountOf(facts),
@@ -256,8 +293,8 @@ class JsonLedger {
     }
   }
 
-  readonly prepare = (planned: PlannedCommand, maxRecordTimeEpochMs: number) =>
-    Effect.flatMap(this.command(planned), (command) =>
+  readonly prepare = (planned: PlannedCommand, maxRecordTimeEpochMs: number, claims?: Claims) =>
+    Effect.flatMap(this.command(planned, claims), (command) =>
       Effect.map(
         this.asking.ask("read", "prepare", Shapes.PrepareResponse, {
           body: {

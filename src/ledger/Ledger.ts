@@ -57,7 +57,11 @@ export const codes = {
   /** Deduplication cannot reach back as far as was asked: whether an earlier submission succeeded can no longer be told. */
   period: "INVALID_DEDUPLICATION_PERIOD",
   /** Completions as old as asked for are gone. */
-  pruned: "PARTICIPANT_PRUNED_DATA_ACCESSED"
+  pruned: "PARTICIPANT_PRUNED_DATA_ACCESSED",
+  /** The port's own: whoever pays holds enough, but other transactions that are under way spend it. */
+  inUse: "HOLDINGS_IN_USE",
+  /** The port's own: it holds enough, in more pieces than one transaction spends; `largestAtoms` tells what one could pay. */
+  pieces: "TOO_MANY_HOLDINGS"
 } as const
 
 /** A transaction to sign, as the ledger prepared it. Nothing in it may be believed before `prepared/Check.ts`. */
@@ -68,6 +72,17 @@ export interface Preparation {
   readonly hash: Uint8Array
   readonly scheme: HashingScheme
 }
+
+/** Holdings that other transactions name. */
+export interface Claims {
+  /** Of what waits for an approval that may never come: left alone where others do. */
+  readonly asked: ReadonlySet<string>
+  /** Of what is approved or executed, and not decided: never chosen. */
+  readonly underWay: ReadonlySet<string>
+}
+
+/** Holdings of a party that can be read; beyond, neither what it holds nor what it could spend is known. */
+export const mostHoldings = 10_000
 
 /** One submission of a signed transaction. */
 export interface Submission {
@@ -130,7 +145,7 @@ export class Ledger extends Context.Tag("venue/ledger/Ledger")<Ledger, {
    */
   readonly end: Effect.Effect<{ readonly offset: number; readonly recordTimeEpochMs: number | undefined }, LedgerError>
   /** Has a planned command made into a transaction that can be recorded up to and including the given record time. */
-  readonly prepare: (planned: PlannedCommand, maxRecordTimeEpochMs: number) => Effect.Effect<Preparation, LedgerError>
+  readonly prepare: (planned: PlannedCommand, maxRecordTimeEpochMs: number, claims?: Claims) => Effect.Effect<Preparation, LedgerError>
   /** Hands over a signed transaction. Success means taken, not decided. */
   readonly execute: (submission: Submission) => Effect.Effect<void, LedgerError>
   /** Completions behind an offset, oldest first, of commands of a user that any of the parties acted in; at most 200 of them. */
@@ -151,6 +166,8 @@ export class Ledger extends Context.Tag("venue/ledger/Ledger")<Ledger, {
     hint: string,
     sign: (multiHash: Uint8Array, topology: ReadonlyArray<Uint8Array>) => Effect.Effect<Uint8Array, E, R>
   ) => Effect.Effect<{ readonly partyId: string }, LedgerError | E, R>
-  /** A party's holdings of the settlement asset, at an offset. */
-  readonly holdings: (party: string) => Effect.Effect<{ readonly atoms: bigint; readonly offset: number }, LedgerError>
+  /** A party's holdings of the settlement asset, at an offset: what they are worth, and how many there are. */
+  readonly holdings: (
+    party: string
+  ) => Effect.Effect<{ readonly atoms: bigint; readonly pieces: number; readonly offset: number }, LedgerError>
 }>() {}

@@ -105,6 +105,12 @@ export const commandId = (environment: string, facts: Facts): string => {
   return `cmd_${createHash("sha256").update(text).digest("hex")}`
 }
 
+/**
+ * Whether a step would have the treasury pay itself: the journal would say that the amount has left, and it would still be there, nobody's.
+ */
+export const paysItself = (treasury: string, facts: Facts): boolean =>
+  facts.step === "treasury_withdrawal" ? facts.receiver === treasury : facts.owner === treasury
+
 /** The command that a step plans. */
 export const plan = (custody: Custody, facts: Facts): PlannedCommand => {
   const { account, holding, offer } = templates(custody)

@@ -50,7 +50,7 @@ const keyFor = ({ facts, keyId }: SignRequest, account: Account, treasury: Treas
   return key.party === undefined ? unknown("the key has no party yet") : key
 }
 
-/** Whether the owner whom the facts name is the account's own party; whoever is paid may be anybody. */
+/** Whether the owner whom the facts name is the account's own party; whoever is paid may be anybody but the treasury. */
 const isOwnersParty = (facts: Planned.Facts, account: Account, key: Key): boolean => {
   if (facts.step === "treasury_withdrawal") return true
   return isOwners(facts)
@@ -71,6 +71,7 @@ export const place = (
   const { facts } = request
   if (!isOfTransfer(request)) return mismatch("the step is not one of this transfer")
   if (!isOwnersParty(facts, account, key)) return mismatch("the party is not the account's own")
+  if (Planned.paysItself(treasury.key.party.partyId, facts)) return mismatch("the treasury would pay itself")
   const planned = Planned.plan({ ...custody, treasury: treasury.key.party.partyId }, facts)
   if (planned.commandId !== request.commandId) return mismatch("the command's id is not that of the transfer and step")
   const does = canonicalize({ accountId: account.accountId, facts, treasury: planned.custody.treasury })!

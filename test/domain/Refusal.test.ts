@@ -55,6 +55,7 @@ const guards = [
   "withdrawable_insufficient",
   "withdrawals_stopped",
   "withdrawal_limit",
+  "receiver_is_treasury",
   "transfer_in_progress",
   "party_missing",
   "passkey_too_new",

@@ -278,6 +278,10 @@ export class FakeEngine implements Reads {
     return undefined
   }
 
+  isDisabled(): boolean {
+    return false
+  }
+
   party(): undefined {
     return undefined
   }
@@ -298,6 +302,7 @@ export class FakeEngine implements Reads {
     offset: 0,
     recordTimeEpochMs: 0,
     stop: undefined,
+    acceptedAtoms: 0,
     alarms: { accepted_again: 0, accepted_after_its_end: 0, accepted_unasked: 0, accepted_out_of_order: 0 },
     openTransfers: 0,
     openCapacity: 10,

@@ -576,6 +576,7 @@ const elsewhere: Readonly<Record<string, string>> = {
     ["grantOver", "grantTaken", "keyNotFound", "keyLimit"].map((name) => [name, "identity/AgentConnect.test.ts: agents and their keys"])
   ),
   transferInProgress: "engine/Funds.test.ts: a change of party while a transfer is unfinished",
+  withdrawalToTreasury: "../funds/Withdrawals.test.ts: a withdrawal to the venue's own treasury",
   passkeyTooNew: "../funds/Withdrawals.test.ts: a passkey in its first day",
   ...Object.fromEntries(
     ["ledgerFactKnown", "ledgerFactConflict", "ledgerFactOutOfBounds"].map((name) => [name, "engine/Funds.test.ts: nobody sends them"])

@@ -2,7 +2,9 @@
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import { Engine } from "../../src/engine/Engine.js"
 import { firstBroken } from "../../src/engine/Invariants.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Principal } from "../../src/operations/Header.js"
 import { parameters } from "./drive.js"
 import { FundsDriver } from "./FundsDriver.js"
@@ -159,6 +161,20 @@ describe("what is asked for", () => {
     expect(driver.approve(owner, number)).toBe(Refusal.accountNotEnabled)
     driver.send({ kind: "SetAccountFlags", idempotencyKey: driver.nextKey(), ofAccount: owner.account, set: 0, clear: 4 })
     expect(driver.approve(owner, number)).toBe(Refusal.none)
+  })
+
+  test("a withdrawal that was approved is not begun while its account is disabled, and what was begun is gone on with", () => {
+    const driver = new FundsDriver()
+    const owner = driver.funded(usdc(10))
+    const [approved, begun] = [driver.withdrawal(owner, usdc(4)), driver.withdrawal(owner, usdc(2))]
+    for (const number of [approved, begun]) {
+      driver.prepare(number)
+      driver.approve(owner, number)
+    }
+    driver.begin(begun, "one")
+    driver.send({ kind: "SetAccountFlags", idempotencyKey: driver.nextKey(), ofAccount: owner.account, set: 4, clear: 0 })
+    expect(driver.begin(approved, "one")).toBe(Refusal.ledgerFactConflict)
+    expect(driver.begin(begun, "two")).toBe(Refusal.none)
   })
 
   test("the same key gives the same transfer, and another body under it does nothing", () => {
@@ -542,6 +558,31 @@ describe("withdrawals that are stopped", () => {
     expect(driver.engine.funds.stop).toBe(undefined)
     expect(driver.approve(owner, prepared)).toBe(Refusal.none)
     expect(driver.begin(approved, "one")).toBe(Refusal.none)
+  })
+
+  test("that are let go on accept what their stop says is lacking, until an operator's own stop takes it back", () => {
+    const driver = new FundsDriver()
+    const stop = (reason: "operator" | "reconciliation", differenceAtoms: number) =>
+      driver.send({ kind: "StopWithdrawals", idempotencyKey: "", reason, differenceAtoms, atOffset: 9 })
+    const accepted = (): number => {
+      driver.send({ kind: "AllowWithdrawals", idempotencyKey: driver.nextKey() })
+      return driver.engine.funds.acceptedAtoms
+    }
+    expect(accepted()).toBe(0)
+    stop("reconciliation", -3)
+    // What stops them meanwhile is not what was looked into.
+    stop("reconciliation", -7)
+    expect(driver.engine.funds.acceptedAtoms).toBe(0)
+    expect([accepted(), accepted()]).toStrictEqual([-3, -3])
+    stop("reconciliation", -7)
+    expect(accepted()).toBe(-7)
+    const { state } = driver.engine
+    expect(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)).funds.acceptedAtoms).toBe(-7)
+    // Journals of before have stops by what was too much: nothing is accepted by them.
+    stop("reconciliation", 5)
+    expect(accepted()).toBe(-7)
+    stop("operator", 0)
+    expect(accepted()).toBe(0)
   })
 })
 

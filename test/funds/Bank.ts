@@ -4,13 +4,17 @@
  * signer as they are.
  */
 import { createHash } from "node:crypto"
-import { Exit, Layer } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import * as Driver from "../../src/funds/Driver.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { controls } from "../../src/ledger/development/DevelopmentLedger.js"
 import type { Script } from "../../src/ledger/development/Faults.js"
 import { setting } from "../../src/ledger/development/Setting.js"
+import { Ledger } from "../../src/ledger/Ledger.js"
+import { plan } from "../../src/ledger/Planned.js"
+import { fingerprint } from "../../src/ledger/prepared/Topology.js"
+import * as Ed25519 from "../../src/signer/Ed25519.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Disk } from "../../src/journal/Disk.js"
 import type { HistoriesDatabase } from "../../src/readmodel/HistoriesDatabase.js"
@@ -130,6 +134,39 @@ export class Bank {
     })
     await this.venue.wait(() => told.json !== undefined)
     return told.json
+  }
+
+  /** Whether the signer cannot sign: it signs nothing that it cannot note first. */
+  set signerFails(isSo: boolean) {
+    this.keys.failsWith = isSo ? "EIO" : undefined
+  }
+
+  /** Somebody who has come by the treasury's key takes something out of it. */
+  async take(amountAtoms: number): Promise<void> {
+    const [text] = [...this.keys.records.values()].filter((record) => "key" in JSON.parse(record))
+    const { key: { party: { partyId }, seed } } = JSON.parse(text!)
+    const treasury = new Uint8Array(Buffer.from(seed, "base64url"))
+    const signedBy = fingerprint(Ed25519.publicKeyOf(treasury))
+    const facts = { step: "treasury_withdrawal", transferId: `wdr_${amountAtoms}`, receiver: setting.token.admin, amountAtoms } as const
+    const maxRecordTimeEpochMs = this.venue.epochMs + 600_000
+    await this.venue.run(Effect.provide(
+      Effect.gen(function*() {
+        const ledger = yield* Ledger
+        const prepared = yield* ledger.prepare(plan({ ...custody, treasury: partyId }, facts), maxRecordTimeEpochMs)
+        const signature = Ed25519.sign(treasury, prepared.hash)
+        yield* ledger.execute({
+          ...prepared,
+          signature,
+          signedBy,
+          party: partyId,
+          submissionId: facts.transferId,
+          userId: custody.userId,
+          deduplicateFromOffset: 0
+        })
+      }),
+      this.ledger.layer
+    ))
+    await this.venue.leap(10_000)
   }
 
   async give(party: string, amountAtoms: number): Promise<void> {

@@ -71,6 +71,87 @@ describe("a withdrawal", () => {
   })
 })
 
+describe("withdrawals at the same time", () => {
+  const path = "/v1/accounts/{account}/withdrawals/confirm"
+  const begin = async (owner: Owner, atoms: number) => {
+    const withdrawalId = await owner.request("withdrawal", atoms, await owner.party)
+    return { owner, withdrawalId, ...await owner.must("POST", path, { action: "initiate", withdrawalId }) }
+  }
+  const complete = async ({ challenge, owner, signingStep, withdrawalId }: any) =>
+    owner.must("POST", path, {
+      action: "complete",
+      withdrawalId,
+      signingStep,
+      challengeIdentifier: challenge.challengeIdentifier,
+      firstFactor: owner.factor(challenge)
+    })
+  const statusOf = async ({ owner, withdrawalId }: any): Promise<string> =>
+    (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)).status
+
+  const deposit = async (bank: Bank, owner: Owner, atoms: number): Promise<void> => {
+    const id = await owner.request("deposit", atoms)
+    await bank.venue.leap(30_000)
+    await bank.give(await owner.party, atoms)
+    expect(await owner.confirm("deposit", id)).toBe("ledger_confirmed")
+  }
+
+  test("are paid from holdings of their own, and where there is one only, whoever loses it is asked again", async () => {
+    const [bank, first] = await funded()
+    // One holding: both name it, and the second to approve finds it spent.
+    const [fast, slow] = [await begin(first, 1_000_000), await begin(first, 2_000_000)]
+    await complete(fast)
+    await bank.venue.leap(30_000)
+    await complete(slow)
+    await bank.venue.leap(60_000)
+    expect([await statusOf(fast), await statusOf(slow)]).toEqual(["ledger_confirmed", "requested"])
+    expect(await first.collateralAtoms).toBe(depositAtoms - 3_000_000)
+    expect(await first.confirm("withdrawal", slow.withdrawalId)).toBe("ledger_confirmed")
+
+    const others = [await Owner.open(bank), await Owner.open(bank)]
+    for (const other of others) await deposit(bank, other, depositAtoms)
+    const begun = []
+    for (const owner of [first, ...others]) begun.push(await begin(owner, 5_000_000))
+    for (const each of begun) await complete(each)
+    await bank.venue.leap(60_000)
+    for (const each of begun) expect(await statusOf(each)).toBe("ledger_confirmed")
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "0", withdrawalsStopped: false })
+    await bank.venue.stop()
+  })
+
+  test("wait for what is approved, and are told so", async () => {
+    const [bank, owner] = await funded()
+    const [one, other] = [await begin(owner, 1_000_000), await owner.request("withdrawal", 1_000_000, await owner.party)]
+    await bank.script(on({ name: "drop_request" }, 1_000))
+    await complete(one)
+    const asked = { action: "initiate", withdrawalId: other }
+    expect(await owner.ask("POST", path, asked)).toMatchObject({
+      status: 503,
+      json: { code: "dependency_unavailable", dependency: "ledger", rejectionGuard: "treasury_busy", retryable: true }
+    })
+    await bank.script([])
+    await bank.venue.leap(120_000)
+    expect(await statusOf(one)).toBe("ledger_confirmed")
+    expect(await owner.confirm("withdrawal", other)).toBe("ledger_confirmed")
+    await bank.venue.stop()
+  })
+
+  test("of more than one transaction spends are refused, with what could be paid", async () => {
+    const bank = await Bank.open()
+    const owner = await Owner.open(bank)
+    for (let times = 0; times < 13; times++) await deposit(bank, owner, 1_000_000)
+    const withdrawalId = await owner.request("withdrawal", 13_000_000, await owner.party)
+    expect(await owner.ask("POST", path, { action: "initiate", withdrawalId })).toMatchObject({
+      status: 422,
+      json: { code: "withdrawal_rejected", rejectionGuard: "too_many_pieces", limit: "12.000000", withdrawalFailure: "approval" }
+    })
+    await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)
+    await bank.reconcile()
+    expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_treasury_holdings 13\n")
+    expect(await owner.confirm("withdrawal", await owner.request("withdrawal", 12_000_000, await owner.party))).toBe("ledger_confirmed")
+    await bank.venue.stop()
+  })
+})
+
 describe("around withdrawals", () => {
   let bank: Bank
   let owner: Owner
@@ -178,6 +259,31 @@ describe("around withdrawals", () => {
     await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${await owner.request("withdrawal", 1_000_000, destination)}`)
   })
 
+  test("one that was approved while the signer was down ends where its account is disabled, and leaves no more", async () => {
+    const withdrawalId = await owner.request("withdrawal", amountAtoms, destination)
+    const path = "/v1/accounts/{account}/withdrawals/confirm"
+    const { challenge, signingStep } = await owner.must("POST", path, { action: "initiate", withdrawalId })
+    bank.signerFails = true
+    const asked = { action: "complete", withdrawalId, signingStep, challengeIdentifier: challenge.challengeIdentifier }
+    await owner.must("POST", path, { ...asked, firstFactor: owner.factor(challenge) })
+    const target = `/v1/accounts/{account}/withdrawals/${withdrawalId}`
+    expect(await owner.must("GET", target)).toMatchObject({ status: "requested" })
+    const flags = (isDisabled: boolean) =>
+      bank.venue.ask("PUT", `/v1/operator/accounts/${owner.accountId}/flags`, { body: { disabled: isDisabled } })
+    expect((await flags(true)).status).toBe(200)
+    await bank.venue.leap(10_000)
+    expect(await owner.must("GET", target)).toMatchObject({
+      status: "rejected",
+      withdrawalFailure: "approval",
+      ledgerOutcome: { outcome: "not_executed", guard: "account_disabled" }
+    })
+    bank.signerFails = false
+    expect((await flags(false)).status).toBe(200)
+    await bank.venue.leap(60_000)
+    expect(await owner.collateralAtoms).toBe(depositAtoms)
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "0" })
+  })
+
   test("the ledger prepares nothing for a party that it does not know, which is told", async () => {
     const withdrawalId = await owner.request("withdrawal", amountAtoms, nowhere)
     expect(await owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId })).toMatchObject({
@@ -185,6 +291,36 @@ describe("around withdrawals", () => {
       json: { code: "withdrawal_rejected", rejectionGuard: "ledger_declines", withdrawalFailure: "approval" }
     })
     await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)
+  })
+
+  test("a withdrawal to the venue's own treasury is refused under its key, and leaves everything as it was", async () => {
+    const { heldAtoms, treasuryPartyId } = await bank.reconcile()
+    const body = { asset: "USDC", amountAtoms: "1000000", destinationPartyId: treasuryPartyId }
+    const told = {
+      status: 422,
+      json: { code: "withdrawal_rejected", rejectionGuard: "receiver_is_treasury", withdrawalFailure: "requested" }
+    }
+    for (let times = 0; times < 2; times++) {
+      expect(await owner.ask("POST", "/v1/accounts/{account}/withdrawals", body, "to-the-treasury")).toMatchObject(told)
+    }
+    expect(await owner.collateralAtoms).toBe(depositAtoms)
+    expect(await bank.reconcile()).toMatchObject({ heldAtoms, unattributedAtoms: "0", withdrawalsStopped: false })
+  })
+
+  test("one to the treasury that was asked for before the venue knew its treasury is given back before it is prepared", async () => {
+    const { treasuryPartyId } = await bank.reconcile()
+    await bank.script([{ on: "generate_topology", skip: 0, times: 1_000, fault: { name: "drop_request" } }])
+    await bank.restart()
+    const withdrawalId = await owner.request("withdrawal", 1_000_000, treasuryPartyId)
+    await bank.script([])
+    await bank.venue.leap(60_000)
+    await owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId })
+    expect(await owner.must("GET", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)).toMatchObject({
+      status: "rejected",
+      withdrawalFailure: "approval",
+      ledgerOutcome: { outcome: "not_executed", guard: "receiver_is_treasury" }
+    })
+    expect(await owner.collateralAtoms).toBe(depositAtoms)
   })
 
   test("the party is changed by an approval, and pays from then on", async () => {
@@ -217,14 +353,38 @@ describe("around withdrawals", () => {
     )
   })
 
-  test("what the treasury holds beside its books stops withdrawals", async () => {
+  const details = async () => (await bank.venue.ask("GET", "/readyz")).json.details
+  const metrics = async (): Promise<string> => (await bank.venue.ask("GET", "/metrics")).json
+
+  test("what anybody sends the treasury is told, and stops no withdrawal", async () => {
     const { heldAtoms, treasuryPartyId } = await bank.reconcile()
     expect(heldAtoms).toBe(String(depositAtoms + 5_000_000))
     await bank.give(treasuryPartyId, 1)
-    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "1", withdrawalsStopped: true })
-    const { details } = (await bank.venue.ask("GET", "/readyz")).json
-    expect(details).toMatchObject({ withdrawals: "stopped: reconciliation" })
-    expect(details.reconciliation).toMatch(/^differs by 1 atoms at ledger offset/)
-    expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_reconciliation_difference_atoms 1\n")
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "1", withdrawalsStopped: false })
+    expect((await details()).reconciliation).toMatch(/^differs by 1 atoms at ledger offset/)
+    expect(await metrics()).toContain("venue_reconciliation_difference_atoms 1\n")
+  })
+
+  test("what the treasury lacks stops them until an operator lets them go on, and then only more of it does", async () => {
+    const allow = async () => expect((await bank.venue.ask("DELETE", "/v1/operator/withdrawals/stop")).status).toBe(200)
+    await bank.take(3_000_001)
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: true })
+    expect(await details()).toMatchObject({ withdrawals: "stopped: reconciliation" })
+    await allow()
+    for (let times = 0; times < 2; times++) {
+      expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: false })
+    }
+    expect((await details()).reconciliation).toContain("of which -3000000 are accepted")
+    expect(await metrics()).toContain("venue_reconciliation_accepted_atoms -3000000\n")
+    // It is journaled, so that another process knows of it too.
+    await bank.restart()
+    await bank.venue.leap(30_000)
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000000", withdrawalsStopped: false })
+    await bank.take(1)
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000001", withdrawalsStopped: true })
+    await allow()
+    expect((await bank.venue.ask("PUT", "/v1/operator/withdrawals/stop")).status).toBe(200)
+    await allow()
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "-3000001", withdrawalsStopped: true })
   })
 })

@@ -225,7 +225,7 @@ describe("of the rest", () => {
         const page = (body as { readonly pageToken?: string }).pageToken === "1" ? pages[1] : pages[0]
         return { status: 200, body: broken ? { activeContracts: [holding("1.00000001")] } : page }
       }).ledger
-    expect(await Effect.runPromise(over(false).holdings("owner"))).toStrictEqual({ atoms: 1_500_001n, offset: 9 })
+    expect(await Effect.runPromise(over(false).holdings("owner"))).toStrictEqual({ atoms: 1_500_001n, pieces: 2, offset: 9 })
     expect(await failureOf(over(true).holdings("owner"))).toBe("Unknown")
     const endless = ledgerOf(({ path }) =>
       path.endsWith("ledger-end")

@@ -220,6 +220,13 @@ const bytes: ReadonlyArray<Lie> = [
   })),
   planned("a larger amount", (plan) => byOther(withdrawal("wdr_lie", 3_000_001), plan)),
   planned("a smaller amount", (plan) => byOther(withdrawal("wdr_lie", 2_999_999), plan)),
+  {
+    lie: "a payment of the treasury to itself",
+    reason: "prepared_mismatch",
+    tell: ({ alice, desk }) =>
+      Effect.map(desk.prepare(alice, { ...withdrawal("wdr_lie"), receiver: desk.treasuryParty }), (request) =>
+        approve(request, alice.authenticator, nonce))
+  },
   planned("another receiver", (plan, { bob }) => byOther({ ...withdrawal("wdr_lie"), receiver: bob.party }, plan)),
   planned("another token", (plan) => byOther(plan.facts, plan, { token: { ...custody.token, id: "EURC" } })),
   planned("another package of the same name",

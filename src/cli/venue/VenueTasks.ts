@@ -109,7 +109,8 @@ export const reconcile = (parsed: Options.Of<typeof Options.remote>) =>
     const report = yield* against(parsed, Operator.reconcile)
     yield* Console.log(Reconcile.lines(report).join("\n"))
     if (report.unattributedAtoms !== "0") {
-      return yield* new Ended({ code: refusedCode, text: "the ledger does not hold what the journal says: withdrawals are stopped" })
+      const what = report.unattributedAtoms.startsWith("-") ? "less" : "more"
+      return yield* new Ended({ code: refusedCode, text: `the ledger holds ${what} than the journal says` })
     }
   })
 

@@ -1,6 +1,7 @@
 /** What is in the way of a transfer, as its owner is told of it. */
 import type { TransferView } from "../../engine/Reads.js"
 import type { Trouble } from "../../funds/Trouble.js"
+import { codes } from "../../ledger/Ledger.js"
 import * as Errors from "../http/Errors.js"
 
 export const failureOf = (trouble: Trouble, { kind }: Pick<TransferView, "kind">): Errors.Failure => {
@@ -12,6 +13,11 @@ export const failureOf = (trouble: Trouble, { kind }: Pick<TransferView, "kind">
     case "Withheld":
       return Errors.identityBusy
     case "Declined":
+      if (trouble.code === codes.inUse) return Errors.treasuryBusy
+      if (trouble.code === codes.pieces) {
+        const { largestAtoms = "0" } = trouble
+        return Errors.tooManyPieces(kind === "withdrawal" ? "withdrawal_rejected" : "deposit_rejected", largestAtoms)
+      }
       return Errors.ledgerDeclines(kind === "withdrawal" ? "withdrawal_rejected" : "deposit_rejected")
   }
 }

@@ -32,7 +32,7 @@ const WithdrawalBody = Schema.Struct({
   ...amountBody,
   destinationPartyId: Schema.String.pipe(Schema.pattern(partyIdPattern)).annotations({
     identifier: "PartyId",
-    description: "The party on the ledger that receives: a name, `::`, and the fingerprint of its key."
+    description: "The party on the ledger that receives: a name, `::`, and the fingerprint of its key. Not the venue's own treasury."
   })
 }).annotations({ identifier: "WithdrawalBody" })
 
@@ -53,7 +53,9 @@ export const createWithdrawal = Route.effect({
       const { destinationPartyId } = payload
       const amount = amountOf(payload)
       const sent = { accountId, ...payload }
-      const values = { ...amount, destinationPartyId, remoteAddress }
+      // The engine refuses it, under the key, so that a repeat is answered alike.
+      const isTreasury = services.funds.standing().treasury === destinationPartyId
+      const values = { ...amount, destinationPartyId: isTreasury ? "" : destinationPartyId, remoteAddress }
       return Effect.map(
         Submission.submitted(services, keyed("RequestWithdrawal", trader, Operation.requestWithdrawal, headers, sent, values)),
         (outcome) => withdrawal(services, created(outcome, { amountAtoms: amount.amountAtoms, partyId: destinationPartyId }))

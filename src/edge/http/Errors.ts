@@ -588,6 +588,29 @@ export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected")
   }
 })
 
+/** All that the treasury could pay from is named by withdrawals that are approved and not decided. */
+export const treasuryBusy: Failure = {
+  description: {
+    ...ledgerUnavailable.description,
+    name: "TreasuryBusy",
+    guard: "treasury_busy",
+    safeMessage: "What the treasury could pay this from is under way with other withdrawals. Repeat the same request in a moment."
+  }
+}
+
+/** Whoever pays has the amount in more pieces than one transaction spends: `limit` is what it could pay at once. */
+export const tooManyPieces = (code: "deposit_rejected" | "withdrawal_rejected", largestAtoms: string): Failure => ({
+  description: {
+    ...ledgerDeclines(code).description,
+    name: code === "withdrawal_rejected" ? "WithdrawalInPieces" : "DepositInPieces",
+    guard: "too_many_pieces",
+    compares: "money_atoms",
+    safeMessage:
+      "The party that pays holds this amount in more pieces than one transaction spends: give it up, and ask for `limit` at most."
+  },
+  comparison: { limit: Units.formatDecimal(Number(largestAtoms), Units.moneyScale) }
+})
+
 /** A good passkey by which the signer takes no approval yet. */
 export const passkeyNotPinned: Failure = {
   description: {
@@ -660,6 +683,9 @@ export const all: ReadonlyArray<Failure> = [
   changesUnavailable,
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
+  treasuryBusy,
+  tooManyPieces("deposit_rejected", "12000000"),
+  tooManyPieces("withdrawal_rejected", "12000000"),
   passkeyNotPinned,
   lastPinnedPasskey,
   ...[...tooFineNames.keys()].map((refusal) => offGrid(refusal, "price: has more than 1 decimals.", {})),

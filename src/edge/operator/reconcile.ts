@@ -27,7 +27,8 @@ export const Reconciliation = Schema.Struct({
     description: "Of deposits that the ledger has confirmed and whose account has no room for the amount yet."
   }),
   unattributedAtoms: Fields.SignedAtoms.annotations({
-    description: "Held less owed: what nothing in the journal accounts for. 0 where the books agree."
+    description:
+      "Held less owed: what nothing in the journal accounts for. 0 where the books agree, below it where the treasury lacks something."
   }),
   withdrawalsStopped: Schema.Boolean
 }).annotations({ identifier: "Reconciliation" })
@@ -40,7 +41,8 @@ export const reconcile = Route.effect({
   endpoint: HttpApiEndpoint.post("reconcile", "/v1/operator/reconciliation")
     .addSuccess(Reconciliation)
     .addError(Failures.native(Failures.operator))
-    .annotate(OpenApi.Summary, "Compare what the treasury holds on the ledger with what the journal says; a difference stops withdrawals"),
+    .annotate(OpenApi.Summary,
+      "Compare what the treasury holds on the ledger with what the journal says; where it holds less, withdrawals stop"),
   example: { target: "/v1/operator/reconciliation" },
   handler: ({ funds, state }) => () =>
     Effect.mapBoth(funds.reconcile, {
@@ -87,7 +89,7 @@ export const allowWithdrawals = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operator))
-    .annotate(OpenApi.Summary, "Let withdrawals go on"),
+    .annotate(OpenApi.Summary, "Let withdrawals go on: what the stop says that the treasury lacks is accepted, and less stops them again"),
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers }) =>
     operated(services, "allow_withdrawals", command("AllowWithdrawals", Operation.allowWithdrawals, headers, {}, {}))

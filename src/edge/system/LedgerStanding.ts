@@ -8,7 +8,7 @@ const mostNamed = 16
 /** What `/readyz` tells of it. */
 export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<string, string | number | boolean>> => {
   const { offsetLag, report, stopped, trouble } = funds.standing()
-  const { alarms, offset, openTransfers, stop } = state.funds
+  const { acceptedAtoms, alarms, offset, openTransfers, stop } = state.funds
   const alarmed = Object.values(alarms).reduce((sum, count) => sum + count, 0)
   return {
     ledger: trouble ?? "live",
@@ -24,7 +24,9 @@ export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<strin
       ? "not compared yet"
       : report.differenceAtoms === 0n
       ? `agrees at ledger offset ${report.atOffset}`
-      : `differs by ${report.differenceAtoms} atoms at ledger offset ${report.atOffset}`
+      : `differs by ${report.differenceAtoms} atoms at ledger offset ${report.atOffset}${
+        acceptedAtoms === 0 ? "" : `, of which ${acceptedAtoms} are accepted`
+      }`
   }
 }
 
@@ -64,6 +66,16 @@ export const registerLedger = ({ funds, metrics, now, state }: Services): void =
     const { report } = funds.standing()
     return report === undefined ? [] : [{ labels: {}, value: Number(report.differenceAtoms) }]
   })
+  metrics.gauge(
+    "venue_reconciliation_accepted_atoms",
+    "What an operator has accepted that the treasury lacks, 0 or below: a difference below it stops withdrawals.",
+    () => state.funds.acceptedAtoms
+  )
+  metrics.gauges("venue_treasury_holdings", "Holdings that the treasury has, of 10000 that can be read; absent before it was compared.", [],
+    () => {
+      const { report } = funds.standing()
+      return report === undefined ? [] : [{ labels: {}, value: report.pieces }]
+    })
   metrics.gauges("venue_reconciliation_age_ms", "How long ago the books were last compared; absent before that.", [], () => {
     const { report } = funds.standing()
     return report === undefined ? [] : [{ labels: {}, value: now() - report.atEpochMs }]

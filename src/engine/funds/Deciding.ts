@@ -79,7 +79,10 @@ export const deciders: Deciders<"funds"> = {
   AllowWithdrawals: {
     admit: always,
     decide: ({ events, funds }) => {
-      if (funds.stop !== null) events.event1(Event.WithdrawalsStopped, 0)
+      if (funds.stop !== null) {
+        events.event1(Event.WithdrawalsStopped, 0)
+        funds.acceptedAtoms = Moving.acceptedBy(funds.stop, funds.acceptedAtoms)
+      }
       funds.stop = null
       return [done]
     }

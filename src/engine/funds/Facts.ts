@@ -156,9 +156,11 @@ export const judgeSubmission = (state: State, command: BeginSubmission, atEpochM
   const { step: name, submissionId, transfer: number } = command
   if (isTooLong(submissionId)) return Refusal.ledgerFactOutOfBounds
   return take(findAtHand(state, number, name), (step, transfer) => {
-    // What was executed is gone on with: it may be under way already. Nothing new leaves while withdrawals are stopped.
+    // What was executed is gone on with: it may be under way already. Nothing new leaves while withdrawals are stopped, or of an
+    // account that was disabled since it was approved.
     const isFirst = Steps.phaseOf(step) === "approved"
-    if (isFirst && transfer.kind === "withdrawal" && state.funds.stop !== null) return "conflict"
+    const isHeld = state.funds.stop !== null || Moving.isDisabled(state, transfer.account)
+    if (isFirst && transfer.kind === "withdrawal" && isHeld) return "conflict"
     return Steps.begin(step, submissionId, atEpochMs, state.funds.bounds.submissions)
   })
 }
@@ -270,6 +272,9 @@ const confirmParty = (state: State, transfer: Transfer): void => {
 
 // ---- scans
 
+/** What the ledger refuses a transaction with whose inputs are spent, so that it can never be accepted. */
+const goneGuards: ReadonlySet<string> = new Set(["CONTRACT_NOT_FOUND", "CONTRACT_NOT_ACTIVE", "LOCAL_VERDICT_INACTIVE_CONTRACTS"])
+
 type Scanned = Judged<Steps.Step | "refused">
 
 export const judgeScan = (state: State, command: NoteScan): Scanned | Refusal => {
@@ -289,6 +294,10 @@ export const noteScan = (state: State, command: NoteScan): TransferStands | Refu
   const before = transfer.steps[at]!
   // The venue's own step is tried again: the offer still stands.
   if (transfer.end !== null) return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
+  // The treasury's contract was spent by another withdrawal meanwhile: that is nothing of its owner's, who is asked for another approval.
+  if (before.name === "treasury_withdrawal" && before.submissions.some(({ guard }) => goneGuards.has(guard))) {
+    return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
+  }
   state.capacity.reached?.("every submission of a step was refused")
   const [refusal] = before.submissions
   const stage = refusal!.offset === 0 ? "submission" : "completion"

@@ -43,6 +43,8 @@ export class Funds {
   offset = 0
   recordTimeEpochMs = 0
   stop: Stop | null = null
+  /** What an operator has accepted that the ledger lacks, money atoms, 0 or below: less than that stops withdrawals again. */
+  acceptedAtoms = 0
   /** How often each alarm was raised, in their order. */
   readonly alarmCounts: Array<number> = alarms.map(() => 0)
 

@@ -1,4 +1,5 @@
 /** How a transfer goes from one state to another: what every change of it has in common, and what follows from its end. */
+import { flagBit } from "../../operations/accounts/SetAccountFlags.js"
 import { refused, type Refused } from "../../operations/Outcome.js"
 import { stepNames, type TransferKind, transferKinds, type TransferStands, transferStatuses } from "../../operations/funds/Transfers.js"
 import { none } from "../../domain/None.js"
@@ -14,6 +15,11 @@ import { endedOf, type Failure, isNeeded, statusOf, type Transfer } from "./Tran
 export const stepChanges = ["prepared", "approved", "begun", "noted", "refused", "confirmed", "voided"] as const
 
 const codeOf = <A>(names: ReadonlyArray<A>, name: A): number => names.indexOf(name)
+
+const disabled = flagBit("disabled")
+
+/** An account that is disabled moves no money. */
+export const isDisabled = ({ standing }: Pick<State, "standing">, account: number): boolean => (standing.flagsOf(account) & disabled) !== 0
 
 /** Where a transfer stands, as an outcome. */
 export const stands = (transfer: Transfer): TransferStands => ({
@@ -123,6 +129,13 @@ export const stop = (state: State, { atOffset, differenceAtoms, reason }: Omit<S
   state.funds.stop = { reason, differenceAtoms, atOffset, sinceEpochMs: state.atEpochMs }
   state.events.event1(Event.WithdrawalsStopped, 1)
 }
+
+/**
+ * What is accepted from here on, where an operator lets withdrawals go on that were stopped: what the stop says that the ledger lacks,
+ * since that is what was looked into. A stop of an operator's own says nothing of the ledger, and takes back what was accepted before.
+ */
+export const acceptedBy = ({ differenceAtoms, reason }: Stop, acceptedAtoms: number): number =>
+  reason === "operator" ? 0 : Math.min(acceptedAtoms, differenceAtoms)
 
 /** Notes how far contradictions of a step have been counted. */
 export const countAlarm = (state: State, transfer: Transfer, at: number, offset: number): Transfer =>

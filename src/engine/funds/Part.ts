@@ -14,6 +14,8 @@ interface Values {
   readonly offset: number
   readonly recordTimeEpochMs: number
   readonly stop: Stop | null
+  /** Absent where it is nothing: then a state is what it was before anything could be accepted. */
+  readonly acceptedAtoms?: number
   readonly alarms: ReadonlyArray<number>
   /** Low and high limbs by name. */
   readonly totals: Readonly<Record<(typeof totals)[number], readonly [low: number, high: number]>>
@@ -31,6 +33,7 @@ const valuesOf = (funds: Funds): Values => ({
   offset: funds.offset,
   recordTimeEpochMs: funds.recordTimeEpochMs,
   stop: funds.stop,
+  ...(funds.acceptedAtoms === 0 ? undefined : { acceptedAtoms: funds.acceptedAtoms }),
   alarms: [...funds.alarmCounts],
   totals: Object.fromEntries(totals.map((name) => [name, [funds[name].low, funds[name].high]])) as unknown as Values["totals"]
 })
@@ -41,8 +44,9 @@ const listsOf = ({ parties, transfers, waiting }: Funds): Lists => ({
   waiting: [...waiting]
 })
 
-const isEmpty = ({ deposited, offset, parties, stop, transfers, withdrawn }: Funds): boolean =>
-  transfers.count === 0 && parties.count === 0 && offset === 0 && stop === null && deposited.atoms === 0n && withdrawn.atoms === 0n
+const isEmpty = ({ acceptedAtoms, deposited, offset, parties, stop, transfers, withdrawn }: Funds): boolean =>
+  transfers.count === 0 && parties.count === 0 && offset === 0 && stop === null && acceptedAtoms === 0 && deposited.atoms === 0n
+  && withdrawn.atoms === 0n
 
 /** Entries of a section: lists are parted, so that no text of one becomes longer than a text may be. */
 const entriesAtOnce = 1_024
@@ -62,6 +66,7 @@ const restore = (funds: Funds, from: SectionReader): void => {
   funds.offset = values.offset
   funds.recordTimeEpochMs = values.recordTimeEpochMs
   funds.stop = values.stop
+  funds.acceptedAtoms = values.acceptedAtoms ?? 0
   values.alarms.forEach((count, alarm) => {
     funds.alarmCounts[alarm] = count
   })

@@ -5,6 +5,7 @@ import { AccountReads } from "../accounts/Reads.js"
 import type { ForgottenTransfers, FundsView, PartyView, StepOfCommandView, TransferView } from "../Reads.js"
 import { minDepositAtoms, minWithdrawalAtoms } from "./Bounds.js"
 import { type Alarm, alarms } from "./Funds.js"
+import { isDisabled } from "./Moving.js"
 import { awaitedBy, idOf, ledgerOutcomeOf, statusOf, stepAtHand, type Transfer } from "./Transfer.js"
 
 const view = (transfer: Transfer): TransferView => ({
@@ -46,6 +47,10 @@ export class FundsReads extends AccountReads {
     return this.state.funds.transfers.openOf(account).map(view)
   }
 
+  isDisabled(account: number): boolean {
+    return isDisabled(this.state, account)
+  }
+
   transfersToDrive(): ReadonlyArray<TransferView> {
     return this.state.funds.transfers.allVenues().map(view)
   }
@@ -82,6 +87,7 @@ export class FundsReads extends AccountReads {
       offset: funds.offset,
       recordTimeEpochMs: funds.recordTimeEpochMs,
       stop: funds.stop ?? undefined,
+      acceptedAtoms: funds.acceptedAtoms,
       alarms: Object.fromEntries(alarms.map((alarm, code) => [alarm, funds.alarmCounts[code]!])) as Record<Alarm, number>,
       openTransfers: funds.transfers.openCount,
       openCapacity: funds.bounds.open,

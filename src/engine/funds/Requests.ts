@@ -2,7 +2,6 @@
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
-import { flagBit } from "../../operations/accounts/SetAccountFlags.js"
 import type { ApproveStep } from "../../operations/funds/ApproveStep.js"
 import type { CancelTransfer } from "../../operations/funds/CancelTransfer.js"
 import type { RequestDeposit } from "../../operations/funds/RequestDeposit.js"
@@ -19,14 +18,9 @@ import { boundOf } from "../Share.js"
 import type { State } from "../State.js"
 import { minDepositAtoms, minWithdrawalAtoms, mostAssertionLength, mostTextLength } from "./Bounds.js"
 import * as Money from "./Money.js"
-import { fail, kindCode, moveStep, refusedBy, stands } from "./Moving.js"
+import { fail, isDisabled, kindCode, moveStep, refusedBy, stands } from "./Moving.js"
 import { approve, newStep, type Step } from "./Steps.js"
 import { currentOf, idOf, isUnapproved, stepAtHand, stepsOf, type Transfer } from "./Transfer.js"
-
-const disabled = flagBit("disabled")
-
-/** An account that is disabled moves no money. */
-const isDisabled = ({ standing }: State, account: number): boolean => (standing.flagsOf(account) & disabled) !== 0
 
 /**
  * What refuses another transfer without a record: there is no room for it. An eighth of the room is kept for withdrawals, since a
@@ -100,6 +94,7 @@ export const requestWithdrawal = (state: State, command: RequestWithdrawal): Tra
   if (amountAtoms < minWithdrawalAtoms) {
     return refused(Refusal.withdrawalBelowMinimum, none, minWithdrawalAtoms, amountAtoms, minWithdrawalAtoms)
   }
+  if (destinationPartyId === "") return refusedBy(Refusal.withdrawalToTreasury)
   if (funds.stop !== null) return refusedBy(Refusal.withdrawalsStopped)
   const open = funds.transfers.openOf(account)
   if (open.some(({ kind }) => kind === "party_change")) return refusedBy(Refusal.transferInProgress)

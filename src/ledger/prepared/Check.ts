@@ -4,7 +4,7 @@
  * or ended, and no atom goes elsewhere. What is not understood differs.
  */
 import type { Custody, Facts, PlannedCommand } from "../Planned.js"
-import { templates } from "../Planned.js"
+import { paysItself, templates } from "../Planned.js"
 import * as Templates from "../Templates.js"
 import * as Hash from "./Hash.js"
 import * as Prepared from "./PreparedTransaction.js"
@@ -113,10 +113,11 @@ class Check {
   }
 
   run(): void {
+    const { facts } = this.planned
+    if (paysItself(this.planned.custody.treasury, facts)) differs("whom the treasury deals with", "somebody else", "itself")
     const { roots } = this.prepared.transaction
     same("number of roots", 1, roots.length)
     const root = this.node(roots[0]!)
-    const { facts } = this.planned
     if (facts.step === "owner_account_acceptance") this.account(root, facts)
     else this.money(root, facts.step, paymentOf(facts, this.planned.custody))
     // A contract that nothing was done to has no business in the transaction.

@@ -15,7 +15,10 @@ export const RequestWithdrawal = declare({
   requests: { requestWithdrawal: { code: 60, lookup: "request_withdrawal" } },
   fields: {
     ...amountFields,
-    /** The party that receives it: where the request comes in it is looked at whether it can be one. */
+    /**
+     * The party that receives it: where the request comes in it is looked at whether it can be one. Empty where it is the venue's own
+     * treasury, which the ledger and the signer know and the journal does not.
+     */
     destinationPartyId: Field.text("api_key"),
     remoteAddress: Field.text("as_sent")
   },

@@ -13,6 +13,7 @@ const report = (depositedAtoms: bigint): Report => ({
   depositedAtoms,
   withdrawnAtoms: 0n,
   uncreditedAtoms: 0n,
+  pieces: 1,
   heldAtoms: depositedAtoms,
   owedAtoms: depositedAtoms,
   differenceAtoms: 0n

@@ -133,6 +133,11 @@ describe("a transaction that is as planned", () => {
 })
 
 describe("a transaction is refused", () => {
+  test("that pays the treasury out of the treasury, though it is as planned", () => {
+    const toItself = planned({ ...withdrawal.facts, receiver: custody.treasury } as Facts)
+    expect(differs(ledger.prepared.get(withdrawal)!, toItself)).toBe("whom the treasury deals with")
+  })
+
   test("with another hash, and with bytes that are none", () => {
     const preparedTransaction = Prepared.encode(ledger.prepared.get(offer)!)
     const claimed = { preparedTransaction, hash: new Uint8Array(32), scheme: 3, maxRecordTimeEpochMs } as const
