@@ -164,6 +164,7 @@ class Run {
     this.world = world
     const {
       brackets,
+      clearedAtOnce,
       countedAtOnce,
       endedAtOnce,
       forgottenAtOnce,
@@ -189,7 +190,8 @@ class Run {
       marketsInOne,
       settledAtOnce,
       world.options.funds?.kept,
-      boundsOf(world.options).finalMinutes
+      boundsOf(world.options).finalMinutes,
+      clearedAtOnce
     )
     this.witness = new Witness(world, this.model, engine, () => this.clients.calls)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))

@@ -381,6 +381,8 @@ export interface Bounds {
   /** Most orders that one record ends, and most that its incoming orders meet. Absent from what was kept before: a venue's own. */
   readonly endedAtOnce?: number
   readonly metAtOnce?: number
+  /** Most orders that one record cancels beyond the price bands. Absent from what was kept before it was drawn: a venue's own. */
+  readonly clearedAtOnce?: number
   /** Markets in which an account counts once where a record does so much. Absent from what was kept before: a venue's own. */
   readonly marketsInOne?: number
   /** Most accounts of which one record counts whom an announcement would touch. Absent from what was kept before: a venue's own. */
@@ -394,7 +396,9 @@ export interface Bounds {
   /** Whole minutes before the running one that a final price is made of. Absent from what was kept before: a venue's own. */
   readonly finalMinutes?: number
   /** What one record does for liquidations and settlements at most. Absent from what was kept before: a venue's own. */
-  readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled" | "places"> & Partial<Pick<Liquidations.Bounds, "settled" | "places">>
+  readonly liquidatedAtOnce?:
+    & Omit<Liquidations.Bounds, "settled" | "places" | "ranked">
+    & Partial<Pick<Liquidations.Bounds, "settled" | "places" | "ranked">>
   /** The same for triggers. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
   /** Most brackets of a position. Absent from what was kept before: a venue's own. */
@@ -1065,9 +1069,9 @@ const inboxes: ReadonlyArray<Bounds["inbox"]> = [
 
 /** What one record does for liquidations: so little that something is left, or a venue's own. */
 const liquidated: ReadonlyArray<Liquidations.Bounds> = [
-  { looks: 1, met: 256, deleveraged: 1, unwound: 1, settled: 1, places: 1 },
-  { looks: 2, met: 2, deleveraged: 256, unwound: 1, settled: 2, places: 1_024 },
-  { looks: 16, met: 256, deleveraged: 2, unwound: 2, settled: 256, places: 3 },
+  { ...Liquidations.venueBounds, looks: 1, deleveraged: 1, unwound: 1, settled: 1, places: 1 },
+  { ...Liquidations.venueBounds, looks: 2, met: 2, deleveraged: 256, unwound: 1, settled: 2 },
+  { ...Liquidations.venueBounds, deleveraged: 2, unwound: 2, settled: 256, places: 3 },
   Liquidations.venueBounds,
   Liquidations.venueBounds
 ]
@@ -1116,13 +1120,14 @@ const bounds = (random: SimRandom): Bounds => {
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
     endedAtOnce: random.split("ended").pick([1, 3, 8, 128]),
     metAtOnce: random.split("met").pick([2, 5, 64, 1]),
+    clearedAtOnce: random.split("cleared").pick([1, 1, 3, 64]),
     marketsInOne: random.split("breadth").pick([1, 2, 8, 8]),
     countedAtOnce: random.split("counted").pick([1, 3, 256, 256]),
     forgottenAtOnce: random.split("forgotten").pick([1, 3, 64, 64]),
     settledAtOnce: random.split("settled").pick([1, 3, 256, 256]),
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     finalMinutes: random.split("final").pick([0, 1, 2, 30]),
-    liquidatedAtOnce: random.split("liquidated").pick(liquidated),
+    liquidatedAtOnce: { ...random.split("liquidated").pick(liquidated), ranked: random.split("ranked").pick([1, 2, 256, 256]) },
     triggeredAtOnce: random.split("triggered").pick(triggered),
     brackets: random.split("brackets").pick([1, 2, 20, 20, 20]),
     identity: {

@@ -19,10 +19,13 @@ export interface Bounds {
   readonly settled: number
   /** Positions that a ranking has room for. */
   readonly places: number
+  /** Positions that are ranked; for each of them so many that came to the market are passed over. */
+  readonly ranked: number
 }
+const passedForEach = 32
 
 /** A venue's own. */
-export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64, places: 1_024 }
+export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64, places: 1_024, ranked: 256 }
 
 /** Positions that a ranking has room for, by the bounds of a run. */
 export const rankingPlacesOf = ({ liquidatedAtOnce }: { readonly liquidatedAtOnce?: { readonly places?: number } }): number =>
@@ -78,6 +81,8 @@ export interface Ground {
   readonly entered: (account: NaiveAccount) => bigint
   /** How often an account counts beyond once, where the record first comes to it. */
   readonly beyondOne: (account: NaiveAccount) => number
+  /** How often it counts where it is ranked. */
+  readonly weight: (account: NaiveAccount) => number
   /** What everybody is told of it. */
   readonly published: NaivePublished
 }
@@ -120,6 +125,22 @@ const closable = (quantity: number, equity: bigint, market: NaiveMarket, price: 
   return worse <= 0n ? size : Number(min(BigInt(size), equity / worse))
 }
 
+/** A ranking that is being made, of those that came to the market so far. */
+interface Making {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly isLong: boolean
+  readonly mark: number
+  /** In which it was gone on with last. */
+  second: number
+  /** How many of those that came to the market it has passed. */
+  passed: number
+  readonly all: Array<NaiveRanked>
+}
+
+/** One that nobody has gone on with for longer is begun anew. */
+const rankingPatienceSeconds = 60
+
 /** What a deleveraging came to: how much it closed, and whether the record had no room for more of it. */
 export interface Closed {
   readonly size: number
@@ -131,6 +152,11 @@ export class NaiveLiquidations {
   fundMomentEpochMs = 0
   /** Positions that were deleveraged in the record at hand. */
   #deleveraged = 0
+  /** The same of those that were ranked, and of all that were passed over for them. */
+  #ranked = 0
+  #passed = 0
+  /** Rankings that take more than a record, one of each direction in a market. */
+  readonly #making = new Map<string, Making>()
   /** The market from which on the fund has yet to unwind in the running second. */
   #unwindFrom = 0
 
@@ -168,6 +194,8 @@ export class NaiveLiquidations {
   /** A record begins. */
   beginRecord(): void {
     this.#deleveraged = 0
+    this.#ranked = 0
+    this.#passed = 0
   }
 
   /** Takes the looks that are due: the accounts, in their order. */
@@ -373,37 +401,59 @@ export class NaiveLiquidations {
     return enough
   }
 
-  /** Ranks what there is in a market against longs, or against shorts. */
-  #rank(market: NaiveMarket, isLong: boolean): NaiveRanking {
-    const all = this.ground.accounts
-      .flatMap((account) => {
-        const position = account.positions.get(market.index)
-        if (position === undefined || position.quantity > 0 === isLong) return []
-        // A ranking holds equity as a number: beyond 2^53 atoms the nearest one.
-        const equity = BigInt(Number(this.#margin(account).equity))
-        const { entryNotional: entry } = position
-        return [{ account, profit: profitOf(market, position), entry, notional: valueOf(market, position), equity, closed: [] }]
-      })
-      .sort(byRank)
-    const ranking = {
-      sequence: this.ground.sequence(),
-      atEpochMs: this.ground.now(),
-      market: market.index,
+  /** Begins to rank what there is in a market against longs, or against shorts. */
+  #begin(market: NaiveMarket, isLong: boolean): Making {
+    const { now, sequence } = this.ground
+    const making: Making = {
+      sequence: sequence(),
+      atEpochMs: now(),
       isLong: !isLong,
       mark: market.mark,
       second: this.#secondOf(market),
-      count: all.length,
-      ranked: all.slice(0, this.bounds.places)
+      passed: 0,
+      all: []
     }
-    this.ground.published.rankings.push(ranking)
+    this.#making.set(`${market.index} ${isLong}`, making)
+    return making
+  }
+
+  /** Goes on with a ranking in the order in which accounts came to the market, as far as the record does; undefined where more is left. */
+  #goOn(market: NaiveMarket, making: Making): NaiveRanking | undefined {
+    const { accounts, published, sequence, weight } = this.ground
+    making.second = this.#secondOf(market)
+    const came = [...market.came]
+    for (; making.passed < came.length; making.passed++) {
+      if (this.#ranked >= this.bounds.ranked || this.#passed >= this.bounds.ranked * passedForEach) return undefined
+      this.#passed++
+      const account = accounts[came[making.passed]!]!
+      const position = account.positions.get(market.index)
+      if (position === undefined || position.quantity > 0 !== making.isLong) continue
+      this.#ranked += weight(account)
+      const then = { ...market, mark: making.mark }
+      const profit = profitOf(then, position)
+      // A ranking holds equity as a number: beyond 2^53 atoms the nearest one.
+      const equity = BigInt(Number(this.#margin(account).equity - profitOf(market, position) + profit))
+      making.all.push({ account, profit, entry: position.entryNotional, notional: valueOf(then, position), equity, closed: [] })
+    }
+    this.#making.delete(`${market.index} ${!making.isLong}`)
+    const { all, passed: _, ...rest } = making
+    const ranked = all.sort(byRank).slice(0, this.bounds.places)
+    const ranking = { ...rest, madeAt: sequence(), market: market.index, count: all.length, ranked }
+    published.rankings.push(ranking)
     return ranking
   }
 
-  /** The ranking for the running second of a market, made where there is none. */
-  #ranking(market: NaiveMarket, isLong: boolean): NaiveRanking {
+  /** The ranking by which a market's positions are closed now: one of the running second, or one that is being made, or is begun. */
+  #ranking(market: NaiveMarket, isLong: boolean): NaiveRanking | Making {
+    const making = this.#making.get(`${market.index} ${isLong}`)
+    const second = this.#secondOf(market)
+    const isOfNow = ({ mark }: { readonly mark: number }): boolean => !isDelisted(market) || mark === market.mark
+    if (making !== undefined) {
+      const isLeftAlone = !isDelisted(market) && second > making.second + rankingPatienceSeconds
+      return isOfNow(making) && !isLeftAlone ? making : this.#begin(market, isLong)
+    }
     const latest = this.ground.published.rankings.findLast((each) => each.market === market.index && each.isLong !== isLong)
-    const isLatest = latest?.second === this.#secondOf(market) && (!isDelisted(market) || latest.mark === market.mark)
-    return isLatest ? latest : this.#rank(market, isLong)
+    return latest?.second === second && isOfNow(latest) ? latest : this.#begin(market, isLong)
   }
 
   /** The second of a market's ticks; of one that is delisted, that of the record. */
@@ -414,15 +464,20 @@ export class NaiveLiquidations {
   /** Closes so much of a position against the others at a price. What a ranking of before leaves, and what lies behind its places, goes on with one made anew. */
   deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
-    let ranking = this.#ranking(market, isLong)
+    let next = this.#ranking(market, isLong)
     let rest = size
+    let ranking: NaiveRanking
     for (;;) {
+      const made = "all" in next ? this.#goOn(market, next) : next
+      if (made === undefined) return { size: size - rest, isLeft: true }
+      ranking = made
       const closed = this.#closeAgainst(ranking, account, market, rest, price)
       rest -= closed.size
       if (rest === 0 || closed.isLeft) return { size: size - rest, isLeft: closed.isLeft }
-      const isNew = ranking.sequence === this.ground.sequence()
-      if (isNew && (ranking.count <= this.bounds.places || closed.size === 0)) break
-      ranking = this.#rank(market, isLong)
+      const now = this.ground.sequence()
+      const hasAll = ranking.sequence === now && ranking.count <= this.bounds.places
+      if (ranking.madeAt === now && (hasAll || closed.size === 0)) break
+      next = this.#begin(market, isLong)
     }
     const { sequence: rankingSequence } = ranking
     this.ground.published.steps.push({

@@ -38,13 +38,16 @@ export interface NaiveRanked {
 
 /** The positions of one direction in a market in the order in which they are closed, for a second of the market's ticks. */
 export interface NaiveRanking {
-  /** The record in which it was made. */
+  /** The record in which it was begun, and the one in which it was made, and came to be told. */
   readonly sequence: number
+  readonly madeAt: number
   readonly atEpochMs: number
   readonly market: number
   /** Of the positions that are ranked. */
   readonly isLong: boolean
+  /** At which all of it is reckoned: the mark when it was begun. */
   readonly mark: number
+  /** The second in which it was made, and holds. */
   readonly second: number
   /** How many there were, and the first of them, as many as a ranking has room for. */
   readonly count: number
@@ -118,7 +121,7 @@ export class NaivePublished {
     const all: ReadonlyArray<NaivePublished[Name][number]> = this[name]
     return all
       .map((row, ordinal) => ({ row, ordinal }))
-      .filter(({ row }) => row.sequence <= sequence)
+      .filter(({ row }) => ("madeAt" in row ? row.madeAt : row.sequence) <= sequence)
       .slice(-this.kept[name])
   }
 

@@ -63,9 +63,6 @@ import {
   retentionMs
 } from "./NaiveState.js"
 
-/** Most orders beyond their edge of the price band that are cancelled in one go. */
-const clearedAtOnce = 64
-
 /** Markets whose marks are made in one go. */
 const tickedAtOnce = 16
 
@@ -277,7 +274,8 @@ export class NaiveVenue {
    * most accounts that came to a market for one record to count whom an announcement would touch. `marketsInOne`: for so many markets
    * that it came to an account counts once where a record does so much. `settledAtOnce`: positions whose funding one record settles
    * beside what it is for. `fundsBounds`: how much is kept of transfers. `finalMinutes`: whole minutes
-   * before the running one that a final price is made of.
+   * before the running one that a final price is made of. `clearedAtOnce`: most orders beyond their edge of the price band that are
+   * cancelled in one go.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -293,7 +291,8 @@ export class NaiveVenue {
     readonly marketsInOne = 8,
     readonly settledAtOnce = 256,
     fundsBounds: Partial<Funds.Bounds> = {},
-    readonly finalMinutes = 30
+    readonly finalMinutes = 30,
+    readonly clearedAtOnce = 64
   ) {
     this.published = new NaivePublished(kept)
     this.identity = new Identities.NaiveIdentity(this.#aroundIdentity(), identityBounds, this.history)
@@ -305,6 +304,7 @@ export class NaiveVenue {
       sequence: () => this.sequence,
       met: () => this.#met,
       beyondOne: (account) => this.#beyondOne(account),
+      weight: (account) => this.#weight(account),
       published: this.published,
       entered: this.#entered,
       cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
@@ -665,12 +665,12 @@ export class NaiveVenue {
     }
   }
 
-  /** Whether an order rests beyond its edge of the band: a bid above the top, or an offer below the bottom. */
-  isBeyondEdge(order: NaiveOrder): boolean {
+  /** Whether an order rests beyond its edge of the band, the market's unless given: a bid above the top, or an offer below the bottom. */
+  isBeyondEdge(order: NaiveOrder, bandBps: number = this.markets[order.market]!.parameters.priceBandBps): boolean {
     const market = this.markets[order.market]!
     // In a delisted market nothing trades any more: what rests there is cancelled for that.
     if (market.mark === 0 || isDelisted(market)) return false
-    const { lower, upper } = this.band(market)
+    const { lower, upper } = this.band(market, bandBps)
     return order.side === Order.buy ? BigInt(order.price) > upper : BigInt(order.price) < lower
   }
 
@@ -679,9 +679,16 @@ export class NaiveVenue {
     return this.markets[market]?.resting.some((order) => this.isBeyondEdge(order)) === true
   }
 
+  /** Whether a record of a time takes parameters there that were announced, and with their band orders lie beyond an edge. */
+  comesToBeCleared(market: number, atEpochMs: number): boolean {
+    const { announced, resting = [] } = this.markets[market] ?? {}
+    if (announced === undefined || announced.effectiveAtEpochMs > atEpochMs) return false
+    return resting.some((order) => this.isBeyondEdge(order, announced.parameters.priceBandBps))
+  }
+
   /** Cancels what rests beyond its edge, market by market, the furthest out first and of those the first in its queue. */
   #clear(): void {
-    let left = clearedAtOnce
+    let left = this.clearedAtOnce
     for (const market of this.markets) {
       for (;;) {
         const next = [this.#best(market, Order.buy), this.#best(market, Order.sell)]
@@ -836,6 +843,8 @@ export class NaiveVenue {
       : []
     const clearing = places.find((market) => this.isBeingCleared(market))
     if (clearing !== undefined) return `an order was taken in market ${clearing}, which was being cleared`
+    const cleared = places.find((market) => this.comesToBeCleared(market, record.atEpochMs))
+    if (cleared !== undefined) return `an order was taken in market ${cleared} by a record that takes a band which leaves orders behind`
     const scope = scopeOfCommand(command)
     const known = scope === undefined ? undefined : this.memory.get(scope)
     if (known !== undefined && this.isRemembered(known, record.atEpochMs)) {
@@ -1755,7 +1764,7 @@ export class NaiveVenue {
   /** What an order finds on the other side of the book. */
   #refusalOfBook(market: NaiveMarket, { postOnly, price, side, type }: Checked): Refused | undefined {
     const { maxPriceAtoms, minPriceAtoms, priceScale } = market.parameters
-    const best = this.#best(market, opposite(side))
+    const best = this.#bestStanding(market, opposite(side))
     if (postOnly && best !== undefined && crosses(side, price, best.price)) {
       const beside = side === Order.buy ? best.price - 1 : best.price + 1
       const nearest = beside >= minPriceAtoms && beside <= maxPriceAtoms ? beside : undefined
@@ -1823,9 +1832,9 @@ export class NaiveVenue {
   }
 
   /** Where trades may print: mark * (1 -+ band), rounded towards the mark. */
-  band(market: NaiveMarket): { readonly lower: bigint; readonly upper: bigint } {
+  band(market: NaiveMarket, bandBps: number = market.parameters.priceBandBps): { readonly lower: bigint; readonly upper: bigint } {
     const mark = BigInt(market.mark)
-    const band = BigInt(market.parameters.priceBandBps)
+    const band = BigInt(bandBps)
     return { lower: ceilDiv(mark * (10_000n - band), 10_000n), upper: (mark * (10_000n + band)) / 10_000n }
   }
 
@@ -1842,6 +1851,13 @@ export class NaiveVenue {
       if (best === undefined || (side === Order.buy ? order.price > best.price : order.price < best.price)) best = order
     }
     return best
+  }
+
+  /** The first of a side whose order stands; behind as many as the record may still meet, of which each leaves, the next one. */
+  #bestStanding(market: NaiveMarket, side: Order.Side): NaiveOrder | undefined {
+    const inTurn = this.#byTurn(market).filter((order) => order.side === side)
+    const most = Math.max(0, this.metAtOnce - this.#met)
+    return inTurn.find((order, place) => place >= most || this.leavesFor(order) === CancelReason.none)
   }
 
   // --- matching ------------------------------------------------------------------------------------------

@@ -63,10 +63,12 @@ export interface Bounds {
   readonly orders: number
   readonly idempotencyKeys: number
   readonly accountParts?: number
+  /** Orders beyond the price bands that a record cancels at most; 64 where it is not said. */
+  readonly clearedAtOnce?: number
   /** Whole minutes before the running one that a final price is made of; 30 where it is not said. */
   readonly finalMinutes?: number
-  /** Positions that a ranking has room for. */
-  readonly liquidatedAtOnce?: { readonly places?: number }
+  /** Positions that a ranking has room for, and those that a record ranks. */
+  readonly liquidatedAtOnce?: { readonly places?: number; readonly ranked?: number }
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   readonly fullBytes: number
   readonly segmentBytes: number

@@ -1,8 +1,9 @@
 /**
  * Safety (I3, decisions 10). After every record each best price lies inside the edge of its market's price band: no bid
  * above the top, no offer below the bottom. Where more orders had to go than one record cancels, nothing trades there until
- * they are gone. No trade prints outside the band; and an immediate order, a market order above all, trades as long as the band
- * and its limit have something for it, and leaves something only for a reason that the rules give.
+ * they are gone, and nobody is turned away for another reason than that. No trade prints outside the band; and an immediate
+ * order, a market order above all, trades as long as the band and its limit have something for it, and leaves something only
+ * for a reason that the rules give.
  *
  * Told from the records and their events alone, as the feed gives them, with marks, bands and books followed here; and from
  * the books that the engine shows. How many a record has met, and whether an account's margin is enough, the model says.
@@ -11,15 +12,17 @@ import { ordinal } from "../../src/domain/Ids.js"
 import { cancelBoth, cancelIncoming, CancelReason, ioc, sell } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { refusedCode } from "../../src/operations/Outcome.js"
 import type { Decided, DecodedEvent } from "../../src/sequencer/Feed.js"
 import { type Announced, parametersFrom } from "./Announced.js"
 import * as FedBook from "./FedBook.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
+import { type Taken, Undurable } from "./Undurable.js"
 
-/** What a record that leaves orders beyond their edge has cancelled of them at least. */
-const clearedAtOnce = 64
+/** What a record that leaves orders beyond their edge has cancelled of them at least, where a venue's bounds do not say otherwise. */
+const usualClearedAtOnce = 64
 
 /** What an event says of a delisting that has taken effect. */
 const inEffect = 2
@@ -37,10 +40,24 @@ interface Known {
   readonly metEnough: ReadonlySet<number>
   /** Their accounts had not the margin for the next fill. */
   readonly unbacked: ReadonlySet<number>
+  /** They rest and leave: nobody meets them any more. */
+  readonly leaving: ReadonlySet<number>
 }
+
+/** The orders that rest behind a record of a placement and leave. */
+const leavingOf = (model: NaiveVenue, { command }: Record): ReadonlySet<number> =>
+  new Set(
+    command.kind !== "PlaceOrders" || !model.isBehind
+      ? []
+      : model.markets.flatMap(({ resting }) =>
+        resting.flatMap((order) => model.leavesFor(order) === CancelReason.none ? [] : [order.number])
+      )
+  )
 
 interface State {
   readonly book: FedBook.FedBook
+  clearedAtOnce: number
+  readonly undurable: Undurable
   /** By record, until that comes by the feed. */
   readonly known: Map<number, Known>
   /** The last record that became durable. */
@@ -148,7 +165,7 @@ const endedVerdict = (state: State, { command, sequence }: Decided["record"], ev
 
 const isRefusedForLiquidity = (codes: number): boolean => (codes & 0xff) === refusedCode && ((codes >>> 8) & 0xff) === Refusal.noLiquidity
 
-/** A market order that is refused as it would meet nothing had nothing to meet: of what still rests none was there before it. */
+/** A market order that is refused as it would meet nothing had nothing to meet: of what still rests and stands none was there before it. */
 const refusedVerdict = (state: State, { events, record: { command, sequence } }: Decided): Verdict => {
   if (command.kind !== "PlaceOrders") return holds
   const entries = events.flatMap((event) => event.event === "EntryDecided" ? [event] : [])
@@ -158,6 +175,7 @@ const refusedVerdict = (state: State, { events, record: { command, sequence } }:
     if (edges === undefined || !isRefusedForLiquidity(entries[index]!.codes)) continue
     for (const [number, order] of state.book.resting) {
       if (order.market !== market || order.side === side || number > ordinal(sequence, index)) continue
+      if (state.known.get(sequence)?.leaving.has(number) === true) continue
       if (isInReach(edges, side, priceAtoms, order.price)) {
         return broken(`a market order met nothing in record ${sequence}, and an order rests at ${order.price}`)
       }
@@ -189,6 +207,7 @@ const shownTakers = ({ known, last }: State, { model, reads }: Extract<Observati
       && model.accounts.some((each) =>
         reads.openOrders(each.index, market).some((order) =>
           order.side !== side && order.orderNumber < number && isInReach(edges, side, priceAtoms, order.priceAtoms)
+          && known.get(sequence)?.leaving.has(order.orderNumber) !== true
         )
       )
     if (wasThere) return broken(`order ${number} of record ${sequence} left something, and an order rests at ${best[0]}`)
@@ -201,7 +220,7 @@ const edgeVerdict = (state: State, { events, record: { sequence } }: Decided): V
   for (let market = 0; market < state.bands.length; market++) {
     const order = beyondEdge(state, market)
     if (order === undefined) state.unclear.delete(market)
-    else if (cleared >= clearedAtOnce) state.unclear.add(market)
+    else if (cleared >= state.clearedAtOnce) state.unclear.add(market)
     else return broken(`after record ${sequence} an order rests at ${order.price} in market ${market}, beyond the edge of its band`)
   }
   return holds
@@ -241,12 +260,27 @@ const follow = (state: State, record: Decided["record"], event: DecodedEvent): V
   return verdict ?? FedBook.replay(state.book, event)
 }
 
+/** Who is turned away since a market is being cleared asked for one that is, or would come to be with his record. */
+const turnedAwayVerdict = ({ answered, atEpochMs, command, sequence }: Taken, model: NaiveVenue): Verdict => {
+  if (answered?.refusal !== Refusal.marketClearing) return holds
+  const markets = command.kind === "PlaceOrders"
+    ? command.entries.map(({ market }) => market)
+    : command.kind === "AmendOrder"
+    ? [model.orders.get(command.orderNumber)?.market ?? -1]
+    : []
+  return markets.some((market) => model.isBeingCleared(market) || model.comesToBeCleared(market, atEpochMs))
+    ? holds
+    : broken(`a ${command.kind} was turned away behind record ${sequence}, and nothing there lies beyond the edge of its band`)
+}
+
 export const band: Property<State> = {
   name: "best-prices-lie-inside-the-band",
   invariant: "I3",
   kind: "safety",
   initial: () => ({
     book: FedBook.make(),
+    clearedAtOnce: usualClearedAtOnce,
+    undurable: new Undurable(({ kind }) => kind === "PlaceOrders" || kind === "AmendOrder"),
     known: new Map(),
     last: undefined,
     selfTraded: undefined,
@@ -255,13 +289,17 @@ export const band: Property<State> = {
     unclear: new Set()
   }),
   observe: (state, seen) => {
+    if (seen._tag === "Started") state.clearedAtOnce = seen.bounds.clearedAtOnce ?? usualClearedAtOnce
+    const turnedAway = state.undurable.observe(seen, turnedAwayVerdict)
+    if (turnedAway !== holds) return turnedAway
     if (seen._tag === "Committed") {
-      const { decision: { metEnough, touchedOrders }, record } = seen
+      const { decision: { metEnough, touchedOrders }, model, record } = seen
       const unbacked = new Set(
         [...touchedOrders].flatMap((order) => order.cancelReason === CancelReason.marginUnbacked ? [order.number] : [])
       )
       state.last = record
-      if (metEnough.size + unbacked.size > 0) state.known.set(record.sequence, { metEnough, unbacked })
+      const leaving = leavingOf(model, record)
+      if (metEnough.size + unbacked.size + leaving.size > 0) state.known.set(record.sequence, { metEnough, unbacked, leaving })
       return holds
     }
     if (seen._tag === "Inspected") return shownVerdict(seen) ?? shownTakers(state, seen)
@@ -272,7 +310,8 @@ export const band: Property<State> = {
       const verdict = follow(state, record, event)
       if (verdict !== holds) return verdict
     }
+    const refused = refusedVerdict(state, decided)
     state.known.delete(record.sequence)
-    return refusedVerdict(state, decided) ?? edgeVerdict(state, decided)
+    return refused ?? edgeVerdict(state, decided)
   }
 }

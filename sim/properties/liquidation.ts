@@ -9,8 +9,9 @@ import { hasSessions, isListed, type Parameters, type Status, statuses } from ".
 import { states } from "../../src/domain/Session.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
-import { rankingPlacesOf } from "../model/NaiveLiquidation.js"
+import { rankingPlacesOf, venueBounds } from "../model/NaiveLiquidation.js"
 import { type Announced, parametersFrom } from "./Announced.js"
+import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface Held {
@@ -41,7 +42,9 @@ interface FollowedMarket {
 interface Ranking {
   readonly second: number
   readonly mark: bigint
+  /** The record in which it was begun, and the one in which it was made. */
   readonly sequence: number
+  readonly madeAt: number
   /** How many were ranked, and the first of them. */
   readonly count: number
   readonly accounts: ReadonlyArray<number>
@@ -65,6 +68,10 @@ interface Deleveraging {
 interface State {
   /** Positions that a ranking has room for. */
   places: number
+  /** Whether a record ranks so few that a ranking may take several, of which no event tells: then the model says what was made. */
+  isSlow: boolean
+  /** What it says was made, and no deleveraging has begun by yet, oldest first. */
+  readonly made: Array<Ranking & { readonly market: number; readonly isLong: boolean }>
   readonly markets: Array<FollowedMarket>
   /** Parameters that markets are to take. */
   readonly announced: Announced
@@ -273,12 +280,40 @@ const rankingOf = (state: State, market: FollowedMarket, isLong: boolean, isThro
   const latest = isLong ? market.againstLongs : market.againstShorts
   const second = market.isDelisted ? Math.floor(state.atEpochMs / 1_000) : market.second
   const isOfMark = !market.isDelisted || latest?.mark === market.mark
-  if (latest?.second === second && isOfMark && !isThrough) return latest
-  const all = accountsInOrder(state, market, isLong)
-  const made = { second, mark: market.mark, sequence: state.sequence, count: all.length, accounts: all.slice(0, state.places) }
+  const isGoneOnWith = state.made.some((each) => isAgainst(state, each, market, isLong) && each.sequence < state.sequence)
+  if (latest?.second === second && isOfMark && !isThrough && !isGoneOnWith) return latest
+  const made = state.isSlow ? takeMade(state, market, isLong) : makeNow(state, market, isLong, second)
   if (isLong) market.againstLongs = made
   else market.againstShorts = made
   return made
+}
+
+/** A ranking that is made in one record. */
+const makeNow = (state: State, market: FollowedMarket, isLong: boolean, second: number): Ranking => {
+  const { places, sequence } = state
+  const all = accountsInOrder(state, market, isLong)
+  return { second, mark: market.mark, sequence, madeAt: sequence, count: all.length, accounts: all.slice(0, places) }
+}
+
+/** Whether a ranking was made in the record at hand, against the positions of a direction in a market. */
+const isAgainst = ({ markets, sequence }: State, ranking: State["made"][number], market: FollowedMarket, isLong: boolean): boolean =>
+  markets[ranking.market] === market && ranking.isLong !== isLong && ranking.madeAt === sequence
+
+/** The next ranking that was made, by the model; one of nobody where there is none. */
+const takeMade = (state: State, market: FollowedMarket, isLong: boolean): Ranking => {
+  const { made, sequence } = state
+  const at = made.findIndex((each) => isAgainst(state, each, market, isLong))
+  const [taken] = at < 0 ? [] : made.splice(at, 1)
+  return taken ?? { second: 0, mark: 0n, sequence, madeAt: sequence, count: 0, accounts: [] }
+}
+
+/** Notes the rankings that a record made, by the model. */
+const noteMade = ({ isSlow, made }: State, { model, record: { sequence } }: Extract<Observation, { _tag: "Committed" }>): void => {
+  if (!isSlow) return
+  for (const { ranked, ...ranking } of model.published.rankings) {
+    if (ranking.madeAt !== sequence) continue
+    made.push({ ...ranking, mark: BigInt(ranking.mark), accounts: ranked.map(({ account }) => account.index) })
+  }
 }
 
 const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "DeleveragingBegun" }>): Verdict => {
@@ -287,8 +322,8 @@ const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "
   // One that begins again in its record has come to the end of a ranking of before.
   const isSame = before?.account === account && before.market === index && before.left > 0n && before.begunIn === state.sequence
   // A ranking of this record that had room for all, or that helped nothing, is the last word.
-  const isLast = isSame && before.ranking.sequence === state.sequence
-    && (before.ranking.count <= state.places || before.left === before.size)
+  const isLast = isSame && before.ranking.madeAt === state.sequence
+    && (before.ranking.sequence === state.sequence && before.ranking.count <= state.places || before.left === before.size)
   // A settlement looks at one whom nobody was found for once more before it pairs the others, by the same ranking.
   const isThrough = isSame && !(isLast && state.markets[index]!.isDelisted)
   if (isThrough && isLast) {
@@ -513,6 +548,8 @@ export const liquidation: Property<State> = {
   kind: "safety",
   initial: () => ({
     places: Number.POSITIVE_INFINITY,
+    isSlow: false,
+    made: [],
     markets: [],
     announced: new Map(),
     collateral: new Map(),
@@ -530,7 +567,11 @@ export const liquidation: Property<State> = {
     taken: undefined
   }),
   observe: (state, seen) => {
-    if (seen._tag === "Started") state.places = rankingPlacesOf(seen.bounds)
+    if (seen._tag === "Started") {
+      state.places = rankingPlacesOf(seen.bounds)
+      state.isSlow = (seen.bounds.liquidatedAtOnce?.ranked ?? venueBounds.ranked) < venueBounds.ranked
+    }
+    if (seen._tag === "Committed") noteMade(state, seen)
     if (seen._tag !== "Fed") return holds
     const { events, record } = seen.decided
     const endedSecond = Math.floor(state.atEpochMs / 1_000)

@@ -205,7 +205,7 @@ const growingVerdict = (what: string, reading: Reading, expected: (reading: Read
   const shown = call.endpoint === "getInsuranceFund" ? json["movements"] : json
   const own = accounts[call.account]?.ledger ?? []
   const between = [...steps, ...rankings, ...own, ...markets.flatMap(({ risk }) => [...risk.fundings, ...risk.marks.slice(-20)])]
-    .map(({ sequence }) => sequence)
+    .map((row) => ("madeAt" in row ? row.madeAt : row.sequence))
     .filter((sequence) => sequence > from && sequence <= to)
   let said: Verdict
   for (const sequence of new Set([to, ...between.sort((one, other) => other - one), from])) {

@@ -51,6 +51,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
   const {
     accountParts = 0,
     brackets,
+    clearedAtOnce = 64,
     countedAtOnce = 256,
     endedAtOnce = 128,
     finalMinutes = 30,
@@ -73,6 +74,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     orders,
     idempotencyKeys,
     accountParts,
+    clearedAtOnce,
     countedAtOnce,
     endedAtOnce,
     finalMinutes,

@@ -1,7 +1,11 @@
-/** Parameters of a market that just put somebody under his margins who holds a position there. */
+/**
+ * Parameters of a market that just put somebody under his margins who holds a position there, or that leave some of what rests beyond its
+ * band.
+ */
 import type { Parameters } from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
 import { marginOf, valueOf } from "../model/NaiveMoney.js"
-import type { NaiveAccount, NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveAccount, NaiveMarket, NaiveOrder } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Changes from "./Changes.js"
@@ -26,7 +30,7 @@ const atInitial = (now: Parameters, market: NaiveMarket, { markets }: NaiveVenue
   const needed = all.initialMargin - elsewhere.initialMargin
   if (all.orderLoss === 0n || needed === 0n) return undefined
   const own = account.leverage.get(market.index)
-  const askedBps = Math.max(now.initialMarginBps, own === undefined ? 0 : 10_000 / Math.min(own, now.maxLeverageX))
+  const askedBps = Math.max(now.initialMarginBps, 10_000 / Math.min(own ?? now.maxLeverageX, now.maxLeverageX))
   const left = all.marginEquity - elsewhere.initialMargin
   const bps = Math.floor(bpsOf(left, needed) * (askedBps / 10_000))
   return bps <= now.maintenanceMarginTiers[0]!.maintenanceMarginBps || bps > 10_000
@@ -47,4 +51,16 @@ export const aimed = (
   const account = random.pick(holding)
   const initial = losing.chance(0.5) ? atInitial(now, market, model, losing.pick(holding)) : undefined
   return initial ?? atMaintenance(now, market, model, account)
+}
+
+/** How far an order lies beyond the mark on the side where the band ends for it, bps; not above 0 where it is no further than the mark. */
+const beyondBps = ({ mark }: NaiveMarket, { price, side }: NaiveOrder): number =>
+  bpsOf(BigInt(side === Order.buy ? price - mark : mark - price), BigInt(mark))
+
+/** A band that leaves some of what rests in a market beyond it, most often several orders; undefined where too few lie beyond the mark. */
+export const narrower = (market: NaiveMarket, random: SimRandom): Parameters | undefined => {
+  if (market.mark === 0) return undefined
+  const beyond = market.resting.map((order) => beyondBps(market, order)).filter((bps) => bps > 1).sort((one, other) => other - one)
+  const last = beyond[Math.min(beyond.length - 1, random.pick([1, 2, 3, 8]))]
+  return last === undefined || beyond.length < 2 ? undefined : { ...market.parameters, priceBandBps: Math.max(1, Math.ceil(last) - 1) }
 }

@@ -17,7 +17,7 @@ import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Requests from "../reading/Requests.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import { aimed } from "./Aim.js"
+import { aimed, narrower } from "./Aim.js"
 import * as Brink from "./Brink.js"
 import * as Calls from "./Calls.js"
 import * as Changes from "./Changes.js"
@@ -321,12 +321,13 @@ const aroundNotice = ({ model, time }: Desk, besideMs: ReadonlyArray<number>, ra
 }
 
 /**
- * Generators of its own for what it announces, for whom that is aimed at, for what it takes back and by what, for other types, for
- * risks, and for intervals of funding.
+ * Generators of its own for what it announces, for whom that is aimed at, for bands, for what it takes back and by what, for other
+ * types, for risks, and for intervals of funding.
  */
 interface Drawn {
   readonly notices: SimRandom
   readonly losing: SimRandom
+  readonly narrowing: SimRandom
   readonly announcing: SimRandom
   readonly kinds: SimRandom
   readonly risks: SimRandom
@@ -334,15 +335,22 @@ interface Drawn {
   readonly intervals: SimRandom
 }
 
+/** How often an announcement is of a band beyond which some of what rests would lie. */
+const narrowingShare = 0.4
+
 /** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
 const announcement = (
   commands: Commands,
   parameters: Parameters,
   desk: Desk,
-  { losing, notices: random }: Drawn
+  { losing, narrowing, notices: random }: Drawn
 ): Calls.Draft => {
   const effectiveAtEpochMs = aroundNotice(desk, [-1_000, 0, 100, 100, 1_000], random)
-  const next = random.chance(0.1) ? parameters : aimed(parameters, desk.model, random, losing) ?? Changes.tighter(parameters, random)
+  const market = desk.model.markets.find((each) => each.parameters === parameters)
+  const band = market !== undefined && narrowing.chance(narrowingShare) ? narrower(market, narrowing) : undefined
+  const next = random.chance(0.1)
+    ? parameters
+    : band ?? aimed(parameters, desk.model, random, losing) ?? Changes.tighter(parameters, random)
   return commands.announce(next, effectiveAtEpochMs)
 }
 
@@ -512,6 +520,7 @@ const drawsOf = (random: SimRandom): Draws => ({
   random,
   notices: random.split("notices"),
   losing: random.split("losing"),
+  narrowing: random.split("narrowing"),
   announcing: random.split("announcing"),
   kinds: random.split("types"),
   risks: random.split("risks"),

@@ -50,7 +50,9 @@ class Liquidating {
   looks = 0
   /** Those that triggers sent among them. */
   orders = 0
+  /** Of rankings: positions that were ranked, and those and all others that were passed over for them. */
   ranked = 0
+  passed = 0
   deleveraged = 0
   /** Of settlements: orders that were cancelled, and positions that were looked at for deficits and pairs. */
   swept = 0
@@ -63,6 +65,7 @@ class Liquidating {
     this.looks = 0
     this.orders = 0
     this.ranked = 0
+    this.passed = 0
     this.deleveraged = 0
     this.swept = 0
     this.settled = 0
@@ -84,6 +87,8 @@ export interface LiquidatedAtOnce {
   readonly settled: number
   /** Positions that a ranking has room for, `entriesKept` of `accounts/Rankings.ts` unless given. */
   readonly places?: number
+  /** Positions that it ranks, `rankedAtOnce` of `accounts/Deleveraging.ts` unless given. */
+  readonly ranked?: number
 }
 
 /** What one record does for triggers at most. */
@@ -121,6 +126,8 @@ export interface Capacity {
   readonly accountParts?: number
   /** Most orders that one record ends of what leaves or is due, `endedAtOnce` unless given: one for a journal's whole life. */
   readonly endedAtOnce?: number
+  /** Most orders that one record cancels beyond the price bands, `clearedAtOnce` of `orders/Band.ts` unless given: likewise. */
+  readonly clearedAtOnce?: number
   /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given: likewise. */
   readonly metAtOnce?: number
   /** Markets in which an account counts once where a record does so much, `marketsInOne` of `Breadth.ts` unless given: likewise. */

@@ -12,17 +12,20 @@ import { metAtOnce } from "../../src/engine/Matching.js"
 import { endedAtOnce } from "../../src/engine/orders/Leaving.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+import type { Capacity } from "../../src/engine/State.js"
 import { canonical, Driver, parameters } from "./drive.js"
 
 const rich = 100_000_000_000
 const capacity = { orders: 10_000, idempotencyKeys: 10_000, endedAtOnce: 4, metAtOnce: 3 }
+/** The same, but that it meets more than there are. */
+const meetsMore: Capacity = { ...capacity, metAtOnce: 100 }
 const { user, cancelAllAfter, expired, iocRemainder } = Order.CancelReason
 const sell: Partial<PlaceEntry> = { side: Order.sell, quantityAtoms: 1 }
 const hit: Partial<PlaceEntry> = { ...sell, type: Order.market, timeInForce: Order.ioc, priceAtoms: 0 }
 
 /** Two markets, and an account with six bids in the first and four in the second; four orders leave with a record. */
-const begin = () => {
-  const driver = new Driver(Engine.make(capacity))
+const begin = (bounds: Capacity = capacity) => {
+  const driver = new Driver(Engine.make(bounds))
   driver.market(parameters("AAA"), 1000)
   driver.market(parameters("BBB"), 1000)
   const [one, other] = [driver.account(rich), driver.account(rich)]
@@ -57,10 +60,51 @@ describe("a cancel of more orders than a record ends", () => {
     const { bids, driver, one, other } = begin()
     driver.cancelAll(one)
     // The record takes four with it before it decides; the two that are left are met and gone.
-    expect(driver.place(other, { ...hit, quantityAtoms: 2, market: 0 })).toMatchObject({ filledAtoms: 0, cancelReason: iocRemainder })
+    expect(driver.place(other, { ...sell, priceAtoms: 985, quantityAtoms: 2 })).toMatchObject({ filledAtoms: 0, status: Order.open })
     expect(resting(driver, one)).toBe(0)
     expect(driver.engine.trades(0, Number.POSITIVE_INFINITY, 9)).toEqual([])
     expect(reasons(driver, one, bids)).toEqual(bids.map(() => user))
+  })
+
+  test("it stands in nobody's way: who posts rests, and a market order finds nothing there, in the next record and in its preview", () => {
+    const ways: ReadonlyArray<readonly [Partial<PlaceEntry>, object]> = [
+      [{ ...sell, priceAtoms: 985, postOnly: true }, { status: Order.open, filledAtoms: 0 }],
+      [hit, { refusal: Refusal.noLiquidity }]
+    ]
+    for (const [entry, becomes] of ways) {
+      const { driver, one, other } = begin(meetsMore)
+      driver.cancelAll(one)
+      const placement = driver.placement(other, entry)
+      expect(driver.engine.preview(other, placement.entries[0]!, driver.atEpochMs).outcome).toMatchObject(becomes)
+      expect(driver.run(placement).entries[0]).toMatchObject(becomes)
+      expect(driver.engine.trades(0, Number.POSITIVE_INFINITY, 9)).toEqual([])
+      expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+    }
+  })
+
+  test("what stands behind it is what counts, for who posts and for a market order with a worst price", () => {
+    const { driver, one, other } = begin(meetsMore)
+    const third = driver.account(rich)
+    driver.place(third, { priceAtoms: 980, quantityAtoms: 1 })
+    driver.cancelAll(one)
+    const compared = { limit: 980, actual: 970, nearest: 981 }
+    const posted = driver.placement(other, { ...sell, priceAtoms: 970, postOnly: true })
+    expect(driver.engine.preview(other, posted.entries[0]!, driver.atEpochMs).outcome)
+      .toMatchObject({ refusal: Refusal.postOnlyWouldCross, ...compared })
+    expect(driver.run(posted).entries[0]).toMatchObject({ refusal: Refusal.postOnlyWouldCross, ...compared })
+    driver.cancelAll(third)
+    driver.place(third, { priceAtoms: 980, quantityAtoms: 1 })
+    for (let index = 0; index < 10; index++) driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
+    driver.cancelAll(one)
+    const worst = driver.placement(other, { ...hit, priceAtoms: 985 })
+    expect(driver.run(worst).entries[0]).toMatchObject({ refusal: Refusal.noLiquidity, limit: 985, actual: 980, nearest: 980 })
+  })
+
+  test("where more leave in front than a record meets, they count as if they stood", () => {
+    const { driver, one, other } = begin()
+    for (let index = 0; index < 10; index++) driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
+    driver.cancelAll(one)
+    expect(driver.place(other, { ...sell, priceAtoms: 985, postOnly: true })).toMatchObject({ refusal: Refusal.postOnlyWouldCross })
   })
 
   test("its orders cannot be cancelled or amended any more: they are gone", () => {

@@ -7,6 +7,7 @@ import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
 import { atOnce, compare, type Ranked } from "../../src/engine/accounts/Deleveraging.js"
+import { type Ranking, Rankings } from "../../src/engine/accounts/Rankings.js"
 import * as ExhaustionWatch from "../../src/edge/system/ExhaustionWatch.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
@@ -473,6 +474,103 @@ describe("a cascade", () => {
     next(driver)
     expect(quantityOf(driver, account)).toBe(0)
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+})
+
+describe("a ranking of more positions than a record ranks", () => {
+  const shortsOf = 6
+
+  /** One long against six shorts, who came behind twenty who are flat; a record ranks one position. */
+  const fallTo = (priceAtoms: number) => {
+    const driver = new Driver(Engine.make({ ...capacity, liquidatedAtOnce: { ...atOnce, ranked: 1 } }))
+    driver.market(plainMarket("AAA", { maxPositionQuantityAtoms: 1_000_000 }), 1000)
+    const account = driver.account(usdc(60))
+    for (let flat = 0; flat < 20; flat++) driver.leverage(driver.account(usdc(1)), 0, 5)
+    const shorts = Array.from({ length: shortsOf }, (_, index) => driver.account(usdc(1_000 + 100 * index)))
+    for (const short of shorts) hold(driver, account, short, 1_000)
+    driver.index(0, priceAtoms)
+    expect(driver.engine.state.liquidations.size).toBe(1)
+    return { account, driver, shorts }
+  }
+  const told = (driver: Driver) => driver.engine.deleveragings(0, 0, 100)
+
+  test("is gone on with in the seconds that follow, and closes by what all are worth at one mark, until the next second", () => {
+    const { account, driver, shorts } = fallTo(930)
+    for (const priceAtoms of [929, 928]) {
+      // Two records, of which the second makes the mark of another second.
+      driver.index(0, priceAtoms)
+      expect([told(driver).length, quantityOf(driver, account)]).toEqual([0, 6_000])
+    }
+    driver.index(0, 920)
+    const [ranking, ...others] = told(driver)
+    expect(others).toEqual([])
+    expect(ranking).toMatchObject({ markAtoms: 930, ranked: shortsOf })
+    expect(ranking!.entries.map((entry) => [entry.account, entry.notionalAtoms, entry.unrealizedPnlAtoms, entry.equityAtoms]))
+      .toEqual(shorts.map((short, index) => [short, usdc(93), usdc(7), usdc(1_000 + 100 * index + 7)]))
+    expect(quantityOf(driver, account)).toBe(0)
+    expect(shorts.map((short) => quantityOf(driver, short))).toEqual(shorts.map(() => 0))
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("goes on from a snapshot where it was", () => {
+    const { driver } = fallTo(930)
+    next(driver)
+    const { state } = driver.engine
+    const restored = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
+    const { atEpochMs } = driver
+    for (const each of [driver, restored]) {
+      each.atEpochMs = atEpochMs
+      each.engine.state.events.clear()
+      for (let record = 1; record < shortsOf; record++) next(each)
+    }
+    expect(told(restored)).toEqual(told(driver))
+    expect(told(driver)).toHaveLength(1)
+    expect(restored.engine.state.events.bytes()).toEqual(driver.engine.state.events.bytes())
+  })
+
+  test.each([[60, 930], [61, 925]])("that nobody has gone on with for %i seconds ends up at the mark %i", (seconds, markAtoms) => {
+    const { driver } = fallTo(930)
+    next(driver)
+    const { second } = driver.engine.state.rankings.latest(0, 1)!
+    driver.index(0, 1000)
+    next(driver)
+    expect(driver.engine.state.liquidations.size).toBe(0)
+    driver.atEpochMs = (second + seconds) * 1_000
+    driver.index(0, 925)
+    for (let record = 0; record < shortsOf; record++) next(driver)
+    expect(told(driver).map((ranking) => ranking.markAtoms)).toEqual([markAtoms])
+  })
+
+  test("pushes out none that is told while it is made", () => {
+    const rankings = new Rankings()
+    const begun = (sequence: number): Ranking => {
+      const ranking: Ranking = {
+        sequence,
+        atEpochMs: sequence,
+        market: sequence % 3,
+        direction: 0,
+        markAtoms: 1,
+        second: 0,
+        cursor: 0,
+        madeAt: 0,
+        ranked: 0,
+        entries: []
+      }
+      rankings.begin(ranking)
+      return ranking
+    }
+    for (let sequence = 1; sequence <= 64; sequence++) rankings.finish(begun(sequence), sequence)
+    const sequences = (): ReadonlyArray<number> =>
+      [0, 1, 2].flatMap((market) => rankings.of(market, 0, 100)).map(({ sequence }) => sequence)
+    begun(70)
+    const last = begun(73)
+    expect(sequences()).toHaveLength(64)
+    expect(rankings.latest(1, 0)).toBe(last)
+    expect(Rankings.restore(rankings.dump()).latest(1, 0)).toEqual(last)
+    rankings.finish(last, 80)
+    expect(sequences()).toHaveLength(64)
+    expect(sequences()).not.toContain(1)
+    expect(rankings.of(1, 0, 1)).toEqual([last])
   })
 })
 

@@ -40,8 +40,9 @@ const Deleveraging = Schema.Struct({
   sequence: Fields.Sequence
 }).annotations({
   identifier: "Deleveraging",
-  description: "The ranking of one second: `side` is that of the positions in it, which were closed against those that were liquidated. Of "
-    + "`ranked` positions the first 1,024 are told. The steps that closed them name it by its `sequence`."
+  description:
+    "A ranking, all of it at the mark of when it was begun: `side` is that of the positions in it, which were closed against those that "
+    + "were liquidated. Of `ranked` positions the first 1,024 are told. The steps that closed them name it by its `sequence`."
 })
 
 const DeleveragingList = Schema.Struct({

@@ -18,11 +18,17 @@ import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /** What one record does for liquidations, unless the state's bounds say otherwise. */
 export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64 }
-/** Positions that one record ranks, at most. */
+/** Positions that one record ranks at most, unless the state's bounds say otherwise; and how many it passes over for each of them. */
 const rankedAtOnce = 256
+const passedForEach = 32
+/** A ranking that nobody has gone on with for longer than this is begun anew: much may have changed since. */
+const patienceSeconds = 60
 
 /** What of a position it is ranked by. */
 export type Ranked = Omit<RankedEntry, "slot" | "closedAtoms">
+
+/** How many positions a record ranks at most. */
+const rankedBy = ({ capacity }: State): number => capacity.liquidatedAtOnce?.ranked ?? rankedAtOnce
 
 /** How many positions a ranking has, the first of all that it ranked. */
 const placesOf = ({ capacity }: State): number => capacity.liquidatedAtOnce?.places ?? entriesKept
@@ -65,7 +71,7 @@ export const compare = (one: Ranked, other: Ranked): number => {
   return isClear ? otherScore - score : exactly(one, other)
 }
 
-/** The second that a ranking in a market is for: of its ticks, or where there are none any more, of the record. */
+/** The second in which a ranking in a market is made: of its ticks, or where there are none any more, of the record. */
 const secondOf = ({ atEpochMs }: State, { isDelisted, tickedSecond }: MarketState): number =>
   isDelisted ? Math.floor(atEpochMs / 1_000) : tickedSecond
 
@@ -85,20 +91,27 @@ const begin = (state: State, market: MarketState, direction: Direction): Ranking
     ranked: 0,
     entries: []
   }
-  rankings.add(ranking)
+  rankings.begin(ranking)
   return ranking
 }
 
-/** The ranking for the running second of a market, begun if need be. */
+/**
+ * Whether a ranking is still the one to close by. One that is made is so in the second in which it was; one that is being made is gone on
+ * with, whatever the second: in a large market it takes more than one, and would never be made otherwise.
+ */
+const stands = (state: State, market: MarketState, { madeAt, markAtoms, second }: Ranking): boolean => {
+  // One of before the delisting was at another mark than the final price, at which all are closed.
+  if (market.isDelisted && markAtoms !== market.mark) return false
+  const now = secondOf(state, market)
+  if (madeAt !== 0) return second === now
+  return market.isDelisted || now - second <= patienceSeconds
+}
+
+/** The ranking by which a market's positions are closed now, begun if need be. */
 const current = (state: State, market: MarketState, direction: Direction): Ranking => {
   const latest = state.rankings.latest(market.index, direction)
-  const isLatest = latest !== undefined && (
-    market.isDelisted
-      // One of before was at another mark; one that is being made is gone on with, whatever the second.
-      ? latest.markAtoms === market.mark && (latest.madeAt === 0 || latest.second === secondOf(state, market))
-      : latest.second === market.tickedSecond
-  )
-  return isLatest ? latest : begin(state, market, direction)
+  if (latest !== undefined && stands(state, market, latest)) return latest
+  return begin(state, market, direction)
 }
 
 /** Goes on with a ranking, as many positions as the record has left; whether it is made. */
@@ -107,35 +120,43 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
   const { liquidating, positions } = state
   const count = positions.heldCount(market.index)
   const places = placesOf(state)
-  for (; ranking.cursor < count && liquidating.ranked < rankedAtOnce; ranking.cursor++) {
+  const mostRanked = rankedBy(state)
+  const mostPassed = mostRanked * passedForEach
+  ranking.second = secondOf(state, market)
+  for (; ranking.cursor < count && liquidating.ranked < mostRanked && liquidating.passed < mostPassed; ranking.cursor++) {
     const slot = positions.heldSlot(market.index, ranking.cursor)
     const quantity = positions.quantity(slot)
-    liquidating.ranked++
+    liquidating.passed++
     if (quantity === 0 || directionOf(quantity) !== ranking.direction) continue
     ranking.ranked++
-    liquidating.ranked += Breadth.weightOf(state, positions.account(slot)) - 1
-    look(state, market, slot)
+    liquidating.ranked += Breadth.weightOf(state, positions.account(slot))
+    look(state, market, slot, ranking.markAtoms)
     if (ranking.entries.length < places || compare(looked, ranking.entries[0]!) <= 0) keep(ranking.entries, { ...looked }, places)
   }
   if (ranking.cursor < count) return false
-  ranking.madeAt = state.sequence
   ranking.entries.sort(compare)
+  state.rankings.finish(ranking, state.sequence)
   return true
 }
 
 /** The position that is looked at, as it would be kept; one is reused for all. */
 const looked = { slot: 0, account: 0, unrealizedPnlAtoms: 0, entryNotionalAtoms: 0, notionalAtoms: 0, equityAtoms: 0, closedAtoms: 0 }
 
-const look = (state: State, market: MarketState, slot: number): void => {
-  const { positions } = state
+/** Looks at a position at the mark of a ranking, as if it were the market's: all of a ranking are measured alike. */
+const look = (state: State, market: MarketState, slot: number, markAtoms: number): void => {
+  const { accounts, positions } = state
   const account = positions.account(slot)
   Margin.refreshAccount(state, account)
+  const quantity = positions.quantity(slot)
+  const entryNotional = positions.entryNotional(slot)
+  const notional = Math.abs(quantity) * markAtoms * market.factor
+  const pnl = quantity > 0 ? notional - entryNotional : entryNotional - notional
   looked.slot = slot
   looked.account = account
-  looked.unrealizedPnlAtoms = positions.unrealizedPnl(slot)
-  looked.entryNotionalAtoms = positions.entryNotional(slot)
-  looked.notionalAtoms = Math.abs(positions.quantity(slot)) * market.mark * market.factor
-  looked.equityAtoms = Margin.equityOf(state, account)
+  looked.unrealizedPnlAtoms = pnl
+  looked.entryNotionalAtoms = entryNotional
+  looked.notionalAtoms = notional
+  looked.equityAtoms = accounts.collateral(account) + (accounts.sumUnrealizedPnl(account) - positions.unrealizedPnl(slot) + pnl)
 }
 
 /** Puts an entry among the first `places`, in the place of the last where there is no room; a heap, the last on top. */
@@ -206,8 +227,9 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     )
     const came = closeAgainst(state, slot, priceAtoms, ranking)
     if (came !== "nobody") return came
-    // Others may have come since it was made, or lie behind those that it has: it is made anew, unless that helped nothing.
-    if (isNew && (ranking.ranked <= placesOf(state) || Math.abs(positions.quantity(slot)) === before)) break
+    // Others may have come since it was begun, or lie behind those that it has: it is made anew, unless that helped nothing.
+    const hasAll = ranking.sequence === state.sequence && ranking.ranked <= placesOf(state)
+    if (isNew && (hasAll || Math.abs(positions.quantity(slot)) === before)) break
     ranking = begin(state, market, direction)
   }
   state.capacity.reached?.("a deleveraging found nobody")

@@ -1,9 +1,10 @@
 /**
- * Rankings of the positions that a deleveraging closes against: of one direction in a market, for one second. They are
- * published as they are, so that everybody can reckon the order again; who is who only the accounts themselves are told.
+ * Rankings of the positions that a deleveraging closes against: of one direction in a market, at one mark. They are published as they
+ * are, once they are made, so that everybody can reckon the order again; who is who only the accounts themselves are told.
  *
  * A ranking is made a bounded number of positions at a time, in the order of their slots, and has room for the first thousand.
- * Until it is made its entries are a heap, the one that comes last on top; then they are in their order.
+ * Until it is made its entries are a heap, the one that comes last on top; then they are in their order. One that is being made takes
+ * the place of none that is published: of each direction in a market there is one of these at most.
  */
 import { assert } from "../../domain/Assert.js"
 import type { Direction } from "./Triggers.js"
@@ -28,8 +29,9 @@ export interface Ranking {
   readonly market: number
   /** Of the positions that are ranked. */
   readonly direction: Direction
+  /** What all of its positions are reckoned at: the mark when it was begun. */
   markAtoms: number
-  /** The second of the market's tick that it is for. */
+  /** The second of the market's tick in which it was made, and holds; until then the last one in which it was gone on with. */
   second: number
   /** Where among the positions of its market it has come to, while it is being made. */
   cursor: number
@@ -56,31 +58,43 @@ const entryNames = [
 ] as const
 
 export class Rankings {
-  /** Oldest first. */
-  private kept: Array<Ranking> = []
+  /** Those that are made, in the order in which they were, and those that are being made, as they were begun. */
+  private readonly made: Array<Ranking> = []
+  private making: Array<Ranking> = []
 
-  /** The latest of a direction in a market; undefined where none is kept. */
+  /** The latest of a direction in a market, which may be one that is being made; undefined where none is kept. */
   latest(market: number, direction: Direction): Ranking | undefined {
-    return this.kept.findLast((each) => each.market === market && each.direction === direction)
+    const isOfThem = (each: Ranking): boolean => each.market === market && each.direction === direction
+    return this.making.find(isOfThem) ?? this.made.findLast(isOfThem)
   }
 
-  add(ranking: Ranking): void {
-    this.kept.push(ranking)
-    if (this.kept.length > rankingsKept) this.kept.shift()
+  /** Begins one, in place of what was begun before of its direction in its market and is not made. */
+  begin(ranking: Ranking): void {
+    this.making = this.making.filter((each) => each.market !== ranking.market || each.direction !== ranking.direction)
+    this.making.push(ranking)
   }
 
-  /** Those of a market that are made, begun at or after a time, newest first, so many at most. */
+  /** One of those that were begun is made, by a record. */
+  finish(ranking: Ranking, sequence: number): void {
+    ranking.madeAt = sequence
+    this.making = this.making.filter((each) => each !== ranking)
+    this.keep(ranking)
+  }
+
+  private keep(ranking: Ranking): void {
+    this.made.push(ranking)
+    if (this.made.length > rankingsKept) this.made.shift()
+  }
+
+  /** Those of a market that are made, begun at or after a time, the one made last first, so many at most. */
   of(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Ranking> {
-    return this.kept
-      .filter((each) => each.market === market && each.atEpochMs >= sinceEpochMs && each.madeAt !== 0)
-      .reverse()
-      .slice(0, limit)
+    return this.made.filter((each) => each.market === market && each.atEpochMs >= sinceEpochMs).reverse().slice(0, limit)
   }
 
   /** Each as its head, the number of its entries, and these. */
   dump(): Float64Array {
     const words: Array<number> = []
-    for (const each of this.kept) {
+    for (const each of [...this.made, ...this.making]) {
       for (const name of headNames) words.push(each[name])
       words.push(each.entries.length)
       for (const entry of each.entries) for (const name of entryNames) words.push(entry[name])
@@ -98,7 +112,8 @@ export class Rankings {
         { length: next() },
         () => Object.fromEntries(entryNames.map((name) => [name, next()])) as unknown as RankedEntry
       )
-      rankings.add({ ...head, entries })
+      if (head.madeAt === 0) rankings.begin({ ...head, entries })
+      else rankings.keep({ ...head, entries })
     }
     assert(at === dumped.length, "dumped rankings are whole")
     return rankings

@@ -14,7 +14,7 @@ import { bandHighOf, bandLowOf, type MarketState } from "../Markets.js"
 import { cancelResting } from "../Matching.js"
 import type { State } from "../State.js"
 
-/** Most orders that one record cancels so: a fraction of a millisecond's work. */
+/** Most orders that one record cancels so, unless the state's bounds say otherwise: a fraction of a millisecond's work. */
 export const clearedAtOnce = 64
 
 /** The next order to cancel: at the best price of its side, which lies furthest out of the band's edges, the oldest; or -1. */
@@ -49,8 +49,8 @@ export const takesNone = (state: State, market: number, atEpochMs: number): bool
 
 /** Goes on with the markets that are being cleared, the lowest first. */
 export const clear = (state: State): void => {
-  const { clearing } = state
-  let left = clearedAtOnce
+  const { capacity, clearing } = state
+  let left = capacity.clearedAtOnce ?? clearedAtOnce
   while (clearing.length > 0) {
     const market = state.markets[clearing[0]!]!
     const book = state.books[market.index]!

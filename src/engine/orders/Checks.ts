@@ -16,6 +16,7 @@ import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
 import { accepting } from "../markets/Freshness.js"
 import { isBeingCleared } from "./Band.js"
+import * as Leaving from "./Leaving.js"
 
 /** Open orders of one account in one market. */
 export const maxOpenOrders = 200
@@ -78,7 +79,7 @@ export const check = (
   if (unfit !== undefined) return unfit
   const isBacked = backed(state, market, slot, entry, entry.quantityAtoms, opposed, growing, held)
   const { availableAtoms, requiredAtoms } = state
-  const atBook = refusedByBook(market, book, entry, number)
+  const atBook = refusedByBook(state, market, book, entry, number)
   if (isBacked) return atBook
   // Where the book refuses any quantity, none would have been accepted.
   const most = atBook === undefined ? mostBacked(state, market, slot, entry, opposed, growing, held) : 0
@@ -87,12 +88,26 @@ export const check = (
 }
 
 /** The refusal of what the other side of the book lets nobody do at this moment, whatever the quantity. */
-const refusedByBook = (market: MarketState, book: Book, entry: Terms, number: number): Refused | undefined => {
-  const best = book.bestPrice(entry.side === Order.buy ? Order.sell : Order.buy)
+const refusedByBook = (state: State, market: MarketState, book: Book, entry: Terms, number: number): Refused | undefined => {
+  if (!entry.postOnly && entry.type !== Order.market) return undefined
+  const best = bestStanding(state, book, entry.side === Order.buy ? Order.sell : Order.buy)
   if (entry.postOnly && best !== none && Matching.crosses(entry.side, entry.priceAtoms, best)) {
     return refused(Refusal.postOnlyWouldCross, number, best, entry.priceAtoms, restingPrice(market, entry.side, best))
   }
   return entry.type === Order.market ? unmet(market, entry, best, number) : undefined
+}
+
+/**
+ * The best price of a side among the orders that do not leave, or -1. No further is looked than the record may meet: behind so many that
+ * leave the next one counts as if it stood, since what crosses it could not rest with this record.
+ */
+const bestStanding = (state: State, book: Book, side: Order.Side): number => {
+  if (!Leaving.isBehind(state)) return book.bestPrice(side)
+  const { capacity, met, orders } = state
+  let order = book.best(side)
+  let left = (capacity.metAtOnce ?? Matching.metAtOnce) - met
+  while (order !== none && left-- > 0 && Leaving.reasonOf(state, order) !== Order.CancelReason.none) order = book.nextSlot(order)
+  return order === none ? none : orders.priceAtoms(order)
 }
 
 /** The refusal of anything between two sessions: when the next opens, where that is known. */

@@ -15,13 +15,15 @@ import type { Leaver, State } from "../State.js"
 /** Most orders that one record ends so: a fraction of a millisecond's work. */
 export const endedAtOnce = 128
 
-/** Whether anything is due or leaves that the records so far had no time for. */
-export const isBehind = ({ atEpochMs, connections, expiries, halted, leaving, switches }: State): boolean =>
-  leaving.size > 0 || connections.ended > 0 || !halted && Math.min(switches.earliest, expiries.earliest) <= atEpochMs
+/** Whether anything is due or leaves that the records so far had no time for; as of the last record, or of a later time. */
+export const isBehind = (
+  { atEpochMs: lastEpochMs, connections, expiries, halted, leaving, switches }: State,
+  atEpochMs: number = lastEpochMs
+): boolean => leaving.size > 0 || connections.ended > 0 || !halted && Math.min(switches.earliest, expiries.earliest) <= atEpochMs
 
-/** Why a resting order leaves; `CancelReason.none` where it stands. */
-export const reasonOf = (state: State, order: number): Order.CancelReason => {
-  const { atEpochMs, connections, expiries, halted, leaving, orders, switches } = state
+/** Why a resting order leaves, as of the last record or of a later time; `CancelReason.none` where it stands. */
+export const reasonOf = (state: State, order: number, atEpochMs: number = state.atEpochMs): Order.CancelReason => {
+  const { connections, expiries, halted, leaving, orders, switches } = state
   const account = orders.account(order)
   const leaver = leaving.get(account)
   if (leaver !== undefined && orders.number(order) < leaver.before) return leaver.reason

@@ -29,6 +29,7 @@ import { Minutes } from "../Minutes.js"
 import type { MarginView, PreviewView } from "../Reads.js"
 import { State } from "../State.js"
 import { deciders } from "./Deciding.js"
+import * as Leaving from "./Leaving.js"
 import { place, refusedBefore } from "./Place.js"
 
 /** The only market of a copy. */
@@ -115,7 +116,7 @@ class Copy {
   readonly further: Reach
 
   constructor(private readonly original: State, entry: PlaceEntry, account: number, atEpochMs: number, reach: Reach) {
-    const met = this.inReach(entry, account, reach)
+    const met = this.inReach(entry, account, atEpochMs, reach)
     this.further = met.cut === "record" ? { ...reach, records: reach.records * 2 } : { ...reach, sizes: reach.sizes * 2 }
     const parties = this.partiesOf(account, entry.market, met.slots)
     const trimmed: Array<number> = []
@@ -154,28 +155,34 @@ class Copy {
 
   /**
    * The orders that an entry could meet, as far as is looked, and by what they are cut where there may be more. The best order of
-   * the other side is always among them: it says whether a market order finds anything, and whether a post-only order rests.
+   * the other side that does not leave is always among them, unless more leave in front of it than a record meets: it says whether a
+   * market order finds anything, and whether a post-only order rests.
    */
   private inReach(
     entry: PlaceEntry,
     account: number,
+    atEpochMs: number,
     { records, sizes }: Reach
   ): { readonly slots: ReadonlyArray<number>; readonly cut: "nowhere" | "size" | "record" } {
     const { books, capacity, markets, orders } = this.original
     const mostMet = (capacity.metAtOnce ?? Matching.metAtOnce) * records
     const book = books[entry.market]!
     const limitAtoms = Matching.reach(markets[entry.market]!, entry.side, entry.priceAtoms)
+    const isBehind = Leaving.isBehind(this.original, atEpochMs)
     const slots: Array<number> = []
     let sizeAtoms = 0
+    let hasStanding = false
     let order = book.best(entry.side === Order.buy ? Order.sell : Order.buy)
     for (; order !== none; order = book.nextSlot(order)) {
       const crosses = Matching.crosses(entry.side, limitAtoms, orders.priceAtoms(order))
-      if (!crosses && slots.length > 0) return { slots, cut: "nowhere" }
+      if (!crosses && hasStanding) return { slots, cut: "nowhere" }
       slots.push(order)
-      if (!crosses) return { slots, cut: "nowhere" }
+      const leaves = isBehind && Leaving.reasonOf(this.original, order, atEpochMs) !== Order.CancelReason.none
+      hasStanding ||= !leaves
+      if (!crosses && hasStanding) return { slots, cut: "nowhere" }
       if (slots.length > mostMet) return { slots, cut: "record" }
       if (sizeAtoms > entry.quantityAtoms * sizes) return { slots, cut: "size" }
-      if (orders.account(order) !== account) sizeAtoms += orders.remaining(order)
+      if (!leaves && orders.account(order) !== account) sizeAtoms += orders.remaining(order)
     }
     return { slots, cut: "nowhere" }
   }
