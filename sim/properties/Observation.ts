@@ -98,6 +98,8 @@ export interface Conversing {
 /** A frame of the venue's as far as it is told what it answers, and of which stream it is. */
 export interface FrameLeft {
   readonly type: string
+  /** Of who subscribes: whether the stream goes on where the client was. */
+  readonly resumed?: boolean
   readonly id?: string
   readonly channel?: string
   readonly stream?: string
@@ -255,6 +257,9 @@ export type Observation =
     readonly set: Settings
     readonly toldAgain: ToldAgain
     readonly conversing: Conversing
+    /** Characters on their way to a client of the stream from which on it is slow, and has as much as it may have. */
+    readonly behindBytes: number
+    readonly bufferedBytes: number
     /** For how long nothing is heard of a connection that is ended for it. */
     readonly silenceMs: number
   }
@@ -335,8 +340,19 @@ export type Observation =
     readonly elapsedMs: number
   }
   | { readonly _tag: "FrameDone"; readonly line: string }
-  /** A frame leaves the process over a connection, which is there from the first of them on. */
-  | { readonly _tag: "FrameLeft"; readonly line: string; readonly frame: FrameLeft; readonly atEpochMs: number; readonly elapsedMs: number }
+  /**
+   * A frame leaves the process over a connection, which is there from the first of them on. `size`: its characters; `onItsWay`: those
+   * of frames before it that the client has not taken.
+   */
+  | {
+    readonly _tag: "FrameLeft"
+    readonly line: string
+    readonly frame: FrameLeft
+    readonly size: number
+    readonly onItsWay: number
+    readonly atEpochMs: number
+    readonly elapsedMs: number
+  }
   /** The process ends a connection. */
   | { readonly _tag: "LineClosed"; readonly line: string; readonly code: number; readonly elapsedMs: number }
   /** All is quiet, and a connection is open. */

@@ -3,7 +3,9 @@
  * nothing that there is, what is asked for twice, what was never asked for, what there is no room for, and what no ticket or none with
  * the scope lets do is refused; nothing else is. A stream is told of between the answers to who asks for it and to who wants no more of
  * it, and never outside; of an account only while a ticket of it is shown, and a connection that has spoken for one account speaks for
- * no other. Only the current ticket of a family lets anybody speak. A connection is ended for three frames that are no JSON, one that is
+ * no other. Who goes on with a stream is given what follows, and a snapshot only behind a `resync`. What streams tell is not handed over
+ * while the client has yet to take what makes it slow, and nothing is answered any more while it has as much as a connection may hold.
+ * Only the current ticket of a family lets anybody speak. A connection is ended for three frames that are no JSON, one that is
  * no text, more frames than a second may have and silence, then and not otherwise; and nothing leaves behind its end.
  *
  * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
@@ -35,6 +37,8 @@ interface Subscribed {
   readonly id: string
   /** Whether it was said to have begun. */
   hasBegun: boolean
+  /** Whether a snapshot is due: it was not said to go on, or to be no good any more. */
+  isAnew: boolean
 }
 
 interface Conversation {
@@ -46,8 +50,11 @@ interface Conversation {
   readonly due: Map<string, Due>
   /** The frame that is being taken up, as far as it is refused without an id. */
   unnamed: number
-  /** The id of the frame that is being taken up. */
+  /** The id of the frame that is being taken up, and of one that waited for what it takes back. */
   taking: string | undefined
+  takenBack: string | undefined
+  /** The size of the largest snapshot. */
+  snapshotSize: number
   /** Why it has to be ended by the time that what is being taken up is taken. */
   mustEnd: boolean
   isOver: boolean
@@ -59,6 +66,8 @@ interface Conversation {
 
 interface State {
   conversing: Conversing
+  behindBytes: number
+  bufferedBytes: number
   silenceMs: number
   readonly lines: Map<string, Conversation>
   /** Families of tickets that were told, with the place of each in its family. */
@@ -80,7 +89,10 @@ const mayTrade = 2
 const abuse = 1008
 const defect = 1011
 const silent = 4000
+const slow = 4008
 const mostNotJson = 3
+/** Of what is said at once when a connection holds nearly as much as it may. */
+const answersAtOnce = 5_000
 /** How often a venue looks whether a connection is silent, and how long it may take to at most. */
 const lookedEachMs = 1_000
 const lookedAtLatestMs = 15_000
@@ -116,15 +128,19 @@ const subscribe = ({ conversing, model }: State, line: Conversation, taken: Take
   const isThere = isOfAccount || model!.markets.some((market) => market.parameters.marketId === marketId && isListed(market))
   if (!isThere) return due(line, taken, frame, "market_not_found", false)
   if (line.streams.has(stream) || line.streams.size >= conversing.subscriptions) return due(line, taken, frame, invalid, true)
-  line.streams.set(stream, { id: frame.id, hasBegun: false })
+  line.streams.set(stream, { id: frame.id, hasBegun: false, isAnew: false })
   due(line, taken, frame, undefined, false)
 }
 
 const unsubscribe = (line: Conversation, taken: Taken, frame: OfStream): void => {
   const subscribed = line.streams.get(frame.subject.stream)
   if (subscribed === undefined) return due(line, taken, frame, invalid, true)
-  // Who wants no more of what has not begun is told that alone.
-  line.due.delete(subscribed.id)
+  // Who wants no more of what has not begun is told so of the frame that asked for it.
+  const waiting = line.due.get(subscribed.id)
+  if (waiting !== undefined) {
+    line.due.set(subscribed.id, { ...waiting, must: invalid, isAtOnce: true })
+    line.takenBack = subscribed.id
+  }
   line.streams.delete(frame.subject.stream)
   due(line, taken, frame, "unsubscribed", true)
 }
@@ -175,13 +191,15 @@ const took = (state: State, line: Conversation, taken: Taken): void => {
 }
 
 const done = (line: Conversation): Verdict => {
-  const { due, mustEnd, taking, unnamed } = line
+  const { due, mustEnd, takenBack, taking, unnamed } = line
   line.taking = undefined
+  line.takenBack = undefined
   line.unnamed = 0
   line.mustEnd = false
   if (mustEnd && !line.isOver) return broken("is to be ended for what it was sent, and is not")
   if (line.isOver) return holds
   const own = taking === undefined ? undefined : due.get(taking)
+  if (takenBack !== undefined && due.has(takenBack)) return broken(`has no answer to ${takenBack}, whose stream nobody wants any more`)
   if (own?.isAtOnce === true) return broken(`has no answer to ${taking}, which is ${own.must} at once`)
   return unnamed > 0 ? broken("has no answer to a frame that is none, or without an id") : holds
 }
@@ -276,7 +294,9 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
       if (type !== "subscribed" || Frames.streamOf(frame as { readonly channel: string }) !== stream) {
         return broken(`is answered ${type} of ${frame.channel} to ${id}, which asks for ${stream}`)
       }
-      line.streams.get(stream)!.hasBegun = true
+      const subscribed = line.streams.get(stream)!
+      subscribed.hasBegun = true
+      subscribed.isAnew = frame.resumed !== true
       return holds
     }
     default:
@@ -302,12 +322,29 @@ const ticketIsOver = (line: Conversation): Verdict => {
 
 const toldOf = (line: Conversation, stream: string, type: string): Verdict => {
   if (line.streams.get(stream)?.hasBegun !== true) return broken(`is sent ${type} of ${stream}, which has not begun`)
-  return stream.startsWith("account.") && line.scopes === undefined ? broken(`is sent ${type} of ${stream} without a ticket`) : holds
+  if (stream.startsWith("account.") && line.scopes === undefined) return broken(`is sent ${type} of ${stream} without a ticket`)
+  const subscribed = line.streams.get(stream)!
+  if (type === "snapshot" && !subscribed.isAnew) return broken(`is sent a snapshot of ${stream}, which goes on`)
+  subscribed.isAnew = type === "resync"
+  return holds
+}
+
+/** Whether there was room for what leaves. */
+const roomFor = ({ behindBytes, bufferedBytes }: State, line: Conversation, { frame: { type }, onItsWay, size }: Left): Verdict => {
+  if (type === "snapshot") line.snapshotSize = Math.max(line.snapshotSize, size)
+  if (type === "update" || type === "snapshot" || type === "resync") {
+    // As much as makes a client slow is handed over at once, where no more than that is on its way.
+    return onItsWay > 2 * behindBytes ? broken(`is handed ${type} while ${onItsWay} are on their way`) : holds
+  }
+  const most = bufferedBytes + line.snapshotSize + answersAtOnce
+  return onItsWay > most ? broken(`is sent ${type} while ${onItsWay} are on their way`) : holds
 }
 
 const leaves = (state: State, line: Conversation, left: Left): Verdict => {
   const { frame, frame: { channel, error, heads, id, stream, type } } = left
   if (line.isOver) return broken(`is sent ${type} behind its end`)
+  const verdict = roomFor(state, line, left)
+  if (verdict !== undefined) return verdict
   switch (type) {
     case "hello":
     case "ticket_expiring":
@@ -338,6 +375,8 @@ const opened = ({ conversing, lines }: State, { elapsedMs, frame: { limits, type
     due: new Map(),
     unnamed: 0,
     taking: undefined,
+    takenBack: undefined,
+    snapshotSize: 0,
     mustEnd: false,
     isOver: false,
     notJson: 0,
@@ -360,7 +399,7 @@ const closed = (
   const { heardAtMs, mustEnd } = line
   line.isOver = true
   line.due.clear()
-  if (mustEnd && code !== abuse) return broken(`is closed with ${code}, and is to be for abuse`)
+  if (mustEnd && code !== abuse && code !== slow) return broken(`is closed with ${code}, and is to be for abuse`)
   if (code === abuse && !mustEnd) return broken("is closed for abuse, and there was none")
   if (code !== silent) return code === defect ? broken("is closed for a defect") : holds
   const quietMs = elapsedMs - heardAtMs
@@ -418,6 +457,8 @@ export const conversations: Property<State> = {
   kind: "safety",
   initial: () => ({
     conversing: { messagesPerSecond: 0, orders: 0, subscriptions: 0 },
+    behindBytes: 0,
+    bufferedBytes: 0,
     silenceMs: 0,
     lines: new Map(),
     tickets: new Map(),
@@ -428,6 +469,8 @@ export const conversations: Property<State> = {
     switch (seen._tag) {
       case "Started":
         state.conversing = seen.conversing
+        state.behindBytes = seen.behindBytes
+        state.bufferedBytes = seen.bufferedBytes
         state.silenceMs = seen.silenceMs
         // What was open to the process before is gone with it.
         state.lines.clear()

@@ -30,11 +30,14 @@ const isText = (value: unknown): boolean => typeof value === "string"
 const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)
 const isTicket = (value: unknown): boolean => typeof value === "string" && /^[A-Za-z0-9_-]{43}$/.test(value)
 
+/** Nothing that is no Unicode can be a part of a path. */
+const isOrderId = (value: unknown): boolean => Bodies.name(value) && !/\p{Cs}/u.test(String(value))
+
 const op = { op: isText, id: isId }
 const stream = { ...op, channel: Bodies.oneOf(...marketChannels, ...accountChannels) }
 const ofStream = { marketId: Bodies.name, timeframe: Bodies.oneOf(...timeframes), series: Bodies.oneOf("trade", "index") }
 const order = Bodies.shape({ ...op, idempotencyKey: isText, body: () => true })
-const ofOrder = Bodies.shape({ ...op, idempotencyKey: isText, body: () => true, orderId: Bodies.name })
+const ofOrder = Bodies.shape({ ...op, idempotencyKey: isText, body: () => true, orderId: isOrderId })
 
 const shapes: ReadonlyMap<string, Bodies.Shape> = new Map([
   ["ping", Bodies.shape(op)],

@@ -275,6 +275,8 @@ export class Host {
       set: settingsOf(options),
       toldAgain: options.streams?.toldAgain ?? promised,
       conversing: options.streams?.odd ?? usualConversing,
+      behindBytes: options.streams?.behindBytes ?? Number.POSITIVE_INFINITY,
+      bufferedBytes: options.streams?.bufferedBytes ?? Number.POSITIVE_INFINITY,
       silenceMs: options.streams?.silenceMs ?? usualSilenceMs
     })
     const crash = this.crashAtStart()

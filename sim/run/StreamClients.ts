@@ -265,7 +265,7 @@ class Client {
     const target = this.#odd?.target() ?? path
     const called = `${this.name}/${connection}`
     network.connect<Note>(target, this.random, () => slowMs, {
-      leaving: (text) => this.#note(text, called, connection === this.#connections),
+      leaving: (text, onItsWay) => this.#note(text, called, connection === this.#connections, onItsWay),
       taking: (taken) => {
         const atEpochMs = this.all.clock()
         const { witness } = this.all
@@ -438,11 +438,12 @@ class Client {
   }
 
   /** What is so as a frame leaves: all that is durable by then, and what it should come to. */
-  #note(text: string, line: string, isCurrentLine: boolean): Note {
+  #note(text: string, line: string, isCurrentLine: boolean, onItsWay: number): Note {
     const { follower, model } = this.all
     follower.drain()
     const frame: Frame = JSON.parse(text)
-    this.all.witness.see({ _tag: "FrameLeft", line, frame, atEpochMs: this.all.clock(), elapsedMs: this.all.world.elapsedMs() })
+    const [atEpochMs, elapsedMs] = [this.all.clock(), this.all.world.elapsedMs()]
+    this.all.witness.see({ _tag: "FrameLeft", line, frame, size: text.length, onItsWay, atEpochMs, elapsedMs })
     if (frame.type === "auth_ok") this.#expiresAtEpochMs = frame.expiresAt!
     if (frame.type === "auth_error") {
       const failure = frame.error!.realtimeTicketFailure ?? ""

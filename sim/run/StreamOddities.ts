@@ -79,6 +79,18 @@ const unnamed = [
   "{\"op\":\"ping\",\"id\":\"\u00e4\"}"
 ]
 
+/** Names of orders that are no Unicode: they cannot be a part of a path. */
+const noUnicode = ["\ud800", "ord_1\udc00", "\udfff\ud800"]
+const noUnicodeShare = 0.05
+
+/** How often a client asks on and on, how long for, and how much at once. */
+const pesteringShare = 0.2
+const pesteringTurns = 20
+const pesteringMs = 520
+const pesteringAtOnce = 40
+/** As long as the id of a frame may be. */
+const longestId = 64
+
 const notJson = ["", "{", "ping", "{'op':'ping'}", "{\"op\":\"ping\",}", "\u0000"]
 
 /** Orders that are refused whoever sends them. */
@@ -96,6 +108,8 @@ const vain: ReadonlyArray<object> = [
 export class StreamOddities {
   #ids = 0
   #tickets = 0
+  readonly #noUnicode: SimRandom
+  readonly #pestering: SimRandom
 
   constructor(
     readonly name: string,
@@ -105,7 +119,10 @@ export class StreamOddities {
     readonly options: Options,
     /** Whether it may ask for tickets of its own: not where requests of keys are counted. */
     readonly mayMint: boolean
-  ) {}
+  ) {
+    this.#noUnicode = random.split("no Unicode")
+    this.#pestering = random.split("pestering")
+  }
 
   /** Where the next connection is asked for. */
   target(): string {
@@ -141,10 +158,28 @@ export class StreamOddities {
     const next = (): void =>
       void this.world.time.after(this.random.until(this.options.meanPauseMs), () => {
         if (!line.isOpen() || !this.clients.open) return
+        if (this.#noUnicode.chance(noUnicodeShare)) this.#nameNoOrder(line)
         this.#act(line)
         next()
       })
     next()
+    if (this.#pestering.chance(pesteringShare)) this.#pester(line, pesteringTurns)
+  }
+
+  #nameNoOrder(line: OddLine): void {
+    const [op, orderId] = [this.#noUnicode.pick(["cancel", "amend"]), this.#noUnicode.pick(noUnicode)]
+    this.#say(line, { op, idempotencyKey: "odd", body: {}, orderId })
+  }
+
+  /** Asks for long answers, as fast as it may without being ended for that, whether or not it takes them. */
+  #pester(line: OddLine, turns: number): void {
+    this.world.time.after(pesteringMs, () => {
+      if (turns === 0 || !line.isOpen() || !this.clients.open) return
+      this.clients.witness.count("odd: pestering")
+      const frames = Math.min(pesteringAtOnce, Math.floor(this.options.messagesPerSecond / 4))
+      for (let index = 0; index < frames; index++) this.#say(line, { op: "ping", id: this.nextId().padEnd(longestId, "-") })
+      this.#pester(line, turns - 1)
+    })
   }
 
   #say({ say }: OddLine, frame: object): void {

@@ -45,8 +45,8 @@ export type Taken = { readonly text: string } | "binary" | "alive"
 
 /** A client's end of a WebSocket. Frames come in the order in which they were sent, whole. */
 export interface Hearing<Note> {
-  /** Called as a frame leaves the process; what it returns comes with the frame. */
-  readonly leaving: (text: string) => Note
+  /** Called as a frame leaves the process, with the characters of those before it on their way; what it returns comes with the frame. */
+  readonly leaving: (text: string, onItsWay: number) => Note
   /** Called as the process takes something up; what it returns, once it has: what it says at once leaves between the two. */
   readonly taking: (taken: Taken) => () => void
   /** Called as the process ends it, and says why. */
@@ -153,7 +153,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
     peer: {
       send: (frames) => {
         for (const { text } of frames) {
-          const note = hearing.leaving(text)
+          const note = hearing.leaving(text, unread)
           unread += text.length
           toClient(() => {
             if (isDead) return

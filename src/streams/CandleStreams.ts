@@ -13,7 +13,7 @@ import type { Reads } from "../engine/Reads.js"
 import { beginCandle, type Candle, grow, type Growing, type Series } from "../readmodel/Candles.js"
 import { type Bucket, bucketOf, type Timeframe } from "../readmodel/Timeframes.js"
 import { candleChannel } from "./Channels.js"
-import { Log, type Update } from "./Log.js"
+import { type KeptOf, Log, type Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 
 /** Candles of a snapshot. */
@@ -41,7 +41,8 @@ export type Past = (which: Which, limit: number, fromSequence: number) => Effect
 
 /** What streams of candles need beside. */
 export interface Around {
-  readonly keptUpdates: number
+  /** How much of a stream is kept for those who come back. */
+  readonly kept: KeptOf
   readonly now: () => number
   readonly past: Past
   /** Whether there are histories to read from now. */
@@ -269,7 +270,7 @@ export class CandleStreams {
       const { candles } = stream.folded ?? folded
       return `[${candles.map((candle) => payloads.candle(reads, market, candle).text).join(",")}]`
     }
-    const log = new Log(name, market, past.sequence, around.now(), around.keptUpdates, contents)
+    const log = new Log(name, market, past.sequence, around.now(), around.kept, contents)
     for (const prices of waiting) if (prices[0]!.sequence > past.sequence) this.tell(folded, log, prices)
     stream.log = log
     for (const told of begun) told(log)

@@ -11,7 +11,7 @@ import type { Reads } from "../engine/Reads.js"
 import type { Listening } from "../sequencer/Live.js"
 import { CandleStreams, type Past } from "./CandleStreams.js"
 import { type AccountChannel, accountChannels, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
-import { type Asker, Log, type Update } from "./Log.js"
+import { type Asker, type KeptOf, Log, type Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { MarketTouched, touchedBy } from "./Touched.js"
 
@@ -36,10 +36,16 @@ interface Changed {
   readonly asks: Set<number>
 }
 
+/** Of an account's stream, which is told again from the journal, so many bytes are kept at most: there may be very many of them. */
+const keptBytesOfAccount = 512 * 1024
+
+const boundOf = (channel: Channel, { bytes, updates }: KeptOf): KeptOf =>
+  isAccountChannel(channel) ? { updates, bytes: Math.min(bytes, keptBytesOfAccount) } : { updates, bytes }
+
 /** What streams need of the process. */
 export interface Outside {
-  /** How many updates of a stream are kept for those who come back. */
-  readonly keptUpdates: number
+  /** How much of a market's stream is kept for those who come back. */
+  readonly kept: KeptOf
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** A clock that nobody sets. */
@@ -97,7 +103,7 @@ export class Hub implements Listening {
     const { reads } = this
     const marketId = isAccountChannel(channel) ? undefined : reads.market(subject).parameters.marketId
     const changedAt = this.payloads.changedAt(reads, channel, subject)
-    const log = new Log({ channel, marketId }, subject, changedAt, this.outside.now(), this.outside.keptUpdates)
+    const log = new Log({ channel, marketId }, subject, changedAt, this.outside.now(), boundOf(channel, this.outside.kept))
     if (isAccountChannel(channel)) this.keep(this.accounts, subject, channel, log)
     else {
       this.keep(this.markets, subject, channel, log)

@@ -27,8 +27,11 @@ export interface Asker {
   readonly madeAnew: () => void
 }
 
-/** How much of a stream is kept for those who come back. */
-const keptBytes = 512 * 1024
+/** How much of a stream is kept for those who come back: so many updates, and no more bytes of them. */
+export interface KeptOf {
+  readonly updates: number
+  readonly bytes: number
+}
 
 interface Kept {
   readonly update: Update
@@ -94,7 +97,7 @@ export class Log {
     readonly subject: number,
     public lastSequence: number,
     nowEpochMs: number,
-    private readonly mostUpdates: number,
+    private readonly most: KeptOf,
     /** All of it, JSON; undefined where that is read from the engine. */
     readonly contents?: () => string
   ) {
@@ -114,7 +117,7 @@ export class Log {
     this.bytes += text.length
     this.lastSequence = update.sequence
     this.count++
-    while (this.kept.length > this.mostUpdates || this.bytes > keptBytes && this.kept.length > 1) {
+    while (this.kept.length > this.most.updates || this.bytes > this.most.bytes && this.kept.length > 1) {
       const gone = this.kept.shift()!
       this.bytes -= gone.bytes
       this.since = gone.update.sequence

@@ -9,7 +9,10 @@ import type { Entry } from "./Payloads.js"
 
 /** Where frames go: one connection. */
 export interface Sink {
-  readonly send: (frame: Frame) => void
+  /** Sends a frame by which the client has the stream up to a sequence; undefined where what it had before is no good any more. */
+  readonly send: (frame: Frame, through: number | undefined) => void
+  /** Sends a snapshot: until the client has had time to take it, it is not counted against what the connection may hold. */
+  readonly sendWhole: (frame: Frame, through: number) => void
   /** Whether so much is on its way that what may be put together is. */
   readonly isBehind: () => boolean
   /** Whether more is on its way than the connection may hold. */
@@ -18,6 +21,8 @@ export interface Sink {
   readonly held: () => void
   /** A stream that loses nothing cannot be sent any more. */
   readonly tooSlow: () => void
+  /** What was to be sent could not be made, for a defect. */
+  readonly failed: (cause: unknown) => void
 }
 
 /** What several updates came to, up to one that has a checksum. */
@@ -57,8 +62,16 @@ export class Subscription {
     this.log.subscriptions.delete(this)
   }
 
-  /** Takes a durable update. */
+  /** Takes a durable update. Whoever gives it out has others to give it to: a defect here is this client's alone. */
   take(update: Update): void {
+    try {
+      this.receive(update)
+    } catch (cause) {
+      this.sink.failed(cause)
+    }
+  }
+
+  private receive(update: Update): void {
     if (this.isStale || update.sequence <= Math.max(this.last, this.mergedSequence)) return
     const policy = policies[this.log.name.channel]
     if (this.merged !== undefined || policy === "by_key" && this.sink.isBehind()) return this.merge(update)
@@ -67,7 +80,7 @@ export class Subscription {
       this.isStale = true
       return this.sink.held()
     }
-    this.sink.send(this.log.frame(update, this.last))
+    this.sink.send(this.log.frame(update, this.last), update.sequence)
     this.last = update.sequence
   }
 
@@ -102,7 +115,7 @@ export class Subscription {
   }
 
   private give(sequence: number, entries: ReadonlyMap<string, Entry>, more: string): void {
-    this.sink.send(new Frame(updateText(this.log.name, this.last, { sequence, entries: [...entries.values()], more })))
+    this.sink.send(new Frame(updateText(this.log.name, this.last, { sequence, entries: [...entries.values()], more })), sequence)
     this.last = sequence
   }
 }

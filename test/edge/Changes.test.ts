@@ -172,7 +172,7 @@ describe("whoever asks for changes", () => {
     const reads = { sequence, atEpochMs: 0 } as Reads
     const payloads = { changedAt: () => changedAt } as never
     const outside: Outside = {
-      keptUpdates: 1,
+      kept: { updates: 1, bytes: 10_000 },
       now: () => 0,
       monotonicNanos: () => 0,
       delays: new Histogram(),

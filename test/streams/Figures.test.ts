@@ -24,7 +24,7 @@ class Listened extends Driver {
 
   listen(): this {
     this.hub = new Hub(this.engine, payloads, {
-      keptUpdates: 100,
+      kept: { updates: 100, bytes: 100_000 },
       now: () => this.atEpochMs,
       monotonicNanos: () => 0,
       delays: new Histogram(),

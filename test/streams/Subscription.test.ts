@@ -23,13 +23,15 @@ class Slow {
   readonly subscription: Subscription
 
   constructor(channel: Channel = "market.book") {
-    const log = new Log({ channel, marketId: "AAA" }, 0, 10, 0, 100)
+    const log = new Log({ channel, marketId: "AAA" }, 0, 10, 0, { updates: 100, bytes: 100_000 })
     this.subscription = new Subscription(log, {
       send: ({ text }) => void this.frames.push(JSON.parse(text)),
+      sendWhole: () => {},
       isBehind: () => this.isBehind,
       isOver: () => this.isOver,
       held: () => void this.held++,
-      tooSlow: () => void this.closed++
+      tooSlow: () => void this.closed++,
+      failed: () => {}
     })
     this.subscription.begin(10)
   }

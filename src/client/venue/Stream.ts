@@ -59,6 +59,8 @@ const dataOf = (data: unknown): unknown => typeof data === "object" && data !== 
 export class Stream {
   private connection: Connection | undefined
   private readonly followed = new Map<string, Following>()
+  /** Frames that asked for streams and were taken back before they were answered. */
+  private readonly takenBack = new Set<string>()
   private readonly commands = new Map<string, (answer: FrameAnswer) => void>()
   private ids = 0
   private isTrusted = false
@@ -174,6 +176,7 @@ export class Stream {
     this.connection = undefined
     this.isTrusted = false
     this.isAuthenticating = false
+    this.takenBack.clear()
     for (const answer of [...this.commands.values()]) answer({ kind: "lost", cause: new Error(`the connection ended (${code})`) })
     for (const following of this.followed.values()) {
       if (following.state !== "asked" && following.state !== "live") continue
@@ -206,6 +209,7 @@ export class Stream {
       // What comes of it from here on is no answer to what is asked next.
       this.connection?.say({ op: "unsubscribe", id: `u${++this.ids}`, ...following.name })
     }
+    if (following.askedId !== undefined) this.takenBack.add(following.askedId)
     following.askedId = undefined
   }
 
@@ -241,6 +245,7 @@ export class Stream {
   }
 
   private subscribed({ id, resumed }: Frame): void {
+    this.takenBack.delete(id ?? "")
     for (const following of this.followed.values()) {
       if (following.state !== "asked" || following.askedId !== id) continue
       following.state = "live"
@@ -357,6 +362,8 @@ export class Stream {
     if (answer !== undefined) return answer({ kind: "refused", refusal })
     const following = [...this.followed.values()].find(({ askedId }) => askedId !== undefined && askedId === id)
     if (following !== undefined) return this.notFollowed(following, refusal)
+    // The venue says of what was taken back before it began that it has not.
+    if (id !== undefined && this.takenBack.delete(id)) return
     // What is not subscribed to needs no end.
     if (id?.startsWith("u") === true) return
     if (id === undefined && refusal.code === "realtime_ticket_rejected") {

@@ -6,6 +6,7 @@ import { Frame } from "../../streams/Frame.js"
 import { type Log, type ResyncReason, resyncText, snapshotText, type Update } from "../../streams/Log.js"
 import type { Piece } from "../../streams/Replay.js"
 import { type Sink, Subscription } from "../../streams/Subscription.js"
+import type { Teller } from "./Outbox.js"
 import type { Setting } from "./Setting.js"
 
 /** How a subscription came about: from where the client was, or with a snapshot. */
@@ -31,20 +32,24 @@ export interface Around {
   readonly isClosed: () => boolean
   /** There is no room for the stream any more. */
   readonly crowded: () => void
+  /** Does what others wait for: a defect in it ends the conversation, and nothing else. */
+  readonly safely: (act: () => void) => void
 }
 
-export class Place {
+export class Place implements Teller {
   private subscription: Subscription
   readonly isOfAccount: boolean
   /** Nobody may see it until a ticket is shown again. */
   isPaused = false
   /** Whether the client was given anything to hold on to. */
   isGiven = false
-  /** The last sequence that has left for the client; undefined before anything has. */
+  /** The sequence up to which the client has it, by what has left; undefined where it has nothing that is good. */
   private left: number | undefined = undefined
+  /** Why a snapshot is to be given that may not have left yet. */
+  private owed: ResyncReason | undefined = undefined
   /** Counts beginnings: what an earlier one has waited for comes to nothing. */
   private turn = 0
-  private isEnded = false
+  isEnded = false
   /** Ends the reading of what was missed. */
   private giveUp: () => void = () => {}
   /** Is called once when the client has taken most of what is on its way. */
@@ -59,9 +64,14 @@ export class Place {
     log.askers.add(this)
   }
 
-  /** The last sequence that the client was given. */
-  get last(): number {
+  /** The last sequence that it was given, whether or not that has left. */
+  private get last(): number {
     return this.subscription.last
+  }
+
+  /** The sequence up to which the client has it, by what has left; undefined where it has nothing that is good. */
+  get head(): number | undefined {
+    return this.left
   }
 
   /** Begins behind a sequence that the client has, or with a snapshot. `began` is told before anything of the stream is sent. */
@@ -70,6 +80,8 @@ export class Place {
     this.began = (resumption) => {
       this.began = () => {}
       this.asked = undefined
+      // Who is told that it goes on has all up to there, whatever becomes of what is given next.
+      if (resumption === "resumed") this.left = fromSequence
       began(resumption)
     }
     this.goFrom(fromSequence)
@@ -78,7 +90,7 @@ export class Place {
   /** Goes on behind what the client has, or with a snapshot, and tells it that it has begun where that was not told yet. */
   private goFrom(sequence: number | undefined): void {
     const began = (resumption: Resumption): void => this.began(resumption)
-    if (sequence === undefined) this.anew(began)
+    if (sequence === undefined) this.anew(began, this.owed)
     else this.from(sequence, began)
   }
 
@@ -113,13 +125,14 @@ export class Place {
     this.isPaused = true
     this.subscription.end()
     this.isGiven = this.left !== undefined
+    if (this.isGiven) this.owed = undefined
     this.subscription.last = this.left ?? 0
     this.setting.hub.quieted(this.log, this)
   }
 
-  /** All that it was given has left for the client. */
-  flushed(): void {
-    if (this.isGiven) this.left = this.last
+  gave(through: number | undefined): void {
+    this.left = through
+    this.owed = undefined
   }
 
   end(): void {
@@ -138,6 +151,7 @@ export class Place {
     whenTaken()
     if (!this.subscription.isStale) return this.subscription.drained()
     this.subscription.end()
+    this.subscription.isStale = false
     this.anew(() => {}, "slow_consumer")
   }
 
@@ -150,27 +164,40 @@ export class Place {
   /** What holds unless the place has ended, or begun again, by the time that it is called. */
   private whileIn(then: () => void): () => void {
     const isIn = this.enter()
+    const { flush, safely } = this.around
     return () => {
       if (!isIn()) return
-      then()
-      this.around.flush()
+      safely(() => {
+        then()
+        flush()
+      })
     }
   }
 
-  /** Gives a snapshot of now, once it is durable. */
+  /** Gives a snapshot of now, once it is durable; none is begun for a client that has yet to take what makes it slow. */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, payloads, reads } = this.setting
     const { sink } = this.around
     const { log } = this
+    if (sink.isBehind()) {
+      const isIn = this.enter()
+      this.whenTaken = () => {
+        if (isIn()) this.anew(began, reason)
+      }
+      return sink.held()
+    }
     const { lastSequence, name, name: { channel }, subject } = log
     const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject)
     const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
     // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
     const frame = channel === "market.book" ? this.log.snapshot(reads.market(subject).marketSequence, make) : make()
     barrier.whenDurable(reads.sequence, this.whileIn(() => {
+      // What else waited for the disk was given first: a snapshot is made anew once that is taken.
+      if (sink.isBehind()) return this.anew(began, reason)
       began("anew")
-      if (reason !== undefined) sink.send(new Frame(resyncText(name, lastSequence, reason)))
-      sink.send(frame)
+      this.owed = reason
+      if (reason !== undefined) sink.send(new Frame(resyncText(name, lastSequence, reason)), undefined)
+      sink.sendWhole(frame, lastSequence)
       this.subscription.begin(lastSequence)
       this.isGiven = true
     }))
@@ -198,7 +225,14 @@ export class Place {
         this.anew(began, "retention")
         return Effect.void
       }))
-    this.giveUp = setting.fork(begun)
+    const { safely } = this.around
+    const failed = (defect: unknown): Effect.Effect<void> =>
+      Effect.sync(() =>
+        safely(() => {
+          throw defect
+        })
+      )
+    this.giveUp = setting.fork(Effect.catchAllDefect(begun, failed))
   }
 
   /** Gives what was missed behind the last record that was looked at. */

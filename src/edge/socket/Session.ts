@@ -18,7 +18,11 @@ import { marketNotFound } from "../http/MarketNames.js"
 import { type Authority, authorityOf, endOf } from "./Authority.js"
 import * as Frames from "./Frames.js"
 import { bounds, retentionOf, type Setting } from "./Setting.js"
+import { Outbox, type Teller } from "./Outbox.js"
 import { Place, type Resumption } from "./Place.js"
+
+const tooSlow = "too slow for a channel that loses nothing"
+const tooMuch = "too much is on its way to the client"
 
 /** Why a connection ends, as RFC 6455 and this protocol number it. */
 const abuse = 1008
@@ -37,6 +41,7 @@ const onlyOfCandles = Errors.invalidRequest("timeframe, series: are of candles, 
 const subscribedAlready = Errors.invalidRequest("The channel is subscribed to already on this connection.")
 const notSubscribed = Errors.invalidRequest("The channel is not subscribed to on this connection.")
 const otherAccount = Errors.invalidRequest("ticket: the connection speaks for another account.")
+const notBegun = Errors.invalidRequest("The channel was unsubscribed before it began.")
 const notText = Errors.invalidRequest("A frame is one JSON object in UTF-8, as text.")
 
 export class Session implements Conversation {
@@ -46,6 +51,8 @@ export class Session implements Conversation {
   private readonly address: string
   /** Those that have yet to begin. */
   private readonly opening = new Map<string, Subscribing>()
+  /** Frames that asked for streams and are not answered yet. */
+  private readonly unanswered = new Map<string, Subscribing>()
   private authority: Authority | undefined = undefined
   /** The account that it has spoken for, for good: once a ticket is over, what stands still of that account goes on for nobody else. */
   private account: number | undefined = undefined
@@ -54,8 +61,12 @@ export class Session implements Conversation {
   private isWarned = false
   /** Whether anything is held back because the client was slow. */
   private holds = false
-  private out: Array<Frame> = []
-  private outLength = 0
+  private readonly out = new Outbox()
+  /** Bytes of the last snapshot, until the client has had time to take it; and for how many seconds it has had that. */
+  private snapshotBytes = 0
+  private snapshotSeconds = 0
+  /** What the client calls the frame that is being answered. */
+  private hearing: string | undefined = undefined
   private isClosed = false
   private notJson = 0
   private orders = 0
@@ -92,7 +103,17 @@ export class Session implements Conversation {
 
   /** Bytes on their way to the client. */
   get bufferedBytes(): number {
-    return this.peer.bufferedBytes()
+    return this.out.size + this.peer.bufferedBytes()
+  }
+
+  /** Whether so much is on its way that what may be put together is, and no snapshot is begun. */
+  private get isBehind(): boolean {
+    return this.bufferedBytes > this.setting.room.behindBytes
+  }
+
+  /** Whether more is on its way than the connection may hold. */
+  private get isOver(): boolean {
+    return this.bufferedBytes - this.snapshotBytes > this.setting.mostBuffered()
   }
 
   /** How many streams it asks for. */
@@ -110,46 +131,90 @@ export class Session implements Conversation {
   }
 
   text(bytes: Uint8Array): void {
+    this.safely(() => {
+      this.listen(bytes)
+      this.flush()
+    })
+  }
+
+  private listen(bytes: Uint8Array): void {
     if (this.isClosed || !this.isPaced()) return
+    // Nothing is done for whom it cannot be answered.
+    if (this.isOver) return this.end(slow, tooMuch)
     const json = Requests.parseJson(bytes)
     if (json === undefined) {
       this.refuse(undefined, notText)
       if (++this.notJson >= bounds.notJson) this.end(abuse, "what is sent is not JSON")
     } else if (Requests.isFailure(json)) this.refuse(undefined, json)
     else this.hear(json.value)
-    this.flush()
   }
 
   binary(): void {
-    this.end(abuse, "frames are text")
+    this.safely(() => this.end(abuse, "frames are text"))
   }
 
   alive(): void {
-    if (!this.isClosed) this.isPaced()
+    this.safely(() => {
+      if (!this.isClosed) this.isPaced()
+    })
   }
 
   drained(): void {
-    this.flush()
+    this.delivered()
+  }
+
+  /** Sends what one turn has brought. */
+  delivered(): void {
+    this.safely(() => this.flush())
   }
 
   closed(): void {
     this.isClosed = true
-    this.disconnect()
-    this.out = []
-    for (const place of this.places.values()) place.end()
-    this.places.clear()
-    this.opening.clear()
     this.left(this)
+    this.safely(() => {
+      this.disconnect()
+      this.out.clear()
+      for (const place of this.places.values()) place.end()
+      this.places.clear()
+      this.opening.clear()
+      this.unanswered.clear()
+    })
   }
 
   /** Ends it, saying why. */
   end(code: number, reason: string): void {
     if (this.isClosed) return
-    this.flush()
+    this.judge(this.setting.now())
+    // To whom takes nothing nothing more is sent.
+    if (code !== slow) this.out.leave(this.peer, this.setting.room.behindBytes)
+    this.close(code, reason)
+  }
+
+  private close(code: number, reason: string): void {
     this.isClosed = true
     this.disconnect()
+    this.out.clear()
     for (const place of this.places.values()) place.end()
     this.peer.close(code, reason)
+  }
+
+  /** Does what the listener, the clock or the writer has it do: what goes wrong in it unexpectedly ends this connection alone. */
+  private readonly safely = (act: () => void): void => {
+    try {
+      act()
+    } catch (cause) {
+      this.broke(cause)
+    }
+    this.hearing = undefined
+  }
+
+  /** Ends it for a defect, and makes nothing more of what waits: that may be what is wrong. */
+  private readonly broke = (cause: unknown): void => {
+    this.setting.defect(cause)
+    if (this.isClosed) return
+    const error = Errors.envelope(Errors.internal, this.setting.nextRequestId(), this.setting.now())
+    this.peer.send([new Frame(JSON.stringify({ type: "error", id: this.hearing, error }))])
+    this.close(defect, "the connection met a defect")
   }
 
   /** Nothing can be told any more. */
@@ -159,19 +224,28 @@ export class Session implements Conversation {
 
   /** Once a second. */
   tick(atEpochMs: number, isHeartbeat: boolean): void {
+    this.safely(() => this.look(atEpochMs, isHeartbeat))
+  }
+
+  private look(atEpochMs: number, isHeartbeat: boolean): void {
     if (this.isClosed) return
     if (++this.quietSeconds * 1_000 >= this.setting.room.silenceMs) {
       return this.end(silent, "nothing was heard from the client for a minute")
     }
     this.judge(atEpochMs)
-    const { authority } = this
+    // What has waited leaves first: the heads of streams are those of what has left.
+    this.flush()
+    if (this.snapshotBytes > 0 && ++this.snapshotSeconds * 1_000 >= bounds.snapshotMs) this.snapshotBytes = 0
+    const { authority, isOver, setting: { mostBuffered, room } } = this
+    // While all of them together hold too much, those go that hold most: the others have their usual room again soon.
+    if (isOver && mostBuffered() < room.bufferedBytes) return this.end(slow, tooMuch)
     if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - atEpochMs <= bounds.warningMs) {
       this.isWarned = true
       this.say({ type: "ticket_expiring", expiresAt: authority.expiresAtEpochMs })
     }
     if (isHeartbeat) {
-      const heads = Object.fromEntries([...this.places].flatMap(([name, place]) => place.isGiven ? [[name, place.last]] : []))
-      this.say({ type: "heartbeat", serverTimeEpochMs: atEpochMs, heads })
+      const heads = Object.fromEntries([...this.places].flatMap(([name, { head }]) => head === undefined ? [] : [[name, head]]))
+      if (!isOver) this.say({ type: "heartbeat", serverTimeEpochMs: atEpochMs, heads })
       this.peer.ping()
     }
     this.flush()
@@ -192,8 +266,9 @@ export class Session implements Conversation {
   }
 
   private hear(value: unknown): void {
+    this.hearing = Frames.idOf(value)
     const read = Frames.read(value)
-    if (Either.isLeft(read)) return this.refuse(Frames.idOf(value), read.left)
+    if (Either.isLeft(read)) return this.refuse(this.hearing, read.left)
     const frame = read.right
     if (Frames.isOrderFrame(frame)) return this.order(frame)
     switch (frame.op) {
@@ -213,10 +288,11 @@ export class Session implements Conversation {
     const found = authorityOf(tickets, reads, ticket, now())
     const refuse = (failure: Errors.Failure): void => this.say({ type: "auth_error", id, error: this.envelope(failure) })
     if (typeof found === "object" && "stolen" in found) {
-      return this.setting.stolen(found.stolen, this.address, (refusal) => {
-        refuse(Errors.refused(refusal))
-        this.flush()
-      })
+      return this.setting.stolen(found.stolen, this.address, (refusal) =>
+        this.safely(() => {
+          refuse(Errors.refused(refusal))
+          this.flush()
+        }))
     }
     this.later(() => {
       if (typeof found === "number") return refuse(Errors.refused(found))
@@ -224,17 +300,18 @@ export class Session implements Conversation {
       if (endOf(found, reads, now()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
       if (!cancelOnDisconnect || this.armed !== undefined) return this.trust(id, found)
       if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
-      disconnects.arm(found, this.connectionId, (armed) => {
-        if (typeof armed !== "number") refuse(armed)
-        else {
-          const isOfOther = this.isOfOther(found)
-          if (this.isClosed || this.armed !== undefined || isOfOther) disconnects.end(armed)
-          else this.armed = armed
-          if (isOfOther) refuse(otherAccount)
-          else this.trust(id, found)
-        }
-        this.flush()
-      })
+      disconnects.arm(found, this.connectionId, (armed) =>
+        this.safely(() => {
+          if (typeof armed !== "number") refuse(armed)
+          else {
+            const isOfOther = this.isOfOther(found)
+            if (this.isClosed || this.armed !== undefined || isOfOther) disconnects.end(armed)
+            else this.armed = armed
+            if (isOfOther) refuse(otherAccount)
+            else this.trust(id, found)
+          }
+          this.flush()
+        }))
     })
   }
 
@@ -263,11 +340,12 @@ export class Session implements Conversation {
   /** What may be known only once the state that it was read from is durable. */
   private later(then: () => void): void {
     const { barrier, reads } = this.setting
-    barrier.whenDurable(reads.sequence, () => {
-      if (this.isClosed) return
-      then()
-      this.flush()
-    })
+    barrier.whenDurable(reads.sequence, () =>
+      this.safely(() => {
+        if (this.isClosed) return
+        then()
+        this.flush()
+      }))
   }
 
   /** The stream that a frame names; otherwise what is wrong with that. */
@@ -284,10 +362,9 @@ export class Session implements Conversation {
 
   private subscribe(frame: Subscribing): void {
     this.judge(this.setting.now())
-    const { channel, id, marketId, series, timeframe } = frame
-    if ((timeframe === undefined && channel === candleChannel) || ((timeframe ?? series) !== undefined && channel !== candleChannel)) {
-      return this.refuse(id, channel === candleChannel ? timeframeNeeded : onlyOfCandles)
-    }
+    const { channel, id, marketId } = frame
+    const misnamed = misnamedOf(frame)
+    if (misnamed !== undefined) return this.refuse(id, misnamed)
     const subject = this.subjectOf(channel, marketId)
     if (typeof subject !== "number") return this.later(() => this.refuse(id, subject))
     const name = nameOf(frame)
@@ -299,6 +376,7 @@ export class Session implements Conversation {
     if (channel === candleChannel) return this.beginCandles(frame, name, subject)
     const log = this.setting.hub.open(channel, subject)
     if (log === undefined) return this.refuse(id, Errors.refused(Refusal.inboxFull))
+    this.unanswered.set(name, frame)
     this.begin(frame, name, log)
   }
 
@@ -306,36 +384,50 @@ export class Session implements Conversation {
   private beginCandles(frame: Subscribing, name: string, market: number): void {
     const { series = "trade", timeframe } = frame
     this.opening.set(name, frame)
-    const hasRoom = this.setting.hub.candles.open({ market, series, timeframe: timeframe! }, (log) => {
-      if (this.isClosed || this.opening.get(name) !== frame) return
-      this.opening.delete(name)
-      if (log === undefined) this.refuse(frame.id, Errors.historiesUnavailable)
-      else this.begin(frame, name, log)
-      this.flush()
-    })
+    this.unanswered.set(name, frame)
+    const refuse = (failure: Errors.Failure): void => {
+      this.unanswered.delete(name)
+      this.refuse(frame.id, failure)
+    }
+    const hasRoom = this.setting.hub.candles.open({ market, series, timeframe: timeframe! }, (log) =>
+      this.safely(() => {
+        if (this.isClosed || this.opening.get(name) !== frame) return
+        this.opening.delete(name)
+        if (log === undefined) refuse(Errors.historiesUnavailable)
+        else this.begin(frame, name, log)
+        this.flush()
+      }))
     if (hasRoom) return
     this.opening.delete(name)
-    this.refuse(frame.id, Errors.refused(Refusal.inboxFull))
+    refuse(Errors.refused(Refusal.inboxFull))
   }
 
   private begin(frame: Subscribing, name: string, log: Log): void {
-    const place = new Place(this.setting, log, {
-      sink: this.sinkOf(frame.channel),
+    const place: Place = new Place(this.setting, log, {
+      sink: this.sinkOf(() => place),
       flush: () => this.flush(),
       isClosed: () => this.isClosed,
-      crowded: () => this.end(tryLater, "there is no room for the stream now")
+      crowded: () => this.end(tryLater, "there is no room for the stream now"),
+      safely: this.safely
     })
     this.places.set(name, place)
-    place.begin(frame.fromSequence,
-      (resumption: Resumption) => this.say({ type: "subscribed", id: frame.id, ...namesOf(frame), resumed: resumption === "resumed" }))
+    place.begin(frame.fromSequence, (resumption: Resumption) => {
+      this.unanswered.delete(name)
+      this.say({ type: "subscribed", id: frame.id, ...namesOf(frame), resumed: resumption === "resumed" })
+    })
   }
 
   private unsubscribe(frame: Extract<Frames.ClientFrame, { readonly op: "unsubscribe" }>): void {
+    const misnamed = misnamedOf(frame)
+    if (misnamed !== undefined) return this.refuse(frame.id, misnamed)
     const name = nameOf(frame)
     const place = this.places.get(name)
     if (place === undefined && !this.opening.delete(name)) return this.refuse(frame.id, notSubscribed)
     place?.end()
     this.places.delete(name)
+    const waiting = this.unanswered.get(name)
+    this.unanswered.delete(name)
+    if (waiting !== undefined) this.refuse(waiting.id, notBegun)
     this.say({ type: "unsubscribed", id: frame.id, ...namesOf(frame) })
   }
 
@@ -361,53 +453,59 @@ export class Session implements Conversation {
       remoteAddress: this.from.remoteAddress,
       ticketOf: authority,
       ...(this.armed === undefined ? undefined : { connection: this.armed })
-    }, ({ body, status }) => {
-      this.orders--
-      if (this.isClosed) return
-      const quoted = JSON.stringify(id)
-      const member = status < 300 ? `"result","id":${quoted},"body":` : `"error","id":${quoted},"error":`
-      this.send(new Frame(`{"type":${member}${body === "" ? "null" : body}}`))
-      this.flush()
-    })
+    }, ({ body, status }) =>
+      this.safely(() => {
+        this.orders--
+        if (this.isClosed) return
+        if (this.isOver) return this.end(slow, tooMuch)
+        const quoted = JSON.stringify(id)
+        const member = status < 300 ? `"result","id":${quoted},"body":` : `"error","id":${quoted},"error":`
+        this.send(new Frame(`{"type":${member}${body === "" ? "null" : body}}`))
+        this.flush()
+      }))
   }
 
   /** Takes back what the authority gave, if it is over: nothing more of the account leaves, also of what was on its way. */
   private judge(atEpochMs: number): void {
-    const { authority } = this
-    const ended = authority === undefined ? undefined : endOf(authority, this.setting.reads, atEpochMs)
+    const ended = this.endOfAuthority(atEpochMs)
     if (ended === undefined) return
     this.authority = undefined
-    this.out = this.out.filter((frame) => !this.ofAccount.has(frame))
-    this.outLength = this.out.reduce((sum, { text }) => sum + text.length, 0)
+    this.out.dropAccounts()
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()
     this.refuse(undefined, Errors.refused(ended))
   }
 
-  /** Frames of the account that have not left. */
-  private readonly ofAccount = new WeakSet<Frame>()
+  /** Why the authority is over; undefined while it is not, or where there is none. */
+  private endOfAuthority(atEpochMs: number): Refusal | undefined {
+    return this.authority === undefined ? undefined : endOf(this.authority, this.setting.reads, atEpochMs)
+  }
 
-  private sinkOf(channel: Channel): Sink {
-    const send = isAccountChannel(channel)
-      ? (frame: Frame): void => {
-        this.ofAccount.add(frame)
-        this.send(frame)
-      }
-      : (frame: Frame): void => this.send(frame)
+  private sinkOf(teller: () => Teller): Sink {
+    const send = (frame: Frame, through: number | undefined): void => this.send(frame, teller(), through)
     return {
       send,
+      sendWhole: (frame, through) => {
+        this.snapshotBytes = frame.text.length
+        this.snapshotSeconds = 0
+        send(frame, through)
+      },
       held: () => {
         this.holds = true
       },
-      isBehind: () => this.outLength + this.peer.bufferedBytes() > this.setting.room.behindBytes,
-      isOver: () => this.outLength + this.peer.bufferedBytes() > this.setting.mostBuffered(),
-      tooSlow: () => this.end(slow, "too slow for a channel that loses nothing")
+      isBehind: () => this.isBehind,
+      isOver: () => {
+        // Much may have come at once, which says nothing of how fast the client takes it.
+        if (this.isOver && this.endOfAuthority(this.setting.now()) === undefined) this.out.leave(this.peer, this.setting.room.behindBytes)
+        return this.isOver
+      },
+      tooSlow: () => this.end(slow, tooSlow),
+      failed: this.broke
     }
   }
 
-  private send(frame: Frame): void {
+  private send(frame: Frame, teller?: Teller, through?: number): void {
     if (this.isClosed) return
-    this.out.push(frame)
-    this.outLength += frame.text.length
+    this.out.add(frame, teller, through)
     this.setting.touched(this)
   }
 
@@ -426,23 +524,20 @@ export class Session implements Conversation {
   }
 
   /** Hands what waits to the connection, in one write; and what was held back, once the client takes things again. */
-  flush(): void {
+  private flush(): void {
     this.write()
-    if (!this.holds || this.isClosed || this.peer.bufferedBytes() > this.setting.room.behindBytes) return
-    this.holds = false
-    for (const place of this.places.values()) place.drained()
-    this.write()
+    while (this.holds && !this.isClosed && !this.isBehind) {
+      this.holds = false
+      for (const place of this.places.values()) place.drained()
+      this.write()
+    }
+    if (!this.isBehind) this.snapshotBytes = 0
   }
 
   private write(): void {
-    if (this.isClosed || this.out.length === 0) return
+    if (this.isClosed || this.out.size === 0) return
     this.judge(this.setting.now())
-    const { out } = this
-    this.out = []
-    this.outLength = 0
-    this.peer.send(out)
-    if (this.authority === undefined) return
-    for (const place of this.places.values()) if (place.isOfAccount) place.flushed()
+    this.out.leave(this.peer, this.setting.room.behindBytes)
   }
 }
 
@@ -454,6 +549,12 @@ type Named = Pick<Subscribing, "channel" | "marketId" | "timeframe" | "series">
 const namesOf = ({ channel, marketId, series = "trade", timeframe }: Named): Named =>
   channel === candleChannel ? { channel, marketId, timeframe, series } as Named : { channel, marketId } as Named
 
+/** What is wrong with how a frame names a stream: candles are of one length, and nothing else is. */
+const misnamedOf = ({ channel, series, timeframe }: Named): Errors.Failure | undefined => {
+  if (channel === candleChannel) return timeframe === undefined ? timeframeNeeded : undefined
+  return (timeframe ?? series) === undefined ? undefined : onlyOfCandles
+}
+
 /** What a stream is called in heartbeats. */
-const nameOf = ({ channel, marketId, series = "trade", timeframe = "1m" }: Named): string =>
+const nameOf = ({ channel, marketId, series = "trade", timeframe }: Named): string =>
   marketId === undefined ? channel : channel === candleChannel ? `${channel}:${marketId}:${timeframe}:${series}` : `${channel}:${marketId}`

@@ -22,7 +22,9 @@ export const bounds = {
   warningMs: 30_000,
   /** What one client may have on its way where all of them together have more than the venue has room for, and how much that is. */
   bufferedBytesUnderPressure: 128 * 1024,
-  bufferedBytesInAll: 512 * 1024 * 1024
+  bufferedBytesInAll: 512 * 1024 * 1024,
+  /** How long a snapshot is not counted as on its way to its client, at most. */
+  snapshotMs: 30_000
 } as const
 
 /** What of the stream may be set otherwise than it usually is. */
@@ -31,8 +33,9 @@ export interface Room {
   readonly behindBytes: number
   /** From here on a channel that loses nothing ends the connection. */
   readonly bufferedBytes: number
-  /** Updates of a stream that are kept for those who come back. */
+  /** Updates of a stream that are kept for those who come back, and bytes of them. */
   readonly keptUpdates: number
+  readonly keptBytes: number
   /** How far back an account's channels are told again. */
   readonly toldAgain: ToldAgain
   /** How much of what was missed is read and given at once. */
@@ -51,6 +54,7 @@ export const usualRoom: Room = {
   behindBytes: 64 * 1024,
   bufferedBytes: 4 * 1024 * 1024,
   keptUpdates: 1_024,
+  keptBytes: 1024 * 1024,
   toldAgain,
   missed: usualBounds,
   messagesPerSecond: 100,
@@ -61,17 +65,17 @@ export const usualRoom: Room = {
 
 /**
  * How far back a client may resume: an account's channels at least so long, and at least so many records of the journal; a
- * market's by updates of the stream.
+ * market's by updates of the stream: so many at most, and no more than so many bytes of them.
  */
-export const retentionOf = ({ keptUpdates, toldAgain: { ms, records } }: Room): Readonly<Record<string, object>> =>
+export const retentionOf = ({ keptBytes, keptUpdates, toldAgain: { ms, records } }: Room): Readonly<Record<string, object>> =>
   Object.fromEntries([
     ...accountChannels.map((channel) => [channel, { ms, records }]),
-    ...[...marketChannels, candleChannel].map((channel) => [channel, { updates: keptUpdates }])
+    ...[...marketChannels, candleChannel].map((channel) => [channel, { updates: keptUpdates, bytes: keptBytes }])
   ])
 
 /** A conversation with something to send. */
 export interface Sending {
-  readonly flush: () => void
+  readonly delivered: () => void
 }
 
 export interface Setting {
@@ -85,6 +89,8 @@ export interface Setting {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly nextRequestId: () => string
+  /** Logs what went wrong unexpectedly in one conversation. */
+  readonly defect: (cause: unknown) => void
   /** Counts a refusal. */
   readonly refused: (name: string) => void
   /** Serves a request as if it had come by HTTP. */

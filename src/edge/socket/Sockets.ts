@@ -3,6 +3,7 @@
  * one write.
  */
 import type * as Context from "effect/Context"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
@@ -109,7 +110,9 @@ class Sessions {
 
   /** Bytes that one connection may hold now. */
   get mostBuffered(): number {
-    return this.buffered > bounds.bufferedBytesInAll ? bounds.bufferedBytesUnderPressure : this.room.bufferedBytes
+    return this.buffered > bounds.bufferedBytesInAll
+      ? Math.min(bounds.bufferedBytesUnderPressure, this.room.bufferedBytes)
+      : this.room.bufferedBytes
   }
 
   add(session: Session): void {
@@ -132,7 +135,7 @@ class Sessions {
     const { waiting } = this
     if (waiting.size === 0) return
     this.waiting = new Set()
-    for (const session of waiting) session.flush()
+    for (const session of waiting) session.delivered()
   }
 
   /** Looks at all of them once a second while there are any; idle venues do nothing. */
@@ -178,7 +181,7 @@ export const begin = (
     for (const session of sessions.open) session.fail()
   }
   const hub = new Hub(state, payloads, {
-    keptUpdates: room.keptUpdates,
+    kept: { updates: room.keptUpdates, bytes: room.keptBytes },
     now,
     monotonicNanos,
     delays: metrics.stages.stream,
@@ -219,6 +222,8 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     tickets: services.identity.tickets,
     now,
     nextRequestId: services.nextRequestId,
+    defect: (cause) =>
+      void Runtime.runFork(runtime)(Effect.logError("A connection of the stream met a defect, and was ended", Cause.die(cause))),
     refused: (name) => metrics.refused(name),
     handle,
     isTold: (after) => orUnread(retention.isTold(after), false),

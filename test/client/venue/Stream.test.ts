@@ -268,6 +268,16 @@ test("a stream that is refused again and again is asked for after twice as long 
   expect(await waits()).toBe(200)
 })
 
+test("a stream that is left before it has begun is refused to nobody, and no more is said of it", async () => {
+  const { client, kinds, platform } = made()
+  const events = client.events("market.trades", "M")
+  platform.line.say(hello)
+  expect(platform.line.last("subscribe")).toMatchObject({ id: "c1" })
+  await events.return()
+  platform.line.say({ type: "error", id: "c1", error: refusal("invalid_request") }, { type: "unsubscribed", id: "u2", ...trades })
+  expect(kinds()).toEqual(["connected"])
+})
+
 test("a book follows its levels, and is thrown away where its checksum is another's", async () => {
   const { client, notices, platform } = made()
   const feed = client.book("M")

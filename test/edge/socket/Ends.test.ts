@@ -89,9 +89,12 @@ describe("a connection", () => {
         return undefined
       }
     }
-    const sink = { send: () => {}, isBehind: () => false, isOver: () => false, held: () => {}, tooSlow: () => {} }
-    const log = new Log({ channel: "account.orders", marketId: undefined }, 7, 5, 0, 10)
-    const place = new Place({ hub } as never, log, { sink, flush: () => {}, isClosed: () => false, crowded: () => void crowded++ })
+    const nothing = (): void => {}
+    const [send, sendWhole, held, tooSlow, failed] = [nothing, nothing, nothing, nothing, nothing]
+    const sink = { send, sendWhole, isBehind: () => false, isOver: () => false, held, tooSlow, failed }
+    const log = new Log({ channel: "account.orders", marketId: undefined }, 7, 5, 0, { updates: 10, bytes: 10_000 })
+    const around = { sink, flush: nothing, isClosed: () => false, crowded: () => void crowded++, safely: (act: () => void) => act() }
+    const place = new Place({ hub } as never, log, around)
     place.pause()
     expect(crowded).toBe(0)
     place.resume()

@@ -37,6 +37,7 @@ describe("the stream", () => {
       })
       expect(hello.connectionId).toMatch(/^con_[0-9a-f]{24}$/)
       expect(Object.keys(hello.retention)).toHaveLength(11)
+      expect(hello.retention["market.trades"]).toEqual({ updates: 1_024, bytes: 1_048_576 })
       expect(hello.retention["account.fills"]).toEqual({ ms: 604_800_000, records: 1_000_000 })
     })
 
@@ -60,6 +61,14 @@ describe("the stream", () => {
         { op: "subscribe", channel: "account.orders" },
         { type: "error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "missing" } }
       ],
+      ["candles to end without their length", { op: "unsubscribe", channel: "market.candles", marketId }, {
+        type: "error",
+        error: { code: "invalid_request", safeMessage: "timeframe: candles are of one length." }
+      }],
+      ["a length of what is no candles to end", { op: "unsubscribe", ...book, timeframe: "1m" }, {
+        type: "error",
+        error: { code: "invalid_request" }
+      }],
       ["no subscription to end", { op: "unsubscribe", ...book }, { type: "error", error: { code: "invalid_request" } }],
       [
         "an order without a ticket",
@@ -472,6 +481,31 @@ describe("the stream", () => {
         ])
       }
     )
+
+    test.each([false, true])("over while what its client missed is read takes nothing from it: %j", async (isOver) => {
+      await client.authenticate(alice)
+      const fromSequence = subscribe({ channel: "account.orders" }).at(-1).sequence
+      client.leave()
+      const { orderId } = await venue.place(alice, { price: "90.0" })
+      await venue.post(alice, `/v1/orders/${orderId}/cancel`, { accountId: alice.accountId, marketId })
+      venue.restart()
+      client = new Client(venue)
+      await client.authenticate(alice)
+      client.fresh()
+      expect(client.say({ op: "subscribe", channel: "account.orders", fromSequence })).toEqual([])
+      if (isOver) venue.atEpochMs += 5 * 60_000
+      await client.reached(isOver ? 2 : 3)
+      const [subscribed, ...behind] = client.fresh()
+      expect(subscribed).toMatchObject({ type: "subscribed", resumed: true })
+      if (isOver) expect(behind).toMatchObject([{ type: "error", error: { realtimeTicketFailure: "expired" } }])
+      const told = isOver ? [...await client.authenticate(alice)] : behind
+      await client.reached(isOver ? 2 : 0)
+      told.push(...client.fresh())
+      expect(told.filter(({ type }) => type !== "auth_ok")).toMatchObject([
+        { type: "update", previousSequence: fromSequence, data: [{ orderId, status: "open" }] },
+        { type: "update", data: [{ orderId, status: "canceled" }] }
+      ])
+    })
 
     test("that was rotated is refused, and its family goes on while its answer may have been lost", async () => {
       const ticket = await client.ticket(alice)

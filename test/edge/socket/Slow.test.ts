@@ -96,7 +96,8 @@ describe("a client that is slow", () => {
     client.fresh()
     client.buffered = 4 * mebibyte
     const { orderId } = await venue.place(alice)
-    expect(client.fresh()).toMatchObject([{ type: "update", data: [{ orderId }] }])
+    expect(client.fresh()).toEqual([])
+    expect(client.drain()).toMatchObject([{ type: "update", data: [{ orderId }] }])
     client.buffered = 4 * mebibyte + 1
     await venue.place(alice)
     expect(client.ended).toEqual({ code: 4008, reason: "too slow for a channel that loses nothing" })
@@ -114,7 +115,12 @@ describe("a client that is slow", () => {
     const told = async (): Promise<ReadonlyArray<number>> => {
       for (const each of [modest, greedy]) each.fresh()
       await venue.place(alice)
-      return [modest, greedy].map((each) => each.fresh().filter(({ type }) => type === "update").length)
+      return [modest, greedy].map((each) => {
+        const { buffered } = each
+        const updates = each.drain().filter(({ type }) => type === "update").length
+        each.buffered = buffered
+        return updates
+      })
     }
     modest.buffered = 128 * 1024
     greedy.buffered = 128 * 1024 + 1
@@ -132,5 +138,141 @@ describe("a client that is slow", () => {
     modest.buffered = mebibyte
     expect((await told())[0]).toBe(1)
     expect(modest.ended).toBeUndefined()
+  })
+
+  test("goes at the next second, whatever it asks for, where it holds most of more than the venue has room for", async () => {
+    const crowd = Array.from({ length: 3 }, () => new Client(venue))
+    const fast = new Client(venue)
+    for (const each of crowd) each.buffered = 200 * mebibyte
+    fast.buffered = 128 * 1024
+    await venue.pass(2_000)
+    expect([...crowd, fast].map(({ ended }) => ended?.code)).toEqual([4008, 4008, 4008, undefined])
+  })
+
+  describe("with little room", () => {
+    const behindBytes = 1_000
+    const bufferedBytes = 20_000
+    beforeEach(async () => {
+      venue = LiveVenue.make(undefined, { holdsTime: true, room: { behindBytes, bufferedBytes } })
+      ;[alice] = await venue.traders(1) as [Trader]
+      client = new Client(venue)
+      client.fresh()
+    })
+
+    const trades = { channel: "market.trades", marketId }
+    const ping = (): ReadonlyArray<any> => client.say({ op: "ping" })
+
+    test("is closed where it takes nothing and asks on, and no frame is done any more", async () => {
+      client.isSlow = true
+      let asked = 0
+      for (; client.ended === undefined && asked < 10_000; asked += 2) {
+        if (asked % 50 === 0) venue.atEpochMs += 1_000
+        subscribe(client, trades)
+        client.say({ op: "unsubscribe", ...trades })
+      }
+      expect(client.ended).toEqual({ code: 4008, reason: "too much is on its way to the client" })
+      expect(client.buffered).toBeGreaterThan(bufferedBytes)
+      expect(client.buffered).toBeLessThan(bufferedBytes + 1_000)
+      expect(ping()).toEqual([])
+    })
+
+    test("is told no more heads where more is on its way than it may hold, and is not closed for that", async () => {
+      client.buffered = bufferedBytes + 1
+      await venue.pass(10_000)
+      expect([client.fresh(), client.ended]).toEqual([[], undefined])
+      client.buffered = bufferedBytes
+      await venue.pass(5_000)
+      expect(client.fresh()).toMatchObject([{ type: "heartbeat" }])
+    })
+
+    test("is answered at once, and given snapshots one by one as it takes them", async () => {
+      for (let count = 0; count < 4; count++) await venue.place(alice, { price: (90 + count).toFixed(1) })
+      client.isSlow = true
+      await client.authenticate(alice)
+      client.fresh()
+      client.buffered = behindBytes
+      const kinds = (frames: ReadonlyArray<any>) => frames.map(({ channel, type }) => `${type} ${channel ?? ""}`.trim())
+      expect(kinds(subscribe(client, { channel: "account.orders" }))).toEqual(["subscribed account.orders", "snapshot account.orders"])
+      expect(kinds(subscribe(client, { channel: "account.positions" }))).toEqual([])
+      expect(kinds(ping())).toEqual(["pong"])
+      expect(kinds(client.drain())).toEqual(["subscribed account.positions", "snapshot account.positions"])
+      expect(client.ended).toBeUndefined()
+    })
+
+    test("is given nothing of what waits of a stream that it unsubscribes, and the answer at once", async () => {
+      await client.authenticate(alice)
+      subscribe(client, { channel: "account.orders" })
+      subscribe(client, { channel: "account.balance" })
+      client.fresh()
+      client.buffered = behindBytes + 1
+      await venue.place(alice)
+      expect(client.say({ op: "unsubscribe", channel: "account.orders" })).toMatchObject([{ type: "unsubscribed" }])
+      expect(client.drain()).toMatchObject([{ type: "update", channel: "account.balance" }])
+      expect(client.drain()).toEqual([])
+    })
+
+    test("is told no head of what has not left, and all that waited in order once it takes it, piece by piece", async () => {
+      await client.authenticate(alice)
+      const { sequence } = subscribe(client, { channel: "account.orders" }).at(-1)
+      client.fresh()
+      client.isSlow = true
+      client.buffered = behindBytes + 1
+      for (let count = 0; count < 5; count++) await venue.place(alice, { price: (90 + count).toFixed(1) })
+      await venue.pass(5_000)
+      expect(client.fresh()).toMatchObject([{ type: "heartbeat", heads: { "account.orders": sequence } }])
+      const pieces: Array<number> = []
+      let last = sequence
+      for (let piece = client.drain(); piece.length > 0; piece = client.drain()) {
+        pieces.push(piece.length)
+        for (const update of piece) {
+          expect(update).toMatchObject({ type: "update", previousSequence: last })
+          last = update.sequence
+        }
+      }
+      expect(last).toBe(venue.engine.sequence)
+      expect(pieces.length).toBeGreaterThan(1)
+    })
+
+    test("is given nothing of its account that waits as its ticket ends, and all of it once it shows another", async () => {
+      const ticket = await client.ticket(alice)
+      client.say({ op: "auth", ticket })
+      const { sequence } = subscribe(client, { channel: "account.orders" }).at(-1)
+      client.fresh()
+      client.buffered = behindBytes + 1
+      for (const price of ["90.0", "91.0"]) await venue.place(alice, { price })
+      await venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+      expect(client.fresh()).toEqual([])
+      expect(client.drain()).toMatchObject([{ type: "error", error: { realtimeTicketFailure: "revoked" } }])
+      const [ok, first, second, ...more] = await client.authenticate(alice)
+      expect([ok.type, first.previousSequence, second.previousSequence]).toEqual(["auth_ok", sequence, first.sequence])
+      expect([second.data[0].price, more]).toEqual(["91.0", []])
+    })
+
+    test("goes on behind a snapshot that is larger than all that it may hold, if it takes it within half a minute", async () => {
+      for (let count = 0; count < 40; count++) await venue.place(alice, { price: (50 + count).toFixed(1) })
+      const late = new Client(venue)
+      for (const each of [client, late]) {
+        await each.authenticate(alice)
+        each.isSlow = true
+        const snapshot = subscribe(each, { channel: "account.orders" }).at(-1)
+        expect(JSON.stringify(snapshot).length).toBeGreaterThan(bufferedBytes)
+      }
+      await venue.place(alice, { price: "49.0" })
+      expect([client.ended, late.ended]).toEqual([undefined, undefined])
+      expect(client.drain()).toMatchObject([{ type: "update" }])
+      client.drain()
+      client.buffered = bufferedBytes - 1
+      // Its next snapshot is yet to come: what else is on its way is counted.
+      await venue.place(alice, { price: "48.0" })
+      await venue.place(alice, { price: "47.0" })
+      expect([client.ended?.code, late.ended]).toEqual([4008, undefined])
+      const renewed = await late.ticket(alice)
+      await venue.pass(29_000)
+      await venue.place(alice, { price: "46.0" })
+      expect(late.ended).toBeUndefined()
+      await venue.pass(1_000)
+      late.say({ op: "auth", ticket: renewed })
+      expect(late.ended?.code).toBe(4008)
+    })
   })
 })
