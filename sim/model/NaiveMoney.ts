@@ -159,11 +159,11 @@ export const maintenance = (parameters: Market.Parameters, notional: bigint): bi
 
 /**
  * Initial margin of a notional: the market's bps, never less than one and a half times maintenance, nor than the account's own
- * leverage leaves, or where it has set none the most that the market allows, beyond which none counts.
+ * leverage leaves, of which no more counts than the market allows.
  */
 export const initial = (parameters: Market.Parameters, notional: bigint, leverageX: number | undefined): bigint => {
   const byBps = ceilDiv(notional * BigInt(parameters.initialMarginBps), 10_000n)
   const byMaintenance = ceilDiv(3n * maintenance(parameters, notional), 2n)
-  const byLeverage = ceilDiv(notional, BigInt(Math.min(leverageX ?? parameters.maxLeverageX, parameters.maxLeverageX)))
+  const byLeverage = leverageX === undefined ? 0n : ceilDiv(notional, BigInt(Math.min(leverageX, parameters.maxLeverageX)))
   return [byBps, byMaintenance, byLeverage].reduce((most, each) => (each > most ? each : most))
 }

@@ -30,7 +30,7 @@ const atInitial = (now: Parameters, market: NaiveMarket, { markets }: NaiveVenue
   const needed = all.initialMargin - elsewhere.initialMargin
   if (all.orderLoss === 0n || needed === 0n) return undefined
   const own = account.leverage.get(market.index)
-  const askedBps = Math.max(now.initialMarginBps, 10_000 / Math.min(own ?? now.maxLeverageX, now.maxLeverageX))
+  const askedBps = Math.max(now.initialMarginBps, own === undefined ? 0 : 10_000 / Math.min(own, now.maxLeverageX))
   const left = all.marginEquity - elsewhere.initialMargin
   const bps = Math.floor(bpsOf(left, needed) * (askedBps / 10_000))
   return bps <= now.maintenanceMarginTiers[0]!.maintenanceMarginBps || bps > 10_000

@@ -44,8 +44,8 @@ export const maintenance = (tiers: Market.Parameters["maintenanceMarginTiers"], 
 }
 
 /**
- * Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2), ceil(N / leverage))`, by the leverage
- * that counts, see `leverageIn`; 0 leaves the last out.
+ * Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2), ceil(N / leverage))`, the last
+ * only where the account has set a leverage; 0 for none.
  */
 export const initial = (parameters: Market.Parameters, notional: number, leverageX: number): number => {
   const required = maintenance(parameters.maintenanceMarginTiers, notional)
@@ -56,9 +56,8 @@ export const initial = (parameters: Market.Parameters, notional: number, leverag
   return leverageX === 0 ? asked : Math.max(asked, Math.ceil(notional / leverageX))
 }
 
-/** The leverage that counts in a market: what an account has set, 0 for none, and never more than the market allows by now. */
-export const leverageIn = ({ parameters: { maxLeverageX } }: MarketState, leverageX: number): number =>
-  leverageX === 0 ? maxLeverageX : Math.min(leverageX, maxLeverageX)
+/** The leverage that counts in a market where an account has set one: never more than the market allows by now; 0 for none. */
+export const leverageIn = ({ parameters }: MarketState, leverageX: number): number => Math.min(leverageX, parameters.maxLeverageX)
 
 /** What one market asks of one account; two are reused for all. */
 export class Requirement {

@@ -109,7 +109,7 @@ test("what was rejected, given up or voided tells why", () => {
   driver.prepare(number)
   driver.approve(owner, number)
   driver.begin(number, "two")
-  driver.complete(number, step, "two", { outcome: "refused", guard: "CONTRACT_NOT_FOUND", offset: 950 })
+  driver.complete(number, step, "two", { outcome: "refused", guard: "SUBMISSION_INVALID", offset: 950 })
   driver.scan(number, step, 0, 950)
   driver.send({ kind: "StopWithdrawals", idempotencyKey: "", reason: "reconciliation", differenceAtoms: 1, atOffset: 9 })
   const { lines } = replayed(driver.records, { ...nobody, transfer: number })
@@ -120,9 +120,9 @@ test("what was rejected, given up or voided tells why", () => {
     expect.stringMatching(/^approval .*: done$/),
     expect.stringMatching(/is approved by passkey/),
     `${id} ${step} is executed by submission two`,
-    `${id} ${step} submission two is refused: CONTRACT_NOT_FOUND at offset 950`,
+    `${id} ${step} submission two is refused: SUBMISSION_INVALID at offset 950`,
     `4.000000 USDC given back for ${id}`,
-    `${id} is over: rejected (${step}, completion: CONTRACT_NOT_FOUND)`
+    `${id} is over: rejected (${step}, completion: SUBMISSION_INVALID)`
   ])
 })
 

@@ -396,19 +396,3 @@ test("the sums that are kept equal the sums made anew, whatever happened in betw
   )
   expect(unrealised).toBeGreaterThan(100)
 })
-
-test("an account that has set no leverage is held to the market's most, as one is that has set it", () => {
-  const driver = new Driver()
-  const maintenanceMarginTiers: Tiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 250 }]
-  driver.market(parameters("AAA", { initialMarginBps: 500, maintenanceMarginTiers, maxLeverageX: 5, makerFeeBps: 0, takerFeeBps: 0 }), 1000)
-  const [account, other] = [driver.account(usdc(10)), driver.account(usdc(1_000))]
-  driver.place(other, { side: Order.sell, priceAtoms: 1000, quantityAtoms: 2_000 })
-  // Five times 10 USDC are 500 lots at 100.0; by the market's bps alone it would be 2,000.
-  expect(driver.place(account, { priceAtoms: 1000, quantityAtoms: 501 })).toMatchObject({
-    refusal: Refusal.marginInsufficient,
-    nearest: 500
-  })
-  expect(driver.place(account, { priceAtoms: 1000, quantityAtoms: 500 })).toMatchObject({ filledAtoms: 500 })
-  expect(driver.engine.positions(account)).toMatchObject([{ leverageX: 5, initialMarginAtoms: usdc(10) }])
-  expect(driver.leverage(account, 0, 5).refusal).toBe(Refusal.none)
-})

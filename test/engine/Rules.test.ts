@@ -81,14 +81,7 @@ const tiers: Market.Parameters["maintenanceMarginTiers"] = [...rules.matchAll(/f
 const market = (markAtoms: number, change: Partial<Market.Parameters> = {}): MarketState => {
   const state = new MarketState(
     0,
-    parameters("BTC", {
-      priceScale: 2,
-      quantityScale: 4,
-      initialMarginBps: 100,
-      maxLeverageX: 100,
-      maintenanceMarginTiers: tiers,
-      ...change
-    })
+    parameters("BTC", { priceScale: 2, quantityScale: 4, initialMarginBps: 100, maintenanceMarginTiers: tiers, ...change })
   )
   state.setMark(markAtoms)
   return state

@@ -32,7 +32,7 @@ const Leverage = Schema.Struct({
   accountId: Fields.Text,
   marketId: Fields.Text,
   leverageX: Fields.Count.annotations({ description: "What counts: what was set, or the market's `maxLeverageX` where that is lower." }),
-  setLeverageX: Schema.NullOr(Fields.Count).annotations({ description: "Null until one is set: then `maxLeverageX` counts." }),
+  setLeverageX: Schema.NullOr(Fields.Count).annotations({ description: "Null until one is set: then the market's margins alone count." }),
   maxLeverageX: Fields.Count,
   journalSequence: Fields.Sequence
 }).annotations({ identifier: "Leverage" })

@@ -90,7 +90,7 @@ export class AccountReads extends IdentityReads {
         notionalAtoms: notional,
         initialMarginAtoms: Margin.initial(market.parameters, notional, Margin.leverageIn(market, setX)),
         maintenanceMarginAtoms: Margin.maintenance(market.parameters.maintenanceMarginTiers, notional),
-        leverageX: Margin.leverageIn(market, setX),
+        leverageX: setX === 0 ? market.parameters.maxLeverageX : Margin.leverageIn(market, setX),
         liquidationPriceAtoms: liquidationPrice(state, slot, collateral),
         realizedPnlAtoms: positions.realizedPnl(slot),
         feesPaidAtoms: positions.feesPaid(slot),
