@@ -130,6 +130,8 @@ export interface Options extends Secrets {
   readonly expose?: Exposition
   /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
   readonly watch?: Sequencer.Watch
+  /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
+  readonly stopFailed?: Writer.StopFailed
 }
 
 export const defaultCapacity = { orders: 2_000_000, idempotencyKeys: 2_000_000, accountParts: 8 } as const satisfies Capacity
@@ -218,7 +220,8 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.versions === undefined ? undefined : { versions: options.versions }),
     ...(options.feed === undefined ? undefined : { feed: options.feed }),
     ...(options.followers === undefined ? undefined : { followers: options.followers }),
-    ...(options.watch === undefined ? undefined : { watch: options.watch })
+    ...(options.watch === undefined ? undefined : { watch: options.watch }),
+    ...(options.stopFailed === undefined ? undefined : { stopFailed: options.stopFailed })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
     Layer.provideMerge(SnapshotStore.layerInto(Snapshot.memoryFor(options.capacity), options.snapshotReadBytes))

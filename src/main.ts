@@ -236,6 +236,9 @@ const inboxOf = (capacity: number) => ({
   reserved: Math.floor((capacity * defaultBounds.reserved) / defaultBounds.capacity)
 })
 
+/** What kept the stop from its end, once something has. */
+const stop: { fault: Error | undefined } = { fault: undefined }
+
 /** Starts the venue, and goes on until it is stopped; `started` is told what runs. */
 const run = (started: (running: Venue.Venue["Type"]) => void) =>
   Effect.gen(function*() {
@@ -293,7 +296,10 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
       ledger: custody,
       funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
-      feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
+      feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
+      stopFailed: (fault) => {
+        stop.fault = fault
+      }
     }, opening(settings, custody, signer))
     return yield* Effect.flatMap(Venue.Venue, (running) =>
       Effect.gen(function*() {
@@ -324,6 +330,12 @@ const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string
 /** Where the tools look for a venue unless they are told. */
 const defaultUrl = "http://127.0.0.1:8080"
 
+/** Why the process ends otherwise than in good order: for what kept its stop from the end, also where the fiber has forgotten that. */
+const causeOf = (exit: Exit.Exit<unknown, unknown>): Cause.Cause<unknown> | undefined => {
+  if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) return exit.cause
+  return stop.fault === undefined ? undefined : Cause.die(stop.fault)
+}
+
 /** The same, and says at the end of a stop that was asked for that nothing is left to be done. */
 const launch = Effect.suspend(() => {
   let running: Venue.Venue["Type"] | undefined
@@ -331,7 +343,7 @@ const launch = Effect.suspend(() => {
     running = started
   })
   return Effect.onExit(noted, (exit) =>
-    running !== undefined && Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+    running !== undefined && Exit.isFailure(exit) && causeOf(exit) === undefined
       ? Effect.log(`stopped cleanly at sequence ${running.reads.sequence}: all that was decided is durable`)
       : Effect.void)
 })
@@ -395,8 +407,9 @@ runMain(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeL
   // What is logged, and how, is the layer's to say.
   disablePrettyLogger: true,
   teardown: (exit, onExit) => {
-    if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return leave(onExit, 0)
-    tell(explain(exit.cause))
-    leave(onExit, exitCode(exit.cause))
+    const cause = causeOf(exit)
+    if (cause === undefined) return leave(onExit, 0)
+    tell(explain(cause))
+    leave(onExit, exitCode(cause))
   }
 })

@@ -1,6 +1,6 @@
 /**
  * Safety (I9). A start never has much of the journal to run again: however often a writer has been started anew, its newest snapshot is
- * of not long ago.
+ * of not long ago. A stop that ends well has left one of its last record: whoever waits for that may start another version.
  */
 import { broken, holds, type Property } from "./Property.js"
 
@@ -13,6 +13,12 @@ export const snapshotsKeepUp: Property<null> = {
   kind: "safety",
   initial: () => null,
   observe: (_, seen) => {
+    if (seen._tag === "Ended") {
+      const { left, newest } = seen
+      return left === undefined || left.sequence === newest
+        ? holds
+        : broken(`the process stopped in good order at record ${left.sequence}, and the newest snapshot is of record ${newest}`)
+    }
     if (seen._tag !== "SnapshotsCounted") return holds
     const { every, newest, sequence } = seen
     // The one before it may still have been on its way when the next was due.

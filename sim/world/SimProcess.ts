@@ -80,9 +80,17 @@ export interface SimProcess {
   readonly stop: () => void
 }
 
+/** The venue, with the markets of its file where it has one. */
+const venueOf = ({ marketsFile, venue }: Parts, stopFailed: (fault: Error) => void) => {
+  const options: Venue.Options = { ...venue, stopFailed }
+  return marketsFile === undefined
+    ? Venue.layer(options)
+    : Layer.unwrapEffect(Effect.map(Bootstrap.parseMarkets(marketsFile), (markets) => Venue.layer({ ...options, markets })))
+}
+
 /** Starts a process. */
 export const start = (parts: Parts): SimProcess => {
-  const { bank, feed, marketsFile, network, schedule, secure, time } = parts
+  const { bank, feed, network, schedule, secure, time } = parts
   const scheduler = SimScheduler.make(schedule, parts.preemption)
   const clock = SimClock.make(time, scheduler.ready)
   const station = { ready: scheduler.ready }
@@ -114,9 +122,10 @@ export const start = (parts: Parts): SimProcess => {
     bank === undefined ? Absent.layer : bank.layerFor(station),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
-  const venue = marketsFile === undefined
-    ? Venue.layer(parts.venue)
-    : Layer.unwrapEffect(Effect.map(Bootstrap.parseMarkets(marketsFile), (markets) => Venue.layer({ ...parts.venue, markets })))
+  let stopFault: Error | undefined
+  const venue = venueOf(parts, (fault) => {
+    stopFault = fault
+  })
   const logger = Logger.replace(Logger.defaultLogger,
     Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
   const program = Effect.flatMap(Venue.Venue, (venue) => {
@@ -140,7 +149,8 @@ export const start = (parts: Parts): SimProcess => {
   fiber.addObserver((exit) => {
     if (!alive) return
     abandon()
-    parts.ended(Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : undefined)
+    const forgotten = stopFault === undefined ? undefined : Cause.pretty(Cause.die(stopFault))
+    parts.ended(Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : forgotten)
   })
 
   return {

@@ -2,10 +2,12 @@
  * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
  * Provides the way in (`Submit`), the way out (`Barrier`), the state to read (`EngineReads`) and the committed blocks (`Feed`).
  */
+import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -47,7 +49,16 @@ export interface Options {
   readonly watch?: Sequencer.Watch
   /** Where it counts how long commands take; nobody reads it unless told. */
   readonly stages?: Stages.Stages
+  /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
+  readonly stopFailed?: StopFailed
 }
+
+/**
+ * Is told what kept a stop from its end: `NotSaved`, `NotFlushed`, `WriterStopped`, or a defect. The fiber dies of it too, and may
+ * forget that: where one that was interrupted yields between the end of its finalizers and its own, Effect goes on with the
+ * interruption alone, and nobody could tell that stop from one in good order.
+ */
+export type StopFailed = (fault: Error) => void
 
 /** What else may refuse to go on from a recovered state: asked before anything on the disk is changed. */
 export type Accept<E> = (state: Reads) => Effect.Effect<void, E>
@@ -230,6 +241,18 @@ const stopping = ({ drain, failed, followers, last, sequence }: {
     yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(sequence(), reason)))
   })
 
+/**
+ * Has a stop come to its end in a fiber of its own, and tells what kept it from that. Whoever interrupts a fiber that is stopping
+ * interrupts its children, and a stop whose waits were broken off would end well without its snapshot.
+ */
+const undisturbed = (stop: Effect.Effect<void>, failed: StopFailed = () => {}): Effect.Effect<void> =>
+  Effect.flatMap(Effect.forkDaemon(stop), (fiber) => {
+    fiber.addObserver((exit) => {
+      if (Exit.isFailure(exit)) failed(Cause.squash(exit.cause) as Error)
+    })
+    return Fiber.join(fiber)
+  })
+
 /** What others may ask of the writer at any time. */
 const readersOf = (
   sequencer: Sequencer.Sequencer,
@@ -341,13 +364,13 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
 
   const isUnchanged = (): boolean => engine.sequence === 0 || engine.sequence === fromSequence && records === 0
   yield* Effect.addFinalizer(() =>
-    stopping({
+    undisturbed(stopping({
       followers,
       failed: () => failed,
       sequence: () => engine.sequence,
       drain: Effect.zipRight(timers.stop, drained(sequencer, failure)),
       last: Effect.suspend(() => isUnchanged() ? Effect.void : snapshotting.last(sequencer.headDigest))
-    })
+    }), options.stopFailed)
   )
 
   return Context.make(Writer, {

@@ -1,9 +1,10 @@
 /** A disk that does not answer any more: the process does, says what it waits for, and a stop comes to its end. */
-import { Cause, Exit } from "effect"
+import { Cause, Context, Effect, Exit, Layer } from "effect"
 import { expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
+import { Disk } from "../../src/journal/Disk.js"
 import { NotFlushed } from "../../src/sequencer/Writer.js"
-import { ready, resting } from "./VenueOver.js"
+import { ready, resting, VenueOver } from "./VenueOver.js"
 
 test("a write that never ends leaves a venue that answers, is not ready, and stops", async () => {
   let freezes = false
@@ -41,4 +42,44 @@ test("a write that never ends leaves a venue that answers, is not ready, and sto
   expect(said).toBeInstanceOf(NotFlushed)
   expect((said as Error).message).toMatch(new RegExp(`records up to ${durableSequence} are durable, \\d+ blocks behind them`))
   expect(answered).toBe(false)
+})
+
+test("a stop that is asked for twice waits for what is on its way to the disk all the same, and leaves its snapshot", async () => {
+  let written: (() => void) | undefined
+  let isHeld = false
+  const held = new Promise<void>((resolve) => (written = resolve))
+  const disk = SimDisk.make({ random: () => 0 })
+  const faults: Array<Error> = []
+  const { accountId, apiKey, venue } = await ready(
+    Layer.map(disk.mount(), (context) => {
+      const real = Context.get(context, Disk)
+      return Context.make(Disk, {
+        ...real,
+        open: (path, mode) =>
+          Effect.map(real.open(path, mode), (file) => ({
+            ...file,
+            writeAt: (...given: Parameters<typeof file.writeAt>) =>
+              isHeld && path.endsWith(".seg")
+                ? Effect.zipRight(Effect.promise(() => held), file.writeAt(...given))
+                : file.writeAt(...given)
+          }))
+      })
+    }),
+    { stopFailed: (fault) => faults.push(fault) }
+  )
+  isHeld = true
+  void venue.ask("POST", "/v1/orders", { key: apiKey, body: resting(accountId, "held") })
+  await venue.settle()
+  // The listener has let its clients go by then, and the writer waits for the disk.
+  await venue.stopAskedTwice(3_000)
+  await venue.settle()
+  written!()
+  await venue.pass(1_000)
+  expect(faults).toEqual([])
+  const snapshots = disk.files().filter((path) => path.endsWith(".snap"))
+  expect(snapshots.length).toBe(1)
+  const next = new VenueOver(disk.mount())
+  const started = await next.started
+  // Nothing had to be replayed: it was of the last record, the order that was on its way.
+  expect(Exit.isSuccess(started) ? started.value.recovered.records : -1).toBe(0)
 })

@@ -321,12 +321,15 @@ test("a failed write of a block still ends the writer, at once and with every co
 
 test("a stop that has no room for its snapshot says so, and is none that another version can go on from", async () => {
   const { disk, state } = fillable()
-  const { venue } = await ready(disk.mount())
+  const faults: Array<Error> = []
+  const { venue } = await ready(disk.mount(), { stopFailed: (fault) => faults.push(fault) })
   const { durableSequence } = (await venue.ask("GET", "/readyz")).json
   state.full = true
   const exit = await venue.stop()
   const said = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
   expect(said).toBeInstanceOf(NotSaved)
+  // It is told beside the fiber too, which may forget it.
+  expect(faults).toEqual([said])
   expect((said as Error).message).toMatch(new RegExp(`^stopped at sequence ${durableSequence} without its snapshot: .*ENOSPC`))
   expect(disk.files().filter((path) => path.endsWith(".snap"))).toEqual([])
   state.full = false

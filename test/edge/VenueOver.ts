@@ -4,7 +4,7 @@ import { access } from "node:fs/promises"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
-import { Clock, type Context, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Clock, type Context, Duration, Effect, Exit, FiberId, Layer, Logger, Scope } from "effect"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import { type Application, Listener } from "../../src/edge/http/Listener.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
@@ -209,6 +209,13 @@ export class VenueOver {
   /** Stops it as SIGTERM does; how its end went. */
   stop(): Promise<Exit.Exit<void>> {
     return Effect.runPromiseExit(Effect.withClock(Scope.close(this.scope, Exit.void), this.clock))
+  }
+
+  /** The same, and asks once more after some time. */
+  async stopAskedTwice(againAfterMs: number): Promise<void> {
+    const stopping = Effect.runFork(Effect.withClock(Effect.uninterruptible(Scope.close(this.scope, Exit.void)), this.clock))
+    await this.pass(againAfterMs)
+    stopping.unsafeInterruptAsFork(FiberId.none)
   }
 
   private readonly clock: Clock.Clock = Object.assign(Clock.make(), {
