@@ -773,7 +773,13 @@ export class NaiveFunds {
   }
 }
 
-/** What a ledger says of contracts that are spent. */
-const gone: ReadonlyArray<string> = ["CONTRACT_NOT_FOUND", "CONTRACT_NOT_ACTIVE", "LOCAL_VERDICT_INACTIVE_CONTRACTS"]
+/** What a ledger says of contracts that are spent, or that somebody else is about to spend. */
+const gone: ReadonlyArray<string> = [
+  "CONTRACT_NOT_FOUND",
+  "CONTRACT_NOT_ACTIVE",
+  "LOCAL_VERDICT_INACTIVE_CONTRACTS",
+  "LOCAL_VERDICT_LOCKED_CONTRACTS",
+  "UNKNOWN_CONTRACT_SYNCHRONIZERS"
+]
 
 const newStep = (name: StepName): NaiveStep => ({ name, binding: undefined, attempts: [], accepted: undefined, contradictedAt: 0 })

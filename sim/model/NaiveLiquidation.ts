@@ -127,10 +127,13 @@ const closable = (quantity: number, equity: bigint, market: NaiveMarket, price: 
 
 /** A ranking that is being made, of those that came to the market so far. */
 interface Making {
+  readonly market: NaiveMarket
   readonly sequence: number
   readonly atEpochMs: number
   readonly isLong: boolean
   readonly mark: number
+  /** Whether the one before took several records and closed nothing. */
+  readonly isSecond: boolean
   /** In which it was gone on with last. */
   second: number
   /** How many of those that came to the market it has passed. */
@@ -139,7 +142,7 @@ interface Making {
 }
 
 /** One that nobody has gone on with for longer is begun anew. */
-const rankingPatienceSeconds = 60
+const rankingPatienceSeconds = 2
 
 /** What a deleveraging came to: how much it closed, and whether the record had no room for more of it. */
 export interface Closed {
@@ -402,13 +405,16 @@ export class NaiveLiquidations {
   }
 
   /** Begins to rank what there is in a market against longs, or against shorts. */
-  #begin(market: NaiveMarket, isLong: boolean): Making {
+  #begin(market: NaiveMarket, isLong: boolean, isSecond = false): Making {
     const { now, sequence } = this.ground
+    for (const [name, each] of this.#making) if (this.#isForgotten(each)) this.#making.delete(name)
     const making: Making = {
+      market,
       sequence: sequence(),
       atEpochMs: now(),
       isLong: !isLong,
       mark: market.mark,
+      isSecond,
       second: this.#secondOf(market),
       passed: 0,
       all: []
@@ -436,7 +442,7 @@ export class NaiveLiquidations {
       making.all.push({ account, profit, entry: position.entryNotional, notional: valueOf(then, position), equity, closed: [] })
     }
     this.#making.delete(`${market.index} ${!making.isLong}`)
-    const { all, passed: _, ...rest } = making
+    const { all, market: __, passed: _, ...rest } = making
     const ranked = all.sort(byRank).slice(0, this.bounds.places)
     const ranking = { ...rest, madeAt: sequence(), market: market.index, count: all.length, ranked }
     published.rankings.push(ranking)
@@ -448,12 +454,22 @@ export class NaiveLiquidations {
     const making = this.#making.get(`${market.index} ${isLong}`)
     const second = this.#secondOf(market)
     const isOfNow = ({ mark }: { readonly mark: number }): boolean => !isDelisted(market) || mark === market.mark
-    if (making !== undefined) {
-      const isLeftAlone = !isDelisted(market) && second > making.second + rankingPatienceSeconds
-      return isOfNow(making) && !isLeftAlone ? making : this.#begin(market, isLong)
-    }
+    if (making !== undefined) return this.#isGoneOnWith(making) ? making : this.#begin(market, isLong)
     const latest = this.ground.published.rankings.findLast((each) => each.market === market.index && each.isLong !== isLong)
     return latest?.second === second && isOfNow(latest) ? latest : this.#begin(market, isLong)
+  }
+
+  /** Whether one that is being made may be gone on with. */
+  #isGoneOnWith({ mark, market, second }: Making): boolean {
+    return isDelisted(market) ? mark === market.mark : market.risk.second <= second + rankingPatienceSeconds
+  }
+
+  /** Whether one is dropped when another is begun: of a market that stands still it is once nobody could go on with it in time. */
+  #isForgotten(making: Making): boolean {
+    const { market, second } = making
+    const [at, now] = [this.ground.now(), secondOf(this.ground.now())]
+    const standsStill = !isDelisted(market) && !Risk.isGoing(market, at)
+    return !this.#isGoneOnWith(making) || (standsStill && now > second + rankingPatienceSeconds)
   }
 
   /** The second of a market's ticks; of one that is delisted, that of the record. */
@@ -461,7 +477,10 @@ export class NaiveLiquidations {
     return isDelisted(market) ? secondOf(this.ground.now()) : market.risk.second
   }
 
-  /** Closes so much of a position against the others at a price. What a ranking of before leaves, and what lies behind its places, goes on with one made anew. */
+  /**
+   * Closes so much of a position against the others at a price. What a ranking of before leaves, and what lies behind its places, goes on
+   * with one made anew; one that took several records and closed nothing is no proof that there is nobody, but two of them in a row are.
+   */
   deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
     let next = this.#ranking(market, isLong)
@@ -475,9 +494,11 @@ export class NaiveLiquidations {
       rest -= closed.size
       if (rest === 0 || closed.isLeft) return { size: size - rest, isLeft: closed.isLeft }
       const now = this.ground.sequence()
-      const hasAll = ranking.sequence === now && ranking.count <= this.bounds.places
-      if (ranking.madeAt === now && (hasAll || closed.size === 0)) break
-      next = this.#begin(market, isLong)
+      const isOfOneRecord = ranking.sequence === now
+      if (isOfOneRecord && (closed.size === 0 || ranking.count <= this.bounds.places)) break
+      const provesNothing = closed.size === 0 && ranking.madeAt === now
+      if (provesNothing && ranking.isSecond) break
+      next = this.#begin(market, isLong, provesNothing)
     }
     const { sequence: rankingSequence } = ranking
     this.ground.published.steps.push({

@@ -47,6 +47,8 @@ export interface NaiveRanking {
   readonly isLong: boolean
   /** At which all of it is reckoned: the mark when it was begun. */
   readonly mark: number
+  /** Whether it was made because the one before took several records and closed nothing. */
+  readonly isSecond: boolean
   /** The second in which it was made, and holds. */
   readonly second: number
   /** How many there were, and the first of them, as many as a ranking has room for. */

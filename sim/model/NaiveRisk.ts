@@ -14,6 +14,7 @@ export const noRisk = (): NaiveRisk => ({
   source: 0,
   held: undefined,
   liveSince: 0,
+  backSince: 0,
   second: 0,
   slot: 0,
   basis: [],
@@ -78,17 +79,48 @@ export const finalPrice = (
   return Number(min(BigInt(maxPriceAtoms), max(BigInt(minPriceAtoms), average)))
 }
 
-/** Whether a market lives at a time, as far as it is its own matter: a halt of the engine is not. */
-export const isLive = (market: NaiveMarket, atEpochMs: number): boolean => hasIndex(market, atEpochMs) && sessionOf(market) !== "closed"
+/** Whether marks of a market are made at a time, as far as it is its own matter: a halt of the engine is not. */
+export const isGoing = (market: NaiveMarket, atEpochMs: number): boolean => hasIndex(market, atEpochMs) && sessionOf(market) !== "closed"
 
-/** What a market takes: what is strictest of its status, its index and its session. */
+/** Whether a market that has come back has yet to be marked: a mark of the second in which it came back will do. */
+const awaitsMark = ({ risk }: NaiveMarket): boolean => Math.floor(risk.backSince / secondMs) > risk.second
+
+/** Has a market wait for a mark, unless what it has is its first index, and still the index. */
+export const waitForMark = ({ mark, risk }: NaiveMarket, atEpochMs: number): void => {
+  const isNew = risk.second === 0 && mark === risk.index
+  if (mark !== 0 && !isNew) risk.backSince = atEpochMs
+}
+
+/** Notes from when on funding is reckoned without a break. */
+export const goesOn = ({ risk }: NaiveMarket, atEpochMs: number): void => {
+  risk.liveSince = atEpochMs
+}
+
+/** Notes that a market has come back. */
+export const comesBack = (market: NaiveMarket, atEpochMs: number): void => {
+  goesOn(market, atEpochMs)
+  waitForMark(market, atEpochMs)
+}
+
+/** Whether a market lives at a time: marks are made, and there is one since they are. */
+export const isLive = (market: NaiveMarket, atEpochMs: number): boolean => isGoing(market, atEpochMs) && !awaitsMark(market)
+
+/** What a market takes: what is strictest of its status, its index and mark, and its session. */
 export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status | "closed" | "cutoff" => {
   const { status } = market
   const isTrading = status === "open" || status === "reduce_only"
   const session = sessionOf(market)
   if (isTrading && session === "closed") return "closed"
-  if (status === "open" && isStale(market, atEpochMs)) return "reduce_only"
+  if (status === "open" && (isStale(market, atEpochMs) || awaitsMark(market))) return "reduce_only"
   return status === "open" && session === "reduce_only" ? "cutoff" : status
+}
+
+/** Whether resting orders are met only to reduce: by its status, its session or its index, and not because it has yet to be marked. */
+export const restingOnlyReduces = (market: NaiveMarket, atEpochMs: number): boolean => {
+  const { status } = market
+  const session = sessionOf(market)
+  const byItself = session === "open" && (status === "reduce_only" || (status === "open" && isStale(market, atEpochMs)))
+  return byItself || session === "reduce_only"
 }
 
 /** |a - b| in bps of b is at most so much. */
@@ -124,16 +156,17 @@ export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: nu
       return { refusal: Refusal.indexPriceHeld, limit: Number(limit), actual: price }
     }
   }
-  if (isStale(market, atEpochMs)) risk.liveSince = atEpochMs
+  const wasStale = isStale(market, atEpochMs)
   risk.held = undefined
   risk.index = price
   risk.source = source
+  if (wasStale) comesBack(market, atEpochMs)
   return undefined
 }
 
 /** Whether a market's mark is to be made at a time. */
 export const isDue = (market: NaiveMarket, atEpochMs: number): boolean =>
-  Math.floor(atEpochMs / secondMs) > market.risk.second && isLive(market, atEpochMs)
+  Math.floor(atEpochMs / secondMs) > market.risk.second && isGoing(market, atEpochMs)
 
 /** How long before a tick its market may have closed, or have been halted, that lived when the tick was sent. */
 const endedJustNowMs = 5_000

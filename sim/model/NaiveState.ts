@@ -186,6 +186,8 @@ export interface NaiveRisk {
   held: { readonly price: number; readonly source: number; agreed: number | undefined } | undefined
   /** Since when the market has lived without a break. */
   liveSince: number
+  /** When it came back last with a mark of before, or was opened with one; 0 where it never did. */
+  backSince: number
   /** The second in which its mark was made last. */
   second: number
   /** The five seconds in which its book was sampled last. */

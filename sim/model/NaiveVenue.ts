@@ -707,7 +707,7 @@ export class NaiveVenue {
     const isSame = session !== undefined && session.state === by.state && session.opens === by.opens && session.closes === by.closes
       && session.cutoff === by.cutoff
     if (isSame) return
-    if (Risk.sessionOf(market) === "closed" && by.state !== "closed") market.risk.liveSince = this.atEpochMs
+    if (Risk.sessionOf(market) === "closed" && by.state !== "closed") Risk.comesBack(market, this.atEpochMs)
     market.session = { ...by, asOf: this.atEpochMs }
     this.#show(market)
   }
@@ -913,8 +913,8 @@ export class NaiveVenue {
         this.halted = true
         return [done(-1)]
       case "ResumeEngine":
+        for (const market of this.markets) (this.halted ? Risk.comesBack : Risk.goesOn)(market, this.atEpochMs)
         this.halted = false
-        for (const market of this.markets) market.risk.liveSince = this.atEpochMs
         // What fell due under the halt is done before anything can match again.
         this.#doWhatIsDue()
         return [done(-1)]
@@ -986,7 +986,8 @@ export class NaiveVenue {
     if (market === undefined) return refused(Refusal.marketUnknown, -1)
     if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
     if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, -1)
-    if (market.status === "halted" && status !== "halted") market.risk.liveSince = this.atEpochMs
+    if (market.status === "halted" && status !== "halted") Risk.comesBack(market, this.atEpochMs)
+    if (market.status === "backfilling" && status === "open") Risk.waitForMark(market, this.atEpochMs)
     this.#moveTo(market, status)
     this.#show(market)
     return done(-1)
@@ -1345,17 +1346,20 @@ export class NaiveVenue {
     // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
     const { maxPriceAtoms, minPriceAtoms } = parameters
     const { risk } = known
+    const wasStale = Risk.isStale(known, this.atEpochMs)
     if (priceScale !== parameters.priceScale || known.parameters.quantityScale !== parameters.quantityScale) {
       this.history.rescaled.push({ market: known.index, sequence: this.sequence })
     }
     if (priceScale !== parameters.priceScale || risk.index < minPriceAtoms || risk.index > maxPriceAtoms) {
       known.mark = 0
-      known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [] }
+      known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [], backSince: 0 }
     } else known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))
     if (known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) known.risk = { ...known.risk, interval: 0, premiums: [] }
     if (known.parameters.marketType !== parameters.marketType) known.session = undefined
     known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = Market.inOrder(parameters)
+    // An index that may be older by now is not stale any more.
+    if (wasStale && !Risk.isStale(known, this.atEpochMs)) Risk.comesBack(known, this.atEpochMs)
     this.#show(known)
   }
 
@@ -1893,8 +1897,7 @@ export class NaiveVenue {
       }
       const size = Math.min(remaining(taker), remaining(maker))
       const makerAccount = this.accounts[maker.account]!
-      const onlyReduces = Risk.takes(market, this.atEpochMs) === "reduce_only" || Risk.sessionOf(market) === "reduce_only"
-      if (onlyReduces && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
+      if (Risk.restingOnlyReduces(market, this.atEpochMs) && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
         this.#cancel(maker, CancelReason.marketReduceOnly)
         continue
       }
@@ -2295,8 +2298,8 @@ export class NaiveVenue {
   }
 
   /** Whether an account holds a position in a market whose mark does not move, so that nothing may be withdrawn. */
-  isStuck(account: NaiveAccount): boolean {
-    return [...account.positions.keys()].some((market) => this.halted || !Risk.isLive(this.markets[market]!, this.atEpochMs))
+  isStuck(account: NaiveAccount, atEpochMs = this.atEpochMs): boolean {
+    return [...account.positions.keys()].some((market) => this.halted || !Risk.isLive(this.markets[market]!, atEpochMs))
   }
 
   /** Equity and requirements of an account, with one more order counted as open. */

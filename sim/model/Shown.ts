@@ -37,19 +37,24 @@ const symbolOf = ({ baseAsset, quoteAsset, settlementAsset }: Market.Parameters)
 
 // --- accounts --------------------------------------------------------------------------------------------
 
-const balanceAtoms = (model: NaiveVenue, index: number) => {
+const balanceAtoms = (model: NaiveVenue, index: number, now = model.atEpochMs) => {
   const account = model.accounts[index]!
   const margin = model.margin(account, undefined)
   const free = margin.marginEquity - margin.orderLoss - margin.initialMargin
   const available = free > 0n ? free : 0n
-  return { ...margin, collateral: account.collateral, available, withdrawable: model.isStuck(account) ? 0n : available }
+  return {
+    ...margin,
+    collateral: account.collateral,
+    available,
+    withdrawable: model.isStuck(account, Math.max(now, model.atEpochMs)) ? 0n : available
+  }
 }
 
-/** `external-account-balance/v1`. */
-export const balance = (model: NaiveVenue, index: number): Members => {
+/** `external-account-balance/v1`, as it is told at a time. */
+export const balance = (model: NaiveVenue, index: number, now = model.atEpochMs): Members => {
   const account = model.accounts[index]!
   const { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available, withdrawable } =
-    balanceAtoms(model, index)
+    balanceAtoms(model, index, now)
   const amounts = { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available, withdrawable }
   return {
     version: "external-account-balance/v1",
@@ -62,8 +67,8 @@ export const balance = (model: NaiveVenue, index: number): Members => {
 }
 
 /** The balance in the unified shape. */
-export const compatBalance = (model: NaiveVenue, index: number): Members => {
-  const { available, equity } = balanceAtoms(model, index)
+export const compatBalance = (model: NaiveVenue, index: number, now = model.atEpochMs): Members => {
+  const { available, equity } = balanceAtoms(model, index, now)
   const [free, used, total] = [available, equity - available, equity].map((atoms) => numberOf(atoms, moneyScale))
   return {
     ...moment(model.atEpochMs),
@@ -71,7 +76,7 @@ export const compatBalance = (model: NaiveVenue, index: number): Members => {
     free: { USDC: free },
     used: { USDC: used },
     total: { USDC: total },
-    info: balance(model, index)
+    info: balance(model, index, now)
   }
 }
 

@@ -25,8 +25,12 @@ interface FollowedMarket {
   /** Whether it trades in sessions and is between two of them. */
   isClosed: boolean
   mark: bigint
+  index: bigint
   /** When the source of its index saw it; 0 before the first. */
   sourceEpochMs: number
+  /** Whether its marks are made, as far as the record at hand was followed, and since when without a break. */
+  isGoing: boolean
+  goingSinceEpochMs: number
   /** Positions that are not flat, by account. */
   readonly held: Map<number, Held>
   /** The second in which it was ticked last. */
@@ -45,6 +49,8 @@ interface Ranking {
   /** The record in which it was begun, and the one in which it was made. */
   readonly sequence: number
   readonly madeAt: number
+  /** Whether the one before took several records and closed nothing. */
+  readonly isSecond: boolean
   /** How many were ranked, and the first of them. */
   readonly count: number
   readonly accounts: ReadonlyArray<number>
@@ -148,9 +154,27 @@ const standingOf = (state: State, account: number) => {
   return { equity, required, doubtful, positions, live }
 }
 
-const isLive = ({ atEpochMs, halted }: State, { isClosed, parameters, sourceEpochMs, status }: FollowedMarket): boolean =>
+/** Whether marks of a market are made. */
+const isGoing = ({ atEpochMs, halted }: State, { isClosed, parameters, sourceEpochMs, status }: FollowedMarket): boolean =>
   !halted && !isClosed && status !== "halted" && isListed(status) && sourceEpochMs !== 0
   && atEpochMs < sourceEpochMs + parameters.indexStaleMs
+
+/** Whether a market's mark is of the second in which it came back, or later. */
+const isMarked = ({ goingSinceEpochMs, second }: FollowedMarket): boolean => secondAfter(second * 1_000) > goingSinceEpochMs
+
+const isLive = (state: State, market: FollowedMarket): boolean => isGoing(state, market) && isMarked(market)
+
+/** Notes which markets have come back since it was noted last. */
+const noteGoing = (state: State): void => {
+  for (const market of state.markets) {
+    const before = market.isGoing
+    market.isGoing = isGoing(state, market)
+    if (!market.isGoing || before) continue
+    // The first index is a mark by itself, as long as it is the index.
+    const isNew = market.mark === 0n || market.second === 0 && market.mark === market.index
+    market.goingSinceEpochMs = isNew ? 0 : state.atEpochMs
+  }
+}
 
 const nameOf = (state: State, account: number): string => (account === state.fund ? "the insurance fund" : `account ${account}`)
 
@@ -292,7 +316,7 @@ const rankingOf = (state: State, market: FollowedMarket, isLong: boolean, isThro
 const makeNow = (state: State, market: FollowedMarket, isLong: boolean, second: number): Ranking => {
   const { places, sequence } = state
   const all = accountsInOrder(state, market, isLong)
-  return { second, mark: market.mark, sequence, madeAt: sequence, count: all.length, accounts: all.slice(0, places) }
+  return { second, mark: market.mark, sequence, madeAt: sequence, isSecond: false, count: all.length, accounts: all.slice(0, places) }
 }
 
 /** Whether a ranking was made in the record at hand, against the positions of a direction in a market. */
@@ -304,7 +328,7 @@ const takeMade = (state: State, market: FollowedMarket, isLong: boolean): Rankin
   const { made, sequence } = state
   const at = made.findIndex((each) => isAgainst(state, each, market, isLong))
   const [taken] = at < 0 ? [] : made.splice(at, 1)
-  return taken ?? { second: 0, mark: 0n, sequence, madeAt: sequence, count: 0, accounts: [] }
+  return taken ?? { second: 0, mark: 0n, sequence, madeAt: sequence, isSecond: false, count: 0, accounts: [] }
 }
 
 /** Notes the rankings that a record made, by the model. */
@@ -316,14 +340,17 @@ const noteMade = ({ isSlow, made }: State, { model, record: { sequence } }: Extr
   }
 }
 
+const isLastWord = ({ places, sequence }: State, { left, ranking, size }: Deleveraging): boolean =>
+  left === size ? ranking.sequence === sequence || ranking.isSecond : ranking.sequence === sequence && ranking.count <= places
+
 const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "DeleveragingBegun" }>): Verdict => {
   const { account, market: index } = event
   const { deleveraging: before } = state
   // One that begins again in its record has come to the end of a ranking of before.
   const isSame = before?.account === account && before.market === index && before.left > 0n && before.begunIn === state.sequence
-  // A ranking of this record that had room for all, or that helped nothing, is the last word.
-  const isLast = isSame && before.ranking.madeAt === state.sequence
-    && (before.ranking.sequence === state.sequence && before.ranking.count <= state.places || before.left === before.size)
+  // A ranking that was begun in this record and had room for all, or helped nothing, is the last word; of those that took several
+  // records the second in a row is, where neither helped.
+  const isLast = isSame && before.ranking.madeAt === state.sequence && isLastWord(state, before)
   // A settlement looks at one whom nobody was found for once more before it pairs the others, by the same ranking.
   const isThrough = isSame && !(isLast && state.markets[index]!.isDelisted)
   if (isThrough && isLast) {
@@ -390,7 +417,10 @@ const put = (state: State, { command }: Record, event: Put): void => {
     status: "draft",
     isClosed: hasSessions(parameters),
     mark: 0n,
+    index: 0n,
     sourceEpochMs: 0,
+    isGoing: false,
+    goingSinceEpochMs: 0,
     held: new Map(),
     second: 0,
     againstLongs: undefined,
@@ -417,6 +447,7 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
       return holds
     case "IndexPriceSet":
       state.markets[event.market]!.sourceEpochMs = event.sourceEpochMs
+      state.markets[event.market]!.index = BigInt(event.priceAtoms)
       return holds
     case "HaltSet":
       state.halted = event.halted === 1
@@ -534,13 +565,23 @@ const noteHelped = (state: State): void => {
   }
 }
 
-/** A tick was every live market's that had none in its second. */
+/** A tick was every market's that had none in its second and whose marks are made. */
 const noteTicks = (state: State): void => {
-  for (const market of state.markets) if (isLive(state, market)) market.second = Math.floor(state.atEpochMs / 1_000)
+  for (const market of state.markets) if (isGoing(state, market)) market.second = Math.floor(state.atEpochMs / 1_000)
 }
 
 /** What an account's liquidation has to do with: after each, those who are due may have been helped. */
 const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet", "MarketSessionSet"])
+
+/** What a market comes back by. */
+const revivals: ReadonlySet<string> = new Set([
+  "HaltSet",
+  "IndexPriceSet",
+  "MarketPut",
+  "MarketSessionSet",
+  "MarketStatusSet",
+  "MarketTookEffect"
+])
 
 export const liquidation: Property<State> = {
   name: "who-falls-under-his-margin-is-liquidated-and-nobody-else",
@@ -582,10 +623,12 @@ export const liquidation: Property<State> = {
     state.sequence = record.sequence
     // What is left of a takeover is handed on in its own record.
     state.taken = undefined
+    noteGoing(state)
     noteHelped(state)
     for (const event of events) {
       const verdict = follow(state, record, event)
       if (verdict !== holds) return verdict
+      if (revivals.has(event.event)) noteGoing(state)
       if (state.due.size > 0 && changes.has(event.event)) noteHelped(state)
     }
     if (record.command.kind === "MarkTick") noteTicks(state)

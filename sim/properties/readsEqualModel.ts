@@ -145,8 +145,6 @@ const limitsTold = (
 
 /** What is compared whole where it is known at which record it was read. */
 const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
-  getBalance: ({ call, model }) => Shown.balance(model, call.account),
-  getCompatBalance: ({ call, model }) => Shown.compatBalance(model, call.account),
   listPositions: ({ call, model }) => Shown.positions(model, call.account),
   listCompatPositions: ({ call, model, query }) => Shown.compatPositions(model, call.account, query.get("symbol")),
   getAutoClose: ({ call, model }) => Shown.triggers(model, call.account, decodeURIComponent(call.target.split("?")[0]!.split("/")[5]!)),
@@ -216,17 +214,20 @@ const growingVerdict = (what: string, reading: Reading, expected: (reading: Read
   return said
 }
 
-/** Figures that tell whether an index is fresh by now. */
-const timed: Readonly<Record<string, (model: NaiveVenue, market: NaiveMarket, now: number) => unknown>> = {
-  getStats: Shown.stats,
-  getCompatStats: Shown.compatStats,
-  getCompatTicker: Shown.ticker
+/** What tells whether an index is fresh by now, or what follows of it. */
+const timed: Readonly<Record<string, (reading: Reading, now: number) => unknown>> = {
+  getBalance: ({ call, model }, now) => Shown.balance(model, call.account, now),
+  getCompatBalance: ({ call, model }, now) => Shown.compatBalance(model, call.account, now),
+  getStats: ({ market, model }, now) => Shown.stats(model, market!, now),
+  getCompatStats: ({ market, model }, now) => Shown.compatStats(model, market!, now),
+  getCompatTicker: ({ market, model }, now) => Shown.ticker(model, market!, now)
 }
 
-const timedVerdict = (what: string, { call, clock, json, market, model }: Reading): Verdict => {
+const timedVerdict = (what: string, reading: Reading): Verdict => {
+  const { call, clock, json, model } = reading
   // Of a clock that was set meanwhile it is not known what it read: it may be as late as can be.
   const moments = clock ?? [model.atEpochMs, Number.MAX_SAFE_INTEGER]
-  const [early, late] = moments.map((now) => difference(what, json, timed[call.endpoint]!(model, market!, now)))
+  const [early, late] = moments.map((now) => difference(what, json, timed[call.endpoint]!(reading, now)))
   return early === undefined ? holds : late
 }
 

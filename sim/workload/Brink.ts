@@ -51,7 +51,7 @@ export const doubtful = (model: NaiveVenue, account: NaiveAccount, atEpochMs: nu
   for (const [index, position] of account.positions) {
     const market = model.markets[index]!
     const profit = profitOf(market, position)
-    if (profit < 0n && !Risk.isLive(market, atEpochMs)) lost -= profit
+    if (profit < 0n && !Risk.isGoing(market, atEpochMs)) lost -= profit
   }
   return lost
 }

@@ -87,7 +87,7 @@ export class Traps {
     const earliest = this.desk.venueEpochMs() + shotMs
     const isHeld = ({ index }: NaiveMarket): boolean => accounts.some(({ positions }) => positions.has(index))
     const ends = markets
-      .filter((market) => Risk.isLive(market, earliest) && market.parameters.fundingCapE9 > 0 && isHeld(market))
+      .filter((market) => Risk.isGoing(market, earliest) && market.parameters.fundingCapE9 > 0 && isHeld(market))
       .map(({ parameters: { fundingIntervalMs } }) => Math.ceil(earliest / fundingIntervalMs) * fundingIntervalMs)
     return ends.length === 0 ? undefined : Math.min(...ends)
   }
@@ -178,7 +178,7 @@ export class Traps {
     return model.accounts.filter((account) => account !== model.fund).flatMap((account) =>
       [...account.positions.keys()]
         .map((index) => ({ account, market: model.markets[index]! }))
-        .filter(({ market }) => market.mark > 0 && Risk.isLive(market, atEpochMs))
+        .filter(({ market }) => market.mark > 0 && Risk.isGoing(market, atEpochMs))
     )
   }
 
@@ -219,7 +219,7 @@ export class Traps {
   }
 
   #price({ account, market }: Aim, tickAt: number, priceOf: (brink: Brink.Brink) => number): number | undefined {
-    const isThere = account.positions.has(market.index) && Risk.isLive(market, tickAt)
+    const isThere = account.positions.has(market.index) && Risk.isGoing(market, tickAt)
     const brink = isThere ? this.#brink({ account, market }, tickAt) : undefined
     const { maxPriceAtoms, minPriceAtoms } = market.parameters
     return brink === undefined ? undefined : Math.min(maxPriceAtoms, Math.max(minPriceAtoms, priceOf(brink)))

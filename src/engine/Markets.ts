@@ -119,6 +119,8 @@ export interface MarketDump {
   readonly marketSequence: number
   readonly openInterest: number
   readonly risk: Readonly<MarketRisk>
+  /** There only while it is so: a market that waits for no mark has what it always had. */
+  readonly awaitsMark?: true
 }
 
 export class MarketState extends MarketRisk {
@@ -140,6 +142,9 @@ export class MarketState extends MarketRisk {
   marketSequence = 0
   /** Sum of long sizes, size atoms. */
   openInterest = 0
+
+  /** Whether the market has come back, and its mark is of before: it is not live until its next tick. */
+  awaitsMark = false
 
   /** Its payments of funding that are in line, the oldest first: see `markets/Funding.ts`. */
   readonly payments: Array<Payment> = []
@@ -171,6 +176,7 @@ export class MarketState extends MarketRisk {
       this.mark = 0
       this.basis = []
       this.indexMinutes = []
+      this.awaitsMark = false
       this.letGo()
     }
     if (parameters.marketType !== this.parameters.marketType) this.session = null
@@ -231,7 +237,8 @@ export class MarketState extends MarketRisk {
       bookSequence: this.bookSequence,
       marketSequence: this.marketSequence,
       openInterest: this.openInterest,
-      risk: Object.fromEntries(riskNames.map((name) => [name, this[name]])) as unknown as MarketRisk
+      risk: Object.fromEntries(riskNames.map((name) => [name, this[name]])) as unknown as MarketRisk,
+      ...(this.awaitsMark ? { awaitsMark: true } : undefined)
     }
   }
 
@@ -254,6 +261,7 @@ export class MarketState extends MarketRisk {
     market.fundings = fundings
     market.marks = marks
     Object.assign(market, dump.risk)
+    market.awaitsMark = dump.awaitsMark === true
     market.setMark(market.mark)
     return market
   }

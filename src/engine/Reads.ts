@@ -497,7 +497,8 @@ export interface Reads {
   readonly marks: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<MarkView>
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
-  readonly balance: (account: number) => BalanceView
+  /** An account's money; what may be withdrawn of it as of a time, where that is later than the last record's. */
+  readonly balance: (account: number, nowEpochMs?: number) => BalanceView
   /** The last record that changed anything of an account: its orders, fills, positions, balance or transfers. */
   readonly accountSequence: (account: number) => number
   /** The last record that changed any of its positions; a later one of the account where that is not known so exactly. */

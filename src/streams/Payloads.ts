@@ -21,8 +21,11 @@ export interface Levels {
 export interface Payloads {
   readonly ofMarket: (reads: Reads, channel: MarketChannel, market: number, touched: MarketTouched, levels: Levels) => ReadonlyArray<Entry>
   readonly ofAccount: (reads: Reads, channel: AccountChannel, account: number, touched: AccountTouched) => ReadonlyArray<Entry>
-  /** All of it, JSON. `subject` is a market or an account. */
-  readonly snapshot: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number) => string
+  /**
+   * All of it, JSON. `subject` is a market or an account, `nowEpochMs` when it is made, which may be long behind the last record: a feed
+   * that fell silent ends what may be withdrawn without one. An update is of its record's time.
+   */
+  readonly snapshot: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number, nowEpochMs: number) => string
   /** The last record that changed it, or a later one up to which it is known not to have changed. */
   readonly changedAt: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number) => number
   readonly candle: (reads: Reads, market: number, candle: Candle) => Entry

@@ -30,6 +30,8 @@ const made = async (pauseMs: number) => {
   /** Alice sells what Bob takes. */
   const trade = async (): Promise<void> => {
     await setIndex()
+    // A market whose index was stale opens positions from its next mark on.
+    await venue.leap(1_000)
     await place(alice, { side: "sell", price: "60000.0", quantity: "0.002" })
     await place(bob!, { side: "buy", price: "60000.0", quantity: "0.002" })
   }

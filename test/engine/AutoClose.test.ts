@@ -218,6 +218,9 @@ describe("firing", () => {
     expect(sizes(driver, account)).toEqual([1000])
     driver.price(0, 950)
     settle(driver)
+    expect(sizes(driver, account), "the mark is of before").toEqual([1000])
+    driver.mark()
+    settle(driver)
     expect(sizes(driver, account)).toEqual([])
   })
 

@@ -8,6 +8,7 @@ import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Principal } from "../../src/operations/Header.js"
 import { parameters } from "./drive.js"
 import { FundsDriver } from "./FundsDriver.js"
+import { FundsTwin } from "./FundsTwin.js"
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -393,6 +394,28 @@ describe("what the ledger says", () => {
     expect(firstBroken(driver.engine.state)).toBe(undefined)
   })
 
+  test.each(["CONTRACT_NOT_FOUND", "CONTRACT_NOT_ACTIVE", "LOCAL_VERDICT_INACTIVE_CONTRACTS", "LOCAL_VERDICT_LOCKED_CONTRACTS",
+    "UNKNOWN_CONTRACT_SYNCHRONIZERS"])("of holdings that another spends (%s): the step is at hand again, and the amount is held",
+      (guard) => {
+        const twin = new FundsTwin()
+        const owner = twin.funded(usdc(10))
+        const number = twin.withdrawal(owner, usdc(4))
+        for (const by of ["answer", "completion"] as const) {
+          twin.prepare(number)
+          twin.approve(owner, number)
+          twin.begin(number, by)
+          if (by === "answer") twin.note(number, "treasury_withdrawal", by, "refused", guard)
+          else twin.complete(number, "treasury_withdrawal", by, { outcome: "refused", guard, offset: 300 })
+          expect(twin.scan(number)).toBe(Refusal.none)
+          expect(twin.transfer(number)).toMatchObject({ status: "requested", awaits: "preparation", end: null })
+          expect(twin.engine.funds.reservedAtoms).toBe(BigInt(usdc(4)))
+          twin.check()
+        }
+        twin.finish(owner, number)
+        expect(twin.transfer(number).status).toBe("ledger_confirmed")
+        twin.check()
+      })
+
   test("of a submission of which nothing is known: it may still be accepted, whatever is said of others", () => {
     const { driver, number, step } = executed()
     driver.begin(number, "two")
@@ -689,6 +712,21 @@ describe("what is kept", () => {
     expect([preparation!.preparedTransaction, approval!.signature]).toEqual(["", ""])
     expect([preparation!.hash, approval!.credentialId]).toEqual([driver.hashOf(one, "treasury_withdrawal", 1), owner.passkey])
     expect(driver.prepare(other, "treasury_withdrawal", { preparedTransaction: "A".repeat(43_693) })).toBe(Refusal.ledgerFactOutOfBounds)
+  })
+
+  test("of prepared transactions leaves an eighth of its room to withdrawals, however many deposits nobody pays", () => {
+    const driver = new FundsDriver({ preparedLength: 16 })
+    const owner = driver.funded(usdc(10))
+    const prepared = Array.from({ length: 4 }, () => {
+      const payer = driver.owner()
+      const number = driver.deposit(payer, usdc(5))
+      driver.bind(payer)
+      return driver.prepare(number)
+    })
+    expect(prepared).toEqual([Refusal.none, Refusal.none, Refusal.none, Refusal.tableFull])
+    const withdrawals = [driver.withdrawal(owner, usdc(1)), driver.withdrawal(owner, usdc(1))]
+    expect(withdrawals.map((number) => driver.prepare(number))).toEqual([Refusal.none, Refusal.tableFull])
+    expect(driver.engine.funds.preparedLength).toBe(16)
   })
 
   test("of submissions is bounded: of one that is not kept any more nobody will know that it was refused", () => {

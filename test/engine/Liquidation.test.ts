@@ -16,7 +16,7 @@ import { Step } from "../../src/engine/LiquidationLog.js"
 import * as Matching from "../../src/engine/Matching.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Activity } from "../../src/sequencer/Activity.js"
-import { Driver, parameters, RuinousDriver } from "./drive.js"
+import { canonical, Driver, parameters, restored, RuinousDriver } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 const rich = usdc(1_000_000)
@@ -384,6 +384,10 @@ describe("an account under its maintenance margin", () => {
     next(driver)
     expect(quantityOf(driver, account)).toBe(10_000)
     driver.send({ kind: "ResumeEngine", idempotencyKey: driver.nextKey() })
+    expect(quantityOf(driver, account), "the mark is of before").toBe(10_000)
+    driver.mark()
+    driver.atEpochMs += 1_000
+    next(driver)
     expect(quantityOf(driver, account)).toBe(0)
   })
 
@@ -528,7 +532,7 @@ describe("a ranking of more positions than a record ranks", () => {
     expect(restored.engine.state.events.bytes()).toEqual(driver.engine.state.events.bytes())
   })
 
-  test.each([[60, 930], [61, 925]])("that nobody has gone on with for %i seconds ends up at the mark %i", (seconds, markAtoms) => {
+  test.each([[2, 930], [3, 925]])("that nobody has gone on with for %i seconds ends up at the mark %i", (seconds, markAtoms) => {
     const { driver } = fallTo(930)
     next(driver)
     const { second } = driver.engine.state.rankings.latest(0, 1)!
@@ -540,6 +544,70 @@ describe("a ranking of more positions than a record ranks", () => {
     for (let record = 0; record < shortsOf; record++) next(driver)
     expect(told(driver).map((ranking) => ranking.markAtoms)).toEqual([markAtoms])
   })
+
+  /** One long against one short, behind so many flat accounts, who hand the short position to another that the ranking has passed. */
+  const handedOn = (flats: number, ranked: object) => {
+    const driver = new Driver(Engine.make({ ...capacity, orders: 10_000, liquidatedAtOnce: { ...atOnce, ...ranked } }))
+    driver.market(plainMarket("AAA", { maxPositionQuantityAtoms: 1_000_000, priceBandBps: 5_000 }), 1000)
+    const account = driver.account(usdc(50))
+    const [first, latter] = [driver.account(usdc(1_000_000)), driver.account(usdc(1_000_000))]
+    for (const each of [account, latter]) driver.leverage(each, 0, 10)
+    for (let flat = 0; flat < flats; flat++) driver.leverage(driver.account(usdc(1)), 0, 5)
+    hold(driver, account, first, 5_000)
+    driver.index(0, 930)
+    next(driver)
+    const hand = (from: number, to: number) => {
+      driver.place(to, { side: Order.sell, priceAtoms: 940, quantityAtoms: 5_000 })
+      driver.place(from, { priceAtoms: 940, quantityAtoms: 5_000 })
+    }
+    return { account, driver, first, latter, hand, making: () => driver.engine.state.rankings.latest(0, 1)! }
+  }
+
+  test("finds whoever came to hold what it had passed as flat, with one that is made once more", () => {
+    const { account, driver, first, hand, making, latter } = handedOn(100, { ranked: 1 })
+    expect([making().madeAt, making().cursor > 2, quantityOf(driver, account)]).toEqual([0, true, 5_000])
+    hand(first, latter)
+    expect([quantityOf(driver, first), quantityOf(driver, latter)]).toEqual([0, -5_000])
+    for (let record = 0; record < 8 && quantityOf(driver, account) > 0; record++) next(driver)
+    expect([driver.engine.market(0).status, quantityOf(driver, account), quantityOf(driver, latter)]).toEqual(["open", 0, 0])
+  })
+
+  test("comes to its end where the one that is made once more closes nothing either, also from a snapshot", () => {
+    const { account, driver, first, making } = handedOn(100, { ranked: 1 })
+    // Whoever could be closed against can bear nothing.
+    driver.engine.state.accounts.setCollateral(first, -usdc(1_000))
+    for (let record = 0; record < 8 && making().madeAt === 0; record++) next(driver)
+    expect([making().madeAt, told(driver).length, driver.engine.market(0).status]).toEqual([-1, 1, "open"])
+    const again = restored(driver)
+    expect(canonical(again)).toEqual(canonical(driver))
+    for (const each of [driver, again]) {
+      for (let record = 0; record < 8 && each.engine.market(0).status === "open"; record++) next(each)
+      expect([each.engine.market(0).status, quantityOf(each, account), told(each).length]).toEqual(["halted", 5_000, 2])
+    }
+  })
+
+  test.each([["its market goes on", 2, 1], ["its market goes on", 3, 0], ["its market is halted", 2, 1], ["its market is halted", 3, 0]])(
+    "that nobody goes on with is dropped with the next one that is begun, where %s, behind %i seconds",
+    (where, seconds, left) => {
+      const { account, driver, making } = handedOn(1_000, { ranked: 1 })
+      const begun = making()
+      driver.market(plainMarket("BBB", { maxPositionQuantityAtoms: 1_000_000 }), 1000)
+      const [one, other] = [driver.account(usdc(50)), driver.account(rich)]
+      hold(driver, one, other, 5_000, 1)
+      // The new market is ticked first, in the second that runs.
+      driver.mark()
+      driver.index(0, 1000)
+      next(driver)
+      expect([quantityOf(driver, account), driver.engine.state.liquidations.size]).toEqual([5_000, 0])
+      const { second } = making()
+      if (where.includes("halted")) driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "halted" })
+      driver.atEpochMs = (second + seconds) * 1_000
+      driver.index(1, 930)
+      next(driver)
+      expect(driver.engine.state.rankings.latest(1, 1)).toBeDefined()
+      expect(driver.engine.state.rankings.latest(0, 1)).toBe(left === 1 ? begun : undefined)
+    }
+  )
 
   test("pushes out none that is told while it is made", () => {
     const rankings = new Rankings()

@@ -360,6 +360,7 @@ describe("a closed session", () => {
     expect(driver.engine.positions(weak).map(({ quantityAtoms }) => quantityAtoms)).toEqual([1000, 1000])
     expect(driver.engine.balance(weak).equityAtoms).toBeLessThan(driver.engine.balance(weak).maintenanceMarginAtoms)
     setSession(driver, "open", { closesMs: hourMs, cutoffMs: hourMs })
+    driver.mark()
     driver.place(strong, { ...buy, priceAtoms: 930, quantityAtoms: 5000 })
     pass(driver, secondMs)
     expect(driver.engine.positions(weak).find(({ market }) => market === 0)).toBeUndefined()

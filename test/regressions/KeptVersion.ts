@@ -7,7 +7,7 @@ import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as zlib from "node:zlib"
-import { Clock, Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { expect } from "vitest"
 import * as Version from "../../scripts/fixtures/Version.js"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -192,8 +192,9 @@ export const start = (
     const clock: Clock.Clock = Object.assign(Clock.make(), {
       unsafeCurrentTimeMillis: () => time.nowMs,
       currentTimeMillis: Effect.sync(() => time.nowMs),
-      // Nothing happens but what is asked for: no mark is made between two requests.
-      sleep: () => Effect.never
+      // Nothing happens but what is asked for, and what is due at once: no mark is made between two requests but the first of a
+      // market that comes back.
+      sleep: (duration: Duration.DurationInput) => Duration.toMillis(duration) === 0 ? Effect.void : Effect.never
     })
     const served: Array<Application> = []
     const logged: Array<string> = []

@@ -230,6 +230,7 @@ const ofRequests: ReadonlySet<string> = new Set(["every-record-has-a-cause", "co
 
 const run = (seed: string, commands: number): number => {
   const random = SimRandom.make(seed)
+  const ofTicks = random.split("ticks")
   const model = new NaiveVenue()
   const engine = Engine.make({ orders: 20_000, idempotencyKeys: 20_000 })
   const watching = watchers().filter(({ name }) => !ofRequests.has(name))
@@ -270,7 +271,11 @@ const run = (seed: string, commands: number): number => {
     }
   }
   for (const command of opening(random.pick([2e9, 2e10, 1e12]))) apply(command)
-  for (let count = 0; count < commands; count++) apply(nextCommand(random, model, count))
+  for (let count = 0; count < commands; count++) {
+    // A market that has come back opens nothing before its next mark.
+    if (engine.nextTickEpochMs(atEpochMs) <= atEpochMs && ofTicks.chance(0.3)) apply(completeAny({ kind: "MarkTick" }))
+    apply(nextCommand(random, model, count))
+  }
   return fills
 }
 

@@ -46,9 +46,12 @@ const CompatBalance = Schema.Struct({
 }).annotations({ identifier: "CompatBalance" })
 type CompatBalance = typeof CompatBalance.Type
 
-/** An account's money. */
-export const balance = (state: Reads, account: number): Balance => {
-  const view = state.balance(account)
+/**
+ * An account's money as of a record or, where it is given, a later time: a feed that fell silent ends what may be withdrawn without a
+ * record.
+ */
+export const balance = (state: Reads, account: number, nowEpochMs?: number): Balance => {
+  const view = state.balance(account, nowEpochMs)
   return {
     version: "external-account-balance/v1",
     accountId: view.accountId,
@@ -68,7 +71,7 @@ export const balance = (state: Reads, account: number): Balance => {
 }
 
 /** An account's money in the unified shape. Total is the equity, free what may back new orders. */
-const compatBalance = (state: Reads, account: number): CompatBalance => {
+const compatBalance = (state: Reads, account: number, nowEpochMs: number): CompatBalance => {
   const view = state.balance(account)
   const equityAtoms = Number(view.equityAtoms)
   const free = Units.toNumber(view.availableAtoms, Units.moneyScale)
@@ -81,7 +84,7 @@ const compatBalance = (state: Reads, account: number): CompatBalance => {
     free: { USDC: free },
     used: { USDC: used },
     total: { USDC: total },
-    info: balance(state, account)
+    info: balance(state, account, nowEpochMs)
   }
 }
 
@@ -95,8 +98,8 @@ export const getBalance = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Collateral, equity and margin at mark"),
   example: { target: `/v1/accounts/${Example.accountId}/balance` },
-  handler: ({ state }) => ({ trader, path }) =>
-    withAccount(state, trader, path.accountId, (account) => Effect.succeed(balance(state, account)))
+  handler: ({ now, state }) => ({ trader, path }) =>
+    withAccount(state, trader, path.accountId, (account) => Effect.succeed(balance(state, account, now())))
 })
 
 export const getCompatBalance = Route.effect({
@@ -108,5 +111,5 @@ export const getCompatBalance = Route.effect({
     .addError(Failures.compat(Failures.keyedRead))
     .annotate(OpenApi.Summary, "The account's money"),
   example: { target: "/v2/balance" },
-  handler: ({ state }) => ({ trader }) => json(compatBalance(state, trader.account))
+  handler: ({ now, state }) => ({ trader }) => json(compatBalance(state, trader.account, now()))
 })

@@ -157,7 +157,7 @@ const snapshotOfMarket = (reads: Reads, channel: MarketChannel, market: number):
   }
 }
 
-const snapshotOfAccount = (reads: Reads, channel: AccountChannel, account: number): string => {
+const snapshotOfAccount = (reads: Reads, channel: AccountChannel, account: number, nowEpochMs: number): string => {
   const accountId = reads.accountId(account)
   switch (channel) {
     case "account.orders":
@@ -173,7 +173,7 @@ const snapshotOfAccount = (reads: Reads, channel: AccountChannel, account: numbe
     case "account.positions":
       return list(reads.positions(account).map((view) => JSON.stringify(position(reads.market(view.market).parameters, view))))
     case "account.balance":
-      return JSON.stringify(balance(reads, account))
+      return JSON.stringify(balance(reads, account, nowEpochMs))
     case "account.deposits":
       return list(reads.transfersOf(account, "deposit", fromNewest, latest).map((transfer) => depositText(reads, transfer)))
   }
@@ -209,8 +209,8 @@ const changedAt = (reads: Reads, channel: MarketChannel | AccountChannel, subjec
 export const payloads: Payloads = {
   ofMarket,
   ofAccount,
-  snapshot: (reads, channel, subject) =>
-    isAccountChannel(channel) ? snapshotOfAccount(reads, channel, subject) : snapshotOfMarket(reads, channel, subject),
+  snapshot: (reads, channel, subject, nowEpochMs) =>
+    isAccountChannel(channel) ? snapshotOfAccount(reads, channel, subject, nowEpochMs) : snapshotOfMarket(reads, channel, subject),
   changedAt,
   candle: (reads, market, candle) => entry(String(candle.openTimeEpochMs), candleRecord(reads.market(market).parameters, candle)),
   proof: (reads, market) => `,"checksum":"${bookChecksum(reads.book(market, checksumDepth))}"`

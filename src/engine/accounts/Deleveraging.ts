@@ -10,10 +10,11 @@ import { Event } from "../EventLog.js"
 import { Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
+import { isTicking } from "../markets/Freshness.js"
 import * as Matching from "../Matching.js"
 import type { LiquidatedAtOnce, State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
-import { entriesKept, type RankedEntry, type Ranking } from "./Rankings.js"
+import { entriesKept, madeAgain, type RankedEntry, type Ranking } from "./Rankings.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /** What one record does for liquidations, unless the state's bounds say otherwise. */
@@ -21,8 +22,11 @@ export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 64, 
 /** Positions that one record ranks at most, unless the state's bounds say otherwise; and how many it passes over for each of them. */
 const rankedAtOnce = 256
 const passedForEach = 32
-/** A ranking that nobody has gone on with for longer than this is begun anew: much may have changed since. */
-const patienceSeconds = 60
+/**
+ * A ranking that nobody has gone on with for longer than this is begun anew: much may have changed since. Whoever waits for one goes on
+ * with it in the very next record, so that it is left alone only where nobody does.
+ */
+const patienceSeconds = 2
 
 /** What of a position it is ranked by. */
 export type Ranked = Omit<RankedEntry, "slot" | "closedAtoms">
@@ -75,8 +79,8 @@ export const compare = (one: Ranked, other: Ranked): number => {
 const secondOf = ({ atEpochMs }: State, { isDelisted, tickedSecond }: MarketState): number =>
   isDelisted ? Math.floor(atEpochMs / 1_000) : tickedSecond
 
-/** Begins a ranking of a direction in a market. */
-const begin = (state: State, market: MarketState, direction: Direction): Ranking => {
+/** Begins a ranking of a direction in a market; `isSecond`: since the one before, which took several records, closed nothing. */
+const begin = (state: State, market: MarketState, direction: Direction, isSecond: boolean): Ranking => {
   const { atEpochMs, rankings, sequence } = state
   const { index, mark } = market
   const ranking: Ranking = {
@@ -87,11 +91,11 @@ const begin = (state: State, market: MarketState, direction: Direction): Ranking
     markAtoms: mark,
     second: secondOf(state, market),
     cursor: 0,
-    madeAt: 0,
+    madeAt: isSecond ? madeAgain : 0,
     ranked: 0,
     entries: []
   }
-  rankings.begin(ranking)
+  rankings.begin(ranking, (each) => isLeftAlone(state, each))
   return ranking
 }
 
@@ -103,20 +107,32 @@ const stands = (state: State, market: MarketState, { madeAt, markAtoms, second }
   // One of before the delisting was at another mark than the final price, at which all are closed.
   if (market.isDelisted && markAtoms !== market.mark) return false
   const now = secondOf(state, market)
-  if (madeAt !== 0) return second === now
+  if (madeAt > 0) return second === now
   return market.isDelisted || now - second <= patienceSeconds
+}
+
+/**
+ * Whether one that is being made will never be gone on with: it stands no more, or its market stands still for so long that it will not
+ * once it is ticked again.
+ */
+const isLeftAlone = (state: State, ranking: Ranking): boolean => {
+  const { atEpochMs } = state
+  const market = state.markets[ranking.market]!
+  if (!stands(state, market, ranking)) return true
+  const standsStill = !market.isDelisted && !isTicking(market, atEpochMs)
+  return standsStill && Math.floor(atEpochMs / 1_000) - ranking.second > patienceSeconds
 }
 
 /** The ranking by which a market's positions are closed now, begun if need be. */
 const current = (state: State, market: MarketState, direction: Direction): Ranking => {
   const latest = state.rankings.latest(market.index, direction)
   if (latest !== undefined && stands(state, market, latest)) return latest
-  return begin(state, market, direction)
+  return begin(state, market, direction, false)
 }
 
 /** Goes on with a ranking, as many positions as the record has left; whether it is made. */
 const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
-  if (ranking.madeAt !== 0) return true
+  if (ranking.madeAt > 0) return true
   const { liquidating, positions } = state
   const count = positions.heldCount(market.index)
   const places = placesOf(state)
@@ -198,6 +214,16 @@ const closable = (state: State, market: MarketState, { account, slot }: RankedEn
   return lossOfOne <= 0 ? Math.abs(quantity) : Math.min(Math.abs(quantity), Math.floor(equity / lossOfOne))
 }
 
+/**
+ * Whether nobody is left where a ranking came to its end: it was begun in this very record, of positions as they still stand, and has
+ * all of them or closed nothing. In one that took several records somebody may hold by now whom it had passed as flat: it is the last
+ * word only where it is the second in a row that closed nothing, so that a market that never stands still comes to an end as well.
+ */
+const isLastWord = (state: State, { madeAt, ranked, sequence }: Ranking, isSecond: boolean, closedNothing: boolean): boolean =>
+  sequence === state.sequence
+    ? closedNothing || ranked <= placesOf(state)
+    : closedNothing && isSecond && madeAt === state.sequence
+
 /** How a deleveraging ended: all of the position is closed, the record had its share of them, or nobody was left. */
 export type Deleveraged = "closed" | "unfinished" | "nobody"
 
@@ -209,11 +235,11 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
   const direction = positions.quantity(slot) > 0 ? short : long
   let ranking = current(state, market, direction)
   for (;;) {
+    const isSecond = ranking.madeAt === madeAgain
     if (!goOn(state, market, ranking)) {
       state.capacity.reached?.("a ranking went on in the next record")
       return "unfinished"
     }
-    const isNew = ranking.madeAt === state.sequence
     const before = Math.abs(positions.quantity(slot))
     state.events.event7(
       Event.DeleveragingBegun,
@@ -227,10 +253,10 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     )
     const came = closeAgainst(state, slot, priceAtoms, ranking)
     if (came !== "nobody") return came
-    // Others may have come since it was begun, or lie behind those that it has: it is made anew, unless that helped nothing.
-    const hasAll = ranking.sequence === state.sequence && ranking.ranked <= placesOf(state)
-    if (isNew && (hasAll || Math.abs(positions.quantity(slot)) === before)) break
-    ranking = begin(state, market, direction)
+    // Others may have come since it was begun, or lie behind those that it has: it is made anew, unless that would help nothing.
+    const closedNothing = Math.abs(positions.quantity(slot)) === before
+    if (isLastWord(state, ranking, isSecond, closedNothing)) break
+    ranking = begin(state, market, direction, closedNothing && ranking.madeAt === state.sequence)
   }
   state.capacity.reached?.("a deleveraging found nobody")
   note(state, slot, priceAtoms, ranking, none, 0, Math.abs(positions.quantity(slot)))

@@ -4,7 +4,8 @@
  *
  * A ranking is made a bounded number of positions at a time, in the order of their slots, and has room for the first thousand.
  * Until it is made its entries are a heap, the one that comes last on top; then they are in their order. One that is being made takes
- * the place of none that is published: of each direction in a market there is one of these at most.
+ * the place of none that is published: of each direction in a market there is one of these at most, and of those that nobody goes on
+ * with any more none is kept once another is begun.
  */
 import { assert } from "../../domain/Assert.js"
 import type { Direction } from "./Triggers.js"
@@ -35,12 +36,18 @@ export interface Ranking {
   second: number
   /** Where among the positions of its market it has come to, while it is being made. */
   cursor: number
-  /** The record in which it was made; 0 until then. */
+  /** The record in which it was made; until then 0, or `madeAgain`. */
   madeAt: number
   /** How many positions were ranked, of which it has the first. */
   ranked: number
   entries: Array<RankedEntry>
 }
+
+/**
+ * Of a ranking that is being made once more, as the one before of its direction in its market took several records and closed nothing.
+ * It stands where the record would, in which a snapshot that knows of no such ranking has 0.
+ */
+export const madeAgain = -1
 
 /** Rankings that are kept, and positions in one unless the state's bounds say otherwise. */
 const rankingsKept = 64
@@ -68,9 +75,10 @@ export class Rankings {
     return this.making.find(isOfThem) ?? this.made.findLast(isOfThem)
   }
 
-  /** Begins one, in place of what was begun before of its direction in its market and is not made. */
-  begin(ranking: Ranking): void {
-    this.making = this.making.filter((each) => each.market !== ranking.market || each.direction !== ranking.direction)
+  /** Begins one, in place of what was begun before of its direction in its market and is not made, and of those that are left alone. */
+  begin(ranking: Ranking, isLeftAlone: (ranking: Ranking) => boolean = () => false): void {
+    const isReplaced = (each: Ranking): boolean => each.market === ranking.market && each.direction === ranking.direction
+    this.making = this.making.filter((each) => !isReplaced(each) && !isLeftAlone(each))
     this.making.push(ranking)
   }
 
@@ -112,7 +120,7 @@ export class Rankings {
         { length: next() },
         () => Object.fromEntries(entryNames.map((name) => [name, next()])) as unknown as RankedEntry
       )
-      if (head.madeAt === 0) rankings.begin({ ...head, entries })
+      if (head.madeAt <= 0) rankings.begin({ ...head, entries })
       else rankings.keep({ ...head, entries })
     }
     assert(at === dumped.length, "dumped rankings are whole")

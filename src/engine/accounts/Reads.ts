@@ -132,8 +132,8 @@ export class AccountReads extends IdentityReads {
     return last
   }
 
-  balance(account: number): BalanceView {
-    const { accounts } = this.state
+  balance(account: number, nowEpochMs = 0): BalanceView {
+    const { accounts, atEpochMs } = this.state
     Margin.refreshAccount(this.state, account)
     const collateral = accounts.collateral(account) - Funding.pendingOfAccount(this.state, account)
     const pnl = accounts.sumUnrealizedPnl(account)
@@ -151,7 +151,7 @@ export class AccountReads extends IdentityReads {
       maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
       orderLossAtoms: orderLoss,
       availableAtoms: Withdrawable.availableAtoms(this.state, account),
-      withdrawableAtoms: Withdrawable.withdrawableAtoms(this.state, account),
+      withdrawableAtoms: Withdrawable.withdrawableAtoms(this.state, account, Math.max(nowEpochMs, atEpochMs)),
       lastSequence: accounts.lastSequence(account)
     }
   }

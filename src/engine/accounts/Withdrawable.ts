@@ -5,8 +5,8 @@ import { isLive } from "../markets/Freshness.js"
 import * as Funding from "../markets/Funding.js"
 import type { State } from "../State.js"
 
-/** Whether an account holds a position in a market whose mark does not move. */
-const holdsInDeadMarket = ({ accounts, atEpochMs, halted, markets, positions }: State, account: number): boolean => {
+/** Whether an account holds a position in a market that is not live at a time. */
+const holdsInDeadMarket = ({ accounts, halted, markets, positions }: State, account: number, atEpochMs: number): boolean => {
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
     if (positions.quantity(slot) !== 0 && (halted || !isLive(markets[positions.market(slot)]!, atEpochMs))) return true
   }
@@ -21,6 +21,6 @@ export const availableAtoms = (state: State, account: number): number => {
   return Math.max(0, marginEquity - accounts.sumOrderLoss(account) - accounts.sumInitialMargin(account))
 }
 
-/** What is available, and nothing while a position is held in a market that is not live. */
-export const withdrawableAtoms = (state: State, account: number): number =>
-  holdsInDeadMarket(state, account) ? 0 : availableAtoms(state, account)
+/** What is available, and nothing while a position is held in a market that is not live at a time. */
+export const withdrawableAtoms = (state: State, account: number, atEpochMs: number): number =>
+  holdsInDeadMarket(state, account, atEpochMs) ? 0 : availableAtoms(state, account)

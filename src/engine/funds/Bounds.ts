@@ -4,7 +4,7 @@ export interface FundsBounds {
   readonly open: number
   /** Most withdrawals of an account that are not over. */
   readonly withdrawalsOfAccount: number
-  /** Most characters of prepared transactions that are kept in all, of steps that are not over. */
+  /** Most characters of prepared transactions that are kept in all, of steps that are not over; an eighth of it is kept for withdrawals. */
   readonly preparedLength: number
   /** Transfers that are over and can be read, the latest of each account, and of all. */
   readonly endedOfAccount: number

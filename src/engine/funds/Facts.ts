@@ -12,13 +12,14 @@ import type { NoteScan } from "../../operations/funds/NoteScan.js"
 import type { NoteSubmission } from "../../operations/funds/NoteSubmission.js"
 import type { PrepareStep } from "../../operations/funds/PrepareStep.js"
 import type { RejectStep } from "../../operations/funds/RejectStep.js"
-import type { StepName, TransferStands } from "../../operations/funds/Transfers.js"
+import type { StepName, TransferKind, TransferStands } from "../../operations/funds/Transfers.js"
 import { type Done, done, type Refused } from "../../operations/Outcome.js"
 import { enable } from "../accounts/Standings.js"
 import { Event } from "../EventLog.js"
 import { note as noteSecurity } from "../identity/Noting.js"
+import { boundOf } from "../Share.js"
 import type { State } from "../State.js"
-import { mostPreparedLength, mostTextLength } from "./Bounds.js"
+import { type FundsBounds, mostPreparedLength, mostTextLength } from "./Bounds.js"
 import * as Moving from "./Moving.js"
 import * as Steps from "./Steps.js"
 import { currentOf, idOf, stepAtHand, type Transfer } from "./Transfer.js"
@@ -108,6 +109,10 @@ export const bindParty = (state: State, command: BindParty): Done | Refused => {
 
 // ---- preparation
 
+/** How much may be prepared once a step of a kind is: deposits that nobody pays leave an eighth of it to what pays somebody out. */
+const preparedRoomOf = ({ preparedLength }: FundsBounds, kind: TransferKind | undefined): number =>
+  kind === "withdrawal" ? preparedLength : boundOf(preparedLength, "placement")
+
 export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: number): Judged | Refusal => {
   const { commandId, hash, hashingScheme, ledgerEndOffset, maxRecordTimeEpochMs, participantId, preparedTransaction } = command
   const { synchronizerId, userId } = command
@@ -115,7 +120,8 @@ export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: 
   if (preparedTransaction.length > mostPreparedLength || isTooLong(commandId, hash, userId, synchronizerId, participantId)) {
     return Refusal.ledgerFactOutOfBounds
   }
-  if (transfers.preparedLength + preparedTransaction.length > bounds.preparedLength) return Refusal.tableFull
+  const room = preparedRoomOf(bounds, transfers.find(command.transfer)?.kind)
+  if (transfers.preparedLength + preparedTransaction.length > room) return Refusal.tableFull
   return take(findAtHand(state, command.transfer, command.step), (step, transfer) => {
     // Without a party nobody can act in it; and a command is of one step, as long as that may still be accepted.
     const known = transfers.ofCommand(commandId)
@@ -272,8 +278,17 @@ const confirmParty = (state: State, transfer: Transfer): void => {
 
 // ---- scans
 
-/** What the ledger refuses a transaction with whose inputs are spent, so that it can never be accepted. */
-const goneGuards: ReadonlySet<string> = new Set(["CONTRACT_NOT_FOUND", "CONTRACT_NOT_ACTIVE", "LOCAL_VERDICT_INACTIVE_CONTRACTS"])
+/**
+ * What the ledger refuses a transaction with whose inputs are spent, or are being spent by another that is not decided yet. It says that
+ * of the holdings that were chosen, and nothing of the withdrawal.
+ */
+const goneGuards: ReadonlySet<string> = new Set([
+  "CONTRACT_NOT_FOUND",
+  "CONTRACT_NOT_ACTIVE",
+  "LOCAL_VERDICT_INACTIVE_CONTRACTS",
+  "LOCAL_VERDICT_LOCKED_CONTRACTS",
+  "UNKNOWN_CONTRACT_SYNCHRONIZERS"
+])
 
 type Scanned = Judged<Steps.Step | "refused">
 
@@ -294,7 +309,7 @@ export const noteScan = (state: State, command: NoteScan): TransferStands | Refu
   const before = transfer.steps[at]!
   // The venue's own step is tried again: the offer still stands.
   if (transfer.end !== null) return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
-  // The treasury's contract was spent by another withdrawal meanwhile: that is nothing of its owner's, who is asked for another approval.
+  // Another withdrawal spends the treasury's contract, or has: that is nothing of its owner's, who is asked for another approval.
   if (before.name === "treasury_withdrawal" && before.submissions.some(({ guard }) => goneGuards.has(guard))) {
     return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
   }

@@ -102,7 +102,7 @@ export const requestWithdrawal = (state: State, command: RequestWithdrawal): Tra
   const { withdrawalsOfAccount } = funds.bounds
   if (withdrawals >= withdrawalsOfAccount) return refused(Refusal.withdrawalLimit, none, withdrawalsOfAccount, withdrawals + 1)
   settleAccount(state, account)
-  const free = withdrawableAtoms(state, account)
+  const free = withdrawableAtoms(state, account, state.atEpochMs)
   if (amountAtoms > free) return refused(Refusal.withdrawableInsufficient, none, free, amountAtoms, free)
   const withdrawal = request(state, { kind: "withdrawal", account, amountAtoms, partyId: destinationPartyId, keyId: "" })
   Money.hold(state, withdrawal)

@@ -12,6 +12,7 @@ import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import * as Band from "../orders/Band.js"
 import type { State } from "../State.js"
+import { isStale, revive } from "./Freshness.js"
 
 /** Notes that the market's snapshot changed, and so the registry. */
 export const touch = (state: State, market: MarketState): void => {
@@ -87,10 +88,13 @@ export const stranding = ({ positions }: State, market: MarketState, next: Marke
 /** Takes other parameters. What the band leaves behind is only noted. */
 export const take = (state: State, market: MarketState, next: Market.Parameters): void => {
   const before = market.mark
+  const wasStale = isStale(market, state.atEpochMs)
   market.widestPositionAtoms = isEmpty(state, market)
     ? 0
     : Math.max(market.widestPositionAtoms, market.parameters.maxPositionQuantityAtoms)
   market.setParameters(next)
+  // Where an index may be older than it might, one that was stale is fresh by that alone.
+  if (wasStale && !isStale(market, state.atEpochMs)) revive(market, state.atEpochMs)
   // A draft that takes another type has no session that could end.
   if (market.session === null) state.sessions.remove(market.index)
   if (market.mark !== before) state.events.event2(Event.MarkSet, market.index, market.mark)

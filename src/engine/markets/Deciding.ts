@@ -16,7 +16,7 @@ import type { State } from "../State.js"
 import * as Announced from "./Announced.js"
 import * as Changing from "./Changing.js"
 import * as Delisting from "./Delisting.js"
-import { revive } from "./Freshness.js"
+import { awaitMark, revive } from "./Freshness.js"
 import * as Index from "./Index.js"
 import * as Mark from "./Mark.js"
 import * as Sessions from "./Sessions.js"
@@ -97,6 +97,8 @@ const setStatus = (state: State, index: number, status: Market.Status): MarketCh
   if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, none)
   // Under a halt nothing is paid for, and an interval that ended under it neither.
   if (market.status === "halted" && status !== "halted") revive(market, state.atEpochMs)
+  // What was told of the index before anybody could trade has made no mark but the first.
+  if (!Market.isListed(market.status) && Market.isListed(status)) awaitMark(market, state.atEpochMs)
   Changing.setStatus(state, market, status)
   return changed(market)
 }

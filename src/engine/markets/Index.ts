@@ -43,10 +43,11 @@ export const take = (state: State, market: MarketState, { priceAtoms, sourceEpoc
     }
     state.capacity.reached?.("a step of an index was agreed with")
   }
-  if (isStale(market, atEpochMs)) revive(market, atEpochMs)
+  const wasStale = isStale(market, atEpochMs)
   market.letGo()
   market.indexPrice = priceAtoms
   market.indexSource = sourceAt
+  if (wasStale) revive(market, atEpochMs)
   state.events.event3(Event.IndexPriceSet, market.index, priceAtoms, sourceAt)
   // The first price of a market is its mark until its first tick.
   if (market.mark === 0) moveMark(state, market, priceAtoms)

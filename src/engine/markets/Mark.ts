@@ -19,7 +19,7 @@ import * as Band from "../orders/Band.js"
 import type { State } from "../State.js"
 import * as FinalPrice from "./FinalPrice.js"
 import * as Funding from "./Funding.js"
-import { isLive } from "./Freshness.js"
+import { isTicking } from "./Freshness.js"
 import * as Index from "./Index.js"
 
 /** Markets that one tick moves at most: a fraction of a millisecond's work. The others follow at once, in records of their own. */
@@ -35,7 +35,7 @@ const touchLevels = 16
 
 /** Whether a market's mark is to be made anew at a time. */
 const isDue = (market: MarketState, atEpochMs: number): boolean =>
-  (market.tickedSecond + 1) * secondMs <= atEpochMs && isLive(market, atEpochMs)
+  (market.tickedSecond + 1) * secondMs <= atEpochMs && isTicking(market, atEpochMs)
 
 /**
  * When the next tick is due, as of a time; `Infinity` where nothing is live, or will be by then. A tick that comes late makes
@@ -46,7 +46,7 @@ export const nextTickEpochMs = ({ halted, markets }: State, nowEpochMs: number):
   let earliest = Number.POSITIVE_INFINITY
   for (const market of markets) {
     const due = (market.tickedSecond + 1) * secondMs
-    if (due < earliest && isLive(market, Math.max(due, nowEpochMs))) earliest = due
+    if (due < earliest && isTicking(market, Math.max(due, nowEpochMs))) earliest = due
   }
   return earliest
 }
@@ -68,6 +68,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   const { atEpochMs } = state
   const book = state.books[market.index]!
   market.tickedSecond = Math.floor(atEpochMs / secondMs)
+  market.awaitsMark = false
   FinalPrice.note(market, atEpochMs, state.capacity.finalMinutes)
   Funding.endInterval(state, market)
   const bid = impactPrice(market, book, Order.buy)

@@ -47,7 +47,9 @@ export const part: Part = {
   },
   canonical: (state, feed) => {
     for (const market of state.markets) {
-      feed(`market ${JSON.stringify(market.dump())} ${market.minutes.dump().join(" ")}`)
+      // That a market waits for its mark ends with its next tick, and is under the digests of what is decided meanwhile. Digests of states
+      // that these rules have come to before it was kept have none of it.
+      feed(`market ${JSON.stringify({ ...market.dump(), awaitsMark: undefined })} ${market.minutes.dump().join(" ")}`)
       feed(`fundings ${market.index} ${market.fundings.dump().join(" ")}`)
       feed(`marks ${market.index} ${market.marks.dump().join(" ")}`)
     }

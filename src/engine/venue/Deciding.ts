@@ -17,10 +17,15 @@ const setVersions = (state: State, { codec, program, rules }: Versions): void =>
 }
 
 const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
+  const wasHalted = state.halted
   state.halted = halted
   state.events.event1(Event.HaltSet, halted ? 1 : 0)
   if (!halted) {
-    for (const market of state.markets) revive(market, state.atEpochMs)
+    for (const market of state.markets) {
+      // Where nothing was halted the marks are not of before, though the interval of funding is cut off all the same.
+      if (wasHalted) revive(market, state.atEpochMs)
+      else market.liveSince = state.atEpochMs
+    }
     // What fell due under the halt is done before anything can match again.
     Due.run(state)
   }

@@ -1,0 +1,296 @@
+/** A market that comes back, from a stale index, a halt, a closed session or a halt of the engine: until its next mark it is not live. */
+import { describe, expect, test } from "vitest"
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { payloads } from "../../src/edge/socket/Payloads.js"
+import * as Trigger from "../../src/domain/Trigger.js"
+import { Driver, parameters, restored } from "./drive.js"
+
+const usdc = (amount: number): number => amount * 1_000_000
+
+/** Free of fees, with an index that is good for ten seconds where a test is about that. */
+const free = (base: string, change: Partial<Market.Parameters> = {}) =>
+  parameters(base, {
+    makerFeeBps: 0,
+    takerFeeBps: 0,
+    initialMarginBps: 500,
+    maxLeverageX: 20,
+    markBandBps: 100,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 250 }],
+    ...change
+  })
+
+const setStatus = (driver: Driver, status: Market.Status): void => {
+  driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status })
+}
+
+const setSession = (driver: Driver, state: "open" | "closed"): void => {
+  const at = driver.atEpochMs
+  const [nextCloseEpochMs, riskIncreasingOrderCutoffEpochMs] = state === "open" ? [at + 86_400_000, at + 86_400_000] : [0, 0]
+  driver.send({
+    kind: "SetMarketSession",
+    market: 0,
+    state,
+    nextOpenEpochMs: at + 90_000_000,
+    nextCloseEpochMs,
+    riskIncreasingOrderCutoffEpochMs
+  })
+}
+
+const halt = (driver: Driver, kind: "HaltEngine" | "ResumeEngine"): void => {
+  driver.send({ kind, idempotencyKey: driver.nextKey() })
+}
+
+interface Way {
+  readonly change: Partial<Market.Parameters>
+  readonly begin?: (driver: Driver) => void
+  /** How the first market is no longer live. */
+  readonly away: (driver: Driver) => void
+  /** How it is again, with an index. */
+  readonly back: (driver: Driver, indexAtoms: number) => void
+}
+
+const ways: ReadonlyArray<readonly [string, Way]> = [
+  ["its index is fresh again", {
+    change: { indexStaleMs: 10_000 },
+    away: (driver) => {
+      driver.atEpochMs += 11_000
+    },
+    back: (driver, indexAtoms) => driver.price(0, indexAtoms)
+  }],
+  ["a longer time is allowed to its index", {
+    change: { indexStaleMs: 10_000 },
+    away: (driver) => {
+      driver.atEpochMs += 11_000
+    },
+    back: (driver, indexAtoms) => {
+      // Seen before it was stale, and told late.
+      const sourceEpochMs = driver.atEpochMs - 10_500
+      driver.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: indexAtoms, sourceEpochMs })
+      const next = { ...driver.engine.market(0).parameters, indexStaleMs: 86_400_000 }
+      driver.send({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: next })
+    }
+  }],
+  ["its session opens", {
+    change: { marketType: "equity" },
+    begin: (driver) => setSession(driver, "open"),
+    away: (driver) => setSession(driver, "closed"),
+    back: (driver, indexAtoms) => {
+      setSession(driver, "open")
+      driver.price(0, indexAtoms)
+    }
+  }],
+  ["it is no longer halted", {
+    change: {},
+    away: (driver) => setStatus(driver, "halted"),
+    back: (driver, indexAtoms) => {
+      driver.price(0, indexAtoms)
+      setStatus(driver, "open")
+    }
+  }],
+  ["the engine is no longer halted", {
+    change: {},
+    away: (driver) => halt(driver, "HaltEngine"),
+    back: (driver, indexAtoms) => {
+      driver.price(0, indexAtoms)
+      halt(driver, "ResumeEngine")
+    }
+  }]
+]
+
+/** Lets whatever is due happen, with a price of the second market each second. */
+const settle = (driver: Driver, seconds: number): void => {
+  for (let second = 0; second < seconds; second++) {
+    driver.mark()
+    while (driver.engine.nextDueEpochMs <= driver.atEpochMs) driver.send({ kind: "PassTime" })
+  }
+}
+
+/** Takes the driver's clock to a millisecond of its second. */
+const inSecond = (driver: Driver, ms: number): void => {
+  driver.atEpochMs += 1_000 + ms - driver.atEpochMs % 1_000
+}
+
+describe("a market that comes back is not live before its next mark", () => {
+  test.each(ways.filter(([name]) => !name.startsWith("the engine")))(
+    "whoever was spared for it is held to its new mark and not to its old one, when %s",
+    (_, { away, back, begin, change }) => {
+      const driver = new Driver()
+      const { engine } = driver
+      driver.market(free("AAA", change), 1000)
+      driver.market(free("BBB"), 1000)
+      begin?.(driver)
+      const holders = Array.from({ length: 40 }, () => driver.account(usdc(10)))
+      const other = driver.account(usdc(1_000_000))
+      for (const account of holders) {
+        for (const [market, quantityAtoms] of [[0, 1000], [1, 500]] as const) {
+          driver.place(other, { market, side: Order.sell, quantityAtoms })
+          driver.place(account, { market, quantityAtoms })
+        }
+      }
+      for (const index of [980, 960, 950]) driver.index(0, index)
+      away(driver)
+      for (const index of [970, 940]) driver.index(1, index)
+      settle(driver, 5)
+      const held = () => holders.filter((account) => engine.positions(account).length === 2).length
+      expect([held(), engine.occupancy.underLiquidation], "spared, and under the maintenance margin").toEqual([40, 40])
+
+      inSecond(driver, 999)
+      back(driver, 990)
+      driver.atEpochMs += 3
+      driver.send({ kind: "MarkTick" })
+      settle(driver, 3)
+      expect([engine.stats(0).markPriceAtoms, held(), engine.occupancy.underLiquidation]).toEqual([990, 40, 0])
+    }
+  )
+
+  test.each(ways)("takes only what reduces, and lets nothing be withdrawn by its old mark, when %s", (_, { away, back, begin, change }) => {
+    const driver = new Driver()
+    const { engine } = driver
+    driver.market(free("AAA", change), 1000)
+    begin?.(driver)
+    const [one, friend, holder] = [driver.account(usdc(100)), driver.account(usdc(1_000)), driver.account(usdc(100))]
+    driver.place(friend, { side: Order.sell, quantityAtoms: 1000 })
+    driver.place(holder, { quantityAtoms: 1000 })
+    driver.mark()
+    away(driver)
+    inSecond(driver, 2_999)
+    back(driver, 700)
+    expect(engine.stats(0).markPriceAtoms).toBe(1000)
+    const dearly = { priceAtoms: 1100, quantityAtoms: 1000 }
+    expect(driver.place(one, dearly)).toMatchObject({ refusal: Refusal.marketNotAccepting })
+    expect(driver.place(holder, { side: Order.sell, priceAtoms: 1050, quantityAtoms: 1000, reduceOnly: true }))
+      .toMatchObject({ refusal: Refusal.none })
+    expect(engine.balance(holder).withdrawableAtoms).toBe(0)
+
+    driver.atEpochMs += 3
+    driver.send({ kind: "MarkTick" })
+    expect(engine.stats(0).markPriceAtoms).toBe(700)
+    expect(driver.place(one, dearly).refusal, "beyond the band of the new mark").toBe(Refusal.priceBandExceeded)
+    expect(driver.place(one, { quantityAtoms: 1000, priceAtoms: 700 }).refusal).toBe(Refusal.none)
+    expect(engine.balance(holder).withdrawableAtoms).toBeGreaterThan(0)
+  })
+
+  test.each(ways.filter(([name]) => !name.startsWith("a longer")))("keeps what rests, and trades it with whoever reduces, when %s",
+    (_, way) => {
+      const driver = new Driver()
+      const { engine } = driver
+      driver.market(free("AAA", way.change), 1000)
+      way.begin?.(driver)
+      const [holder, other] = [driver.account(usdc(1_000)), driver.account(usdc(1_000))]
+      driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
+      driver.place(holder, { quantityAtoms: 1000 })
+      const makers = Array.from({ length: 4 }, () => driver.account(usdc(100_000)))
+      for (const maker of makers) for (let at = 0; at < 100; at++) driver.place(maker, { priceAtoms: 990 - at % 10, quantityAtoms: 2 })
+      driver.mark()
+      way.away(driver)
+      inSecond(driver, 2_999)
+      way.back(driver, 995)
+      const resting = () => makers.reduce((sum, maker) => sum + engine.openOrders(maker, 0).length, 0)
+      const closing = { side: Order.sell, type: Order.market, priceAtoms: 0, timeInForce: Order.ioc, reduceOnly: true } as const
+      expect(driver.place(holder, { ...closing, quantityAtoms: 1 })).toMatchObject({ refusal: Refusal.none, filledAtoms: 1 })
+      expect([engine.stats(0).markPriceAtoms, resting()]).toEqual([1000, 400])
+      // By its own status it is as before: nobody grows.
+      setStatus(driver, "reduce_only")
+      driver.place(holder, { ...closing, quantityAtoms: 1 })
+      expect(resting()).toBe(400 - 384)
+    })
+
+  test("what a balance says may be withdrawn is nothing from the time on at which the index is stale, without a record", () => {
+    const driver = new Driver()
+    const { engine } = driver
+    driver.market(free("AAA", { indexStaleMs: 10_000 }), 1000)
+    const [one, other] = [driver.account(usdc(100)), driver.account(usdc(1_000))]
+    driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
+    driver.place(one, { quantityAtoms: 1000 })
+    const seenAt = engine.market(0).indexSourceEpochMs
+    const told = [0, seenAt + 9_999, seenAt + 10_000].map((now) => engine.balance(one, now).withdrawableAtoms)
+    expect(told).toEqual([usdc(95), usdc(95), 0])
+    const streamed = [seenAt + 9_999, seenAt + 10_000].map((now) => payloads.snapshot(engine, "account.balance", one, now))
+    expect(streamed.map((text) => (JSON.parse(text) as { readonly withdrawable: string }).withdrawable)).toEqual(["95.000000", "0.000000"])
+    driver.atEpochMs = seenAt + 10_000
+    driver.send({ kind: "PassTime" })
+    expect(engine.balance(one, seenAt).withdrawableAtoms, "a clock that was set back changes nothing").toBe(0)
+  })
+
+  test("a trigger that its new index has crossed waits for its new mark", () => {
+    const driver = new Driver()
+    const { engine } = driver
+    driver.market(free("AAA", { indexStaleMs: 10_000 }), 1000)
+    const [one, other] = [driver.account(usdc(100)), driver.account(usdc(1_000))]
+    driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
+    driver.place(one, { quantityAtoms: 1000 })
+    driver.autoClose(one, 0, { stopLoss: { priceAtoms: 950, by: Trigger.index, limitAtoms: 0 } })
+    driver.mark()
+    driver.place(other, { side: Order.buy, priceAtoms: 910, quantityAtoms: 1000, reduceOnly: true })
+    driver.atEpochMs += 11_000
+    inSecond(driver, 999)
+    driver.price(0, 940)
+    expect(engine.nextDueEpochMs, "nothing has fired").toBeGreaterThan(driver.atEpochMs)
+    driver.atEpochMs += 3
+    driver.send({ kind: "MarkTick" })
+    expect(engine.nextDueEpochMs, "it has, by the index as it stands").toBe(0)
+    driver.send({ kind: "PassTime" })
+    expect(engine.positions(one)).toEqual([])
+  })
+})
+
+describe("the mark of a market is good", () => {
+  const begin = () => {
+    const driver = new Driver()
+    driver.market(free("AAA"), 1000)
+    return { driver, one: driver.account(usdc(100)) }
+  }
+  const open = { quantityAtoms: 100 }
+
+  test("where it is the first index", () => {
+    const { driver, one } = begin()
+    expect(driver.place(one, open).refusal).toBe(Refusal.none)
+  })
+
+  test("not before its next one in a market that waits for it, though the engine is started from a snapshot", () => {
+    const { driver, one } = begin()
+    driver.mark()
+    setStatus(driver, "halted")
+    driver.atEpochMs += 60_000
+    setStatus(driver, "open")
+    const again = restored(driver)
+    expect(again.place(one, open).refusal).toBe(Refusal.marketNotAccepting)
+    again.mark()
+    expect(again.place(one, open).refusal).toBe(Refusal.none)
+  })
+
+  test("where it was made in the very second in which the market came back: others are as old", () => {
+    const { driver, one } = begin()
+    inSecond(driver, 0)
+    driver.mark()
+    setStatus(driver, "halted")
+    driver.atEpochMs += 999
+    driver.price(0, 990)
+    setStatus(driver, "open")
+    expect(driver.place(one, open).refusal).toBe(Refusal.none)
+  })
+
+  test("where the engine is told to go on and was not halted", () => {
+    const { driver, one } = begin()
+    driver.mark()
+    driver.atEpochMs += 60_000
+    halt(driver, "ResumeEngine")
+    expect(driver.place(one, open).refusal).toBe(Refusal.none)
+  })
+
+  test("not while the market is new and its index went on before anybody could trade", () => {
+    const driver = new Driver()
+    driver.send({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: free("AAA") })
+    setStatus(driver, "backfilling")
+    driver.price(0, 1000)
+    driver.atEpochMs += 60_000
+    driver.price(0, 700)
+    setStatus(driver, "open")
+    const one = driver.account(usdc(100))
+    expect(driver.place(one, open).refusal).toBe(Refusal.marketNotAccepting)
+    driver.mark()
+    expect(driver.place(one, { ...open, priceAtoms: 700 }).refusal).toBe(Refusal.none)
+  })
+})
