@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import { identity } from "effect/Function"
 import type * as Scope from "effect/Scope"
 import type { TransferView } from "../engine/Reads.js"
 import { waitMs } from "./Backoff.js"
@@ -30,6 +31,9 @@ export interface Options {
 }
 
 export const defaults: Options = { atOnce: 16, busyMs: 250, idleMs: 5_000, stoppedMs: 3_600_000, askedMs: 10_000 }
+
+/** The share of the slots that may be had before an approval: what owners have approved does not wait behind all that others ask for. */
+const beginnersShare = 0.75
 
 /** Pages of completions that are read to reach an offset, at most. */
 const mostPages = 1_000
@@ -54,6 +58,8 @@ export interface StoppedTransfer {
 export class Driver {
   private readonly tended = new Map<number, Tended>()
   private readonly slots: Effect.Semaphore
+  /** Of the slots, those that whoever begins something may have at one time: the others are for what is approved and executed. */
+  private readonly beginners: Effect.Semaphore
   /** Opened by whoever has changed something: of the two loops, each closes its own before it looks. */
   private readonly workLatch = Effect.unsafeMakeLatch(false)
   private readonly readLatch = Effect.unsafeMakeLatch(false)
@@ -68,6 +74,7 @@ export class Driver {
 
   constructor(private readonly parts: Parts, private readonly scope: Scope.Scope, private readonly options: Options = defaults) {
     this.slots = Effect.unsafeMakeSemaphore(options.atOnce)
+    this.beginners = Effect.unsafeMakeSemaphore(Math.max(1, Math.floor(options.atOnce * beginnersShare)))
   }
 
   get unknownCompletions(): number {
@@ -88,12 +95,9 @@ export class Driver {
     return [...this.tended].flatMap(([transfer, { trouble }]) => trouble?._tag === "Stopped" ? [{ transfer, reason: trouble.reason }] : [])
   }
 
-  /** By whom and with which key the venue deals on the ledger: found out once. */
+  /** By whom and with which key the venue deals on the ledger: found out once, and what was found first is everybody's. */
   readonly binding: Effect.Effect<Bound, Trouble> = Effect.suspend(() =>
-    this.bound !== undefined ? Effect.succeed(this.bound) : Effect.tap(bind(this.parts), (bound) =>
-      Effect.sync(() => {
-        this.bound ??= bound
-      }))
+    this.bound !== undefined ? Effect.succeed(this.bound) : Effect.map(bind(this.parts), (bound) => (this.bound ??= bound))
   )
 
   /** Has the state and the completions looked at now. */
@@ -112,8 +116,14 @@ export class Driver {
     return Effect.suspend(() => {
       const tended = this.tend(number)
       if (tended.underWay !== undefined) return Effect.succeed(tended.underWay)
-      const work = Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, isAsked)).pipe(
-        this.slots.withPermits(1),
+      const begun = (hasTurn: boolean) =>
+        Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn })).pipe(
+          this.slots.withPermits(1),
+          this.begins(number) ? this.beginners.withPermits(1) : identity
+        )
+      // Who waits for the turn to spend of the treasury waits outside of the slots: they are for those who can go on.
+      const work = Effect.flatMap(begun(false), (came) => came === "turn" ? this.inTurn(begun(true)) : Effect.succeed(came)).pipe(
+        Effect.map((came) => came === "turn" ? "waits" : came),
         Effect.onExit((exit) => this.done(number, tended, exit)),
         Effect.asVoid
       )
@@ -125,6 +135,16 @@ export class Driver {
         return fiber
       })
     })
+  }
+
+  /** Whether what is next for a transfer is before its approval: of such there are as many as owners ask for, and new accounts come. */
+  private begins(number: number): boolean {
+    const awaits = this.parts.reads.transfer(number)?.awaits
+    return awaits === "party" || awaits === "preparation" || awaits === "approval"
+  }
+
+  private inTurn<A>(work: Effect.Effect<A, Trouble>): Effect.Effect<A, Trouble> {
+    return Effect.flatMap(this.binding, ({ spending }) => spending.inTurn(work))
   }
 
   /** Notes how a turn ended, and when the next one is. */
@@ -189,10 +209,12 @@ export class Driver {
   private withheld({ account, awaits, id, kind, number, stepAtHand: step }: TransferView): Effect.Effect<void> {
     const { reads, submit } = this.parts
     if (kind !== "withdrawal" || awaits !== "submission" || step === undefined || !reads.isDisabled(account)) return Effect.void
-    return Effect.zipRight(
-      Effect.logWarning(`${id}: it was approved, and its account was disabled before it was executed`),
-      Effect.ignore(note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard: "account_disabled" }))
-    )
+    const ended = note({ submit }, "RejectStep", { transfer: number, step: step.name, stage: "approval", guard: "account_disabled" })
+    // Said once it has ended, and not each time that it is tried: a venue whose disk is full tries several times a second.
+    return Effect.ignore(Effect.flatMap(ended, (noted) =>
+      noted === "noted"
+        ? Effect.logWarning(`${id}: it was approved, and its account was disabled before it was executed`)
+        : Effect.void))
   }
 
   /** What is remembered of transfers that are over. */

@@ -28,8 +28,19 @@ export interface Memory {
 
 export const newMemory = (): Memory => ({ place: undefined, hash: undefined })
 
-/** `on`: the state has moved, or is to be looked at again; `over`: nothing is left for the venue; `waits`: the ledger has to say more. */
-type Turn = "on" | "over" | "waits"
+/** How it is gone on with. */
+export interface Manner {
+  /** Whether its owner is there to approve what is prepared. */
+  readonly isAsked: boolean
+  /** Whether it is its turn to spend of the treasury. */
+  readonly hasTurn: boolean
+}
+
+/**
+ * `on`: the state has moved, or is to be looked at again; `over`: nothing is left for the venue; `waits`: the ledger has to say more;
+ * `turn`: it goes on in its turn to spend of the treasury.
+ */
+type Turn = "on" | "over" | "waits" | "turn"
 
 /** Looks through the completions of a step, on from where the last look at the same transaction ended. */
 const look = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory) => {
@@ -102,16 +113,18 @@ const renew = (parts: Parts, bound: Bound, transfer: TransferView, step: StepVie
     return isPassed(step, looked) && (yield* noteScan(parts, transfer, step, looked)) ? "on" : "over"
   })
 
-const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory, isAsked: boolean): Effect.Effect<Turn, Trouble> => {
+const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory, manner: Manner): Effect.Effect<Turn, Trouble> => {
+  const { hasTurn, isAsked } = manner
   const { awaits, stepAtHand: step } = transfer
   if (step === undefined) return Effect.succeed("over")
   switch (awaits) {
     case "party":
       return Effect.as(Preparing.bindParty(parts, transfer), "on")
     case "preparation":
-      return isAsked || step.name === "treasury_offer_withdrawal"
-        ? Effect.as(Preparing.prepare(parts, bound, transfer, step), "on")
-        : Effect.succeed("over")
+      if (!isAsked && step.name !== "treasury_offer_withdrawal") return Effect.succeed("over")
+      return Preparing.needsTurn(step) && !hasTurn
+        ? Effect.succeed("turn")
+        : Effect.as(Preparing.prepare(parts, bound, transfer, step), "on")
     case "approval":
       return isAsked ? renew(parts, bound, transfer, step, memory) : Effect.succeed("over")
     case "submission":
@@ -130,20 +143,20 @@ const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory
   }
 }
 
-/** Goes on with a transfer; `isAsked` where its owner is there to approve what is prepared. Whether something is left to wait for. */
+/** Goes on with a transfer. Whether something is left to wait for: its turn, or what the ledger has to say. */
 export const perform = (
   parts: Parts,
   bound: Bound,
   number: number,
   memory: Memory,
-  isAsked: boolean
-): Effect.Effect<"over" | "waits", Trouble> =>
+  manner: Manner
+): Effect.Effect<Exclude<Turn, "on">, Trouble> =>
   Effect.gen(function*() {
     for (let turns = 0; turns < mostTurns; turns++) {
       const transfer = parts.reads.transfer(number)
       if (transfer === undefined) return "over"
       yield* settled(parts)
-      const came = yield* turn(parts, bound, transfer, memory, isAsked)
+      const came = yield* turn(parts, bound, transfer, memory, manner)
       if (came !== "on") return came
     }
     return "waits"

@@ -57,6 +57,9 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     yield* note({ submit }, "BindParty", { ofAccount: account, transfer: isChange ? number : -1, partyId, keyId })
   })
 
+/** Whether what the step spends is chosen among the treasury's holdings, which is done for one at a time: in its turn. */
+export const needsTurn = ({ name }: StepView): boolean => name === "treasury_withdrawal"
+
 /** Has the ledger prepare the step at hand, holds what it gave to the plan, and journals it: or that it is not what was planned. */
 export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
@@ -73,8 +76,8 @@ export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step
       yield* note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: "receiver_is_treasury" })
       return
     }
-    const prepared = (claims?: Ledger.Claims) => preparedAs(parts, bound, transfer, step, facts, claims)
-    yield* name === "treasury_withdrawal" ? bound.spending.inTurn(prepared) : prepared()
+    const claims = needsTurn(step) ? yield* bound.spending.claims : undefined
+    yield* preparedAs(parts, bound, transfer, step, facts, claims)
   })
 
 /** The same from what is planned on, with what others claim of what it could spend. */

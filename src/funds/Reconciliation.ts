@@ -13,7 +13,7 @@ import { type Trouble, Unreachable } from "./Trouble.js"
 
 /** How often it is tried while money moves. */
 const mostTries = 5
-/** How long before a difference is looked at once more, which has to be the same to be believed. */
+/** How long before a difference is looked at once more. */
 const againMs = 1_000
 
 /** What the journal says, money atoms. */
@@ -81,8 +81,9 @@ const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =
   })
 
 /**
- * Compares, and believes a difference that is there a second time. Where the treasury holds less than is owed, and less than an operator
- * has accepted, withdrawals are stopped. What it holds beyond is nobody's debt, and anybody may send it: that stops nothing.
+ * Compares, and where there is a difference once more: of both the treasury is believed to hold the more. Where that is less than is owed,
+ * and less than an operator has accepted, withdrawals are stopped. What it holds beyond is nobody's debt, and anybody may send it: that
+ * stops nothing, and that it changes from one comparison to the other hides nothing that is lacking.
  */
 export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =>
   Effect.gen(function*() {
@@ -90,21 +91,11 @@ export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, T
     if (first.differenceAtoms === 0n) return first
     yield* Effect.sleep(againMs)
     const second = yield* compare(parts, driver)
-    if (second.differenceAtoms !== first.differenceAtoms)
-      return yield* new Unreachable({
-        whom: "ledger",
-        detail: "money moved while it was compared"
-      })
+    const { atOffset, differenceAtoms, heldAtoms, owedAtoms: owed } = first.differenceAtoms > second.differenceAtoms ? first : second
     const { acceptedAtoms, stop } = parts.reads.funds
-    if (stop === undefined && second.differenceAtoms < BigInt(acceptedAtoms)) {
-      yield* Effect.logError(
-        `the treasury holds ${second.heldAtoms} atoms at offset ${second.atOffset}, the journal says ${second.owedAtoms}`
-      )
-      yield* note(parts, "StopWithdrawals", {
-        reason: "reconciliation",
-        differenceAtoms: clamped(second.differenceAtoms),
-        atOffset: second.atOffset
-      })
+    if (stop === undefined && differenceAtoms < BigInt(acceptedAtoms)) {
+      yield* Effect.logError(`the treasury holds ${heldAtoms} atoms at offset ${atOffset}, the journal says ${owed}`)
+      yield* note(parts, "StopWithdrawals", { reason: "reconciliation", differenceAtoms: clamped(differenceAtoms), atOffset })
     }
     return second
   })

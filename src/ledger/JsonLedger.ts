@@ -8,19 +8,20 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as Holdings from "./Holdings.js"
 import {
   type Claims,
-  codes,
   type Completion,
   type Ledger,
   type LedgerError,
   mostHoldings,
+  type Preparation,
   Refused,
   Unavailable,
   Unknown
 } from "./Ledger.js"
 import { type Custody, type Facts, type PlannedCommand, templates } from "./Planned.js"
-import type { HashingScheme } from "./prepared/PreparedTransaction.js"
+import { type HashingScheme, type Identifier, maxBytes } from "./prepared/PreparedTransaction.js"
 import { fingerprint, multiHash, partyId } from "./prepared/Topology.js"
 import * as Shapes from "./Shapes.js"
 import * as Templates from "./Templates.js"
@@ -41,13 +42,6 @@ const mostCompletions = 200
 const pageSize = 200
 /** Pages of contracts that are read, at most: a party's contracts of one template. */
 const mostPages = mostHoldings / pageSize
-/**
- * Holdings that one transfer spends, at most. An owner's spends small ones along up to the second number, so that they do not pile up;
- * the treasury's up to the most, but only while it has more than the third: each is what a withdrawal of its own can be paid from.
- */
-const mostSpent = 12
-const wantedSpent = 4
-const keptPieces = 32
 /** Longest text of the ledger that is told on. */
 const longestCause = 500
 
@@ -113,29 +107,20 @@ const HoldingArgument = Schema.Struct({
   amount: Schema.String
 })
 
-interface Held {
-  readonly contractId: string
-  readonly atoms: bigint
+/** A planned command as the ledger takes it, whichever holdings it spends. */
+interface Draft {
+  /** The ways to give it, the best first: each where the transaction of the one before is too long. */
+  readonly commands: ReadonlyArray<Shapes.JsonCommand>
+  /** What is to be said where none will do. */
+  readonly beyond: (tooLong: LedgerError | undefined) => Effect.Effect<never, LedgerError>
 }
 
-const worthOf = (held: ReadonlyArray<Held>): bigint => held.reduce((sum, { atoms }) => sum + atoms, 0n)
+/** The code of a transaction that is longer than the venue and its signer take. */
+const tooLongCode = "TRANSACTION_TOO_LONG"
 
-/**
- * Of holdings, smallest first, those to spend for an amount: the smallest that suffices alone, so that larger ones are left for others, or
- * else the largest; and with them the smallest, up to so many. Undefined where as many as one transfer spends do not suffice.
- */
-const chosenOf = (least: ReadonlyArray<Held>, amountAtoms: bigint, wanted: number): ReadonlyArray<Held> | undefined => {
-  const alone = least.findIndex(({ atoms }) => atoms >= amountAtoms)
-  if (alone >= 0) {
-    const others = least.filter((_, at) => at !== alone)
-    return [least[alone]!, ...others.slice(0, Math.max(0, wanted - 1))]
-  }
-  let count = 0
-  let worth = 0n
-  while (worth < amountAtoms && count < Math.min(mostSpent, least.length)) worth += least.at(-++count)!.atoms
-  if (worth < amountAtoms) return undefined
-  return [...least.slice(-count).reverse(), ...least.slice(0, Math.min(least.length - count, Math.max(0, wanted - count)))]
-}
+/** Whether a refusal may be one of the transaction's length: a participant that has a limit of its own has no code of its own for it. */
+const isTooLong = (error: LedgerError): boolean =>
+  error._tag === "Refused" && (error.code === tooLongCode || error.code === "INVALID_ARGUMENT")
 
 const missing = (cause: string): Refused => new Refused({ code: "CONTRACT_NOT_FOUND", cause, context: {} })
 
@@ -190,7 +175,7 @@ class JsonLedger {
     })
   }
 
-  private held(party: string, atOffset: number): Effect.Effect<ReadonlyArray<Held>, LedgerError> {
+  private held(party: string, atOffset: number): Effect.Effect<ReadonlyArray<Holdings.Held>, LedgerError> {
     const { token } = this.settings
     const templateId = Templates.templateText(templates(this.settings).holding)
     return Effect.flatMap(this.contracts(party, templateId, atOffset),
@@ -209,30 +194,80 @@ class JsonLedger {
 
   readonly holdings = (party: string) =>
     Effect.flatMap(this.end, ({ offset }) =>
-      Effect.map(this.held(party, offset), (held) => ({ atoms: worthOf(held), pieces: held.length, offset })))
+      Effect.map(this.held(party, offset), (held) => ({ atoms: Holdings.worthOf(held), pieces: held.length, offset })))
 
-  /** Holdings worth the amount, of those that nobody claims where they suffice. */
-  private spendable(
-    party: string,
+  /** A command that spends holdings of a party worth an amount, as far as others leave any. */
+  private spending(
+    planned: PlannedCommand,
     amountAtoms: bigint,
     atOffset: number,
+    maxRecordTimeEpochMs: number,
+    command: (holdings: ReadonlyArray<string>) => Shapes.JsonCommand,
     claims?: Claims
-  ): Effect.Effect<ReadonlyArray<string>, LedgerError> {
-    return Effect.flatMap(this.held(party, atOffset), (held) => {
-      const least = held.toSorted((a, b) => a.atoms < b.atoms || (a.atoms === b.atoms && a.contractId < b.contractId) ? -1 : 1)
-      const free = least.filter(({ contractId }) => claims?.underWay.has(contractId) !== true)
-      const unasked = free.filter(({ contractId }) => claims?.asked.has(contractId) !== true)
-      const wanted = claims === undefined ? wantedSpent : unasked.length > keptPieces ? mostSpent : 0
-      const chosen = chosenOf(unasked, amountAtoms, wanted) ?? chosenOf(free, amountAtoms, 0)
-      if (chosen !== undefined) return Effect.succeed(chosen.map(({ contractId }) => contractId))
-      if (worthOf(least) < amountAtoms) return Effect.fail(missing(`${party} does not hold the amount`))
-      const largest = worthOf(least.slice(-mostSpent))
-      if (largest >= amountAtoms) {
-        return Effect.fail(new Refused({ code: codes.inUse, cause: `what ${party} holds is under way with others`, context: {} }))
+  ): Effect.Effect<Draft, LedgerError> {
+    const party = planned.actAs
+    return Effect.map(this.held(party, atOffset), (held) => {
+      const least = Holdings.leastFirst(held)
+      const choices = Holdings.choicesOf(least, amountAtoms, claims)
+      const beyond: Draft["beyond"] = (tooLong) => {
+        if (Holdings.worthOf(least) < amountAtoms) return Effect.fail(missing(`${party} does not hold the amount`))
+        const needed = Holdings.neededOf(least, amountAtoms)
+        // Nothing that the choice of holdings could help.
+        if (tooLong !== undefined && needed === 1) return Effect.fail(tooLong)
+        const most = tooLong === undefined && needed <= Holdings.sweptSpent
+          ? Effect.succeed(Holdings.mostSpent)
+          : this.mostInOne(planned, least, maxRecordTimeEpochMs)
+        return Effect.flatMap(most,
+          (count) => Effect.fail(count === 0 && tooLong !== undefined ? tooLong : Holdings.refusalOf(party, least, amountAtoms, count)))
       }
-      const cause = `${party} holds the amount in more than ${mostSpent} pieces`
-      return Effect.fail(new Refused({ code: codes.pieces, cause, context: { largestAtoms: String(largest) } }))
+      return { commands: choices.map((chosen) => command(chosen.map(({ contractId }) => contractId))), beyond }
     })
+  }
+
+  /**
+   * How many of a party's largest holdings one transaction has room for, found out by having some prepared that nobody will sign: how long
+   * they are is known to the ledger alone. Each leaves an atom over, so that whatever they are worth less than has room too.
+   */
+  private mostInOne(
+    planned: PlannedCommand,
+    least: ReadonlyArray<Holdings.Held>,
+    untilEpochMs: number
+  ): Effect.Effect<number, LedgerError> {
+    const { custody, facts } = planned
+    const [receiver, reserved] = facts.step === "treasury_withdrawal" ? [facts.receiver, 0] : [custody.treasury, offersPlace]
+    const hasRoom = (count: number): Effect.Effect<boolean, LedgerError> => {
+      const largest = least.slice(-count).toReversed()
+      const amount = Holdings.worthOf(largest) - 1n
+      const command = this.transfer(planned, largest.map(({ contractId }) => contractId), {
+        receiver,
+        amount: Templates.numericText(amount > 0n ? amount : 1n)
+      })
+      const isShort = Effect.map(
+        this.prepared(planned, command, untilEpochMs),
+        ({ preparedTransaction }) => preparedTransaction.length <= maxBytes - figuresPlace
+      )
+      return Effect.catchIf(isShort, isTooLong, () => Effect.succeed(false))
+    }
+    return Effect.gen(function*() {
+      const most = Math.min(Holdings.mostSpent, least.length)
+      if (reserved === 0 && (yield* hasRoom(most))) return most
+      let [room, none] = [0, Math.min(Holdings.mostSpent + reserved, least.length) + 1]
+      while (none - room > 1) {
+        const count = Math.floor((room + none) / 2)
+        if (yield* hasRoom(count)) room = count
+        else none = count
+      }
+      return Math.max(0, Math.min(most, room - reserved))
+    })
+  }
+
+  private transfer(
+    { custody, facts }: PlannedCommand,
+    [first, ...others]: ReadonlyArray<string>,
+    to: { readonly receiver: string; readonly amount: string }
+  ): Shapes.JsonCommand {
+    const reference = facts.step === "owner_account_acceptance" ? "" : facts.transferId
+    return exercise(templates(custody).holding, first!, Templates.choices.transfer, { ...to, reference, others })
   }
 
   private offer(planned: PlannedCommand, owner: string, reference: string, atOffset: number): Effect.Effect<string, LedgerError> {
@@ -248,14 +283,10 @@ class JsonLedger {
   }
 
   /** A planned command as the ledger takes it, with the contracts that it is exercised on. */
-  private command(planned: PlannedCommand, claims?: Claims): Effect.Effect<Shapes.JsonCommand, LedgerError> {
-    const { custody, facts } = planned
-    const templateId = Templates.templateText(planned.template)
+  private draft(planned: PlannedCommand, maxRecordTimeEpochMs: number, claims?: Claims): Effect.Effect<Draft, LedgerError> {
+    const { custody, facts, template } = planned
     const create = (createArguments: Readonly<Record<string, unknown>>) =>
-      Effect.succeed({ CreateCommand: { templateId, createArguments } })
-    const exercise = (contractId: string, choice: string, choiceArgument: Readonly<Record<string, unknown>>) => ({
-      ExerciseCommand: { templateId, contractId, choice, choiceArgument }
-    })
+      Effect.succeed(only({ CreateCommand: { templateId: Templates.templateText(template), createArguments } }))
     switch (facts.step) {
       case "owner_account_acceptance":
         return create({ treasury: custody.treasury, owner: facts.owner, accountId: facts.accountId })
@@ -272,48 +303,56 @@ class JsonLedger {
         return Effect.flatMap(this.end,
           ({ offset }) =>
             Effect.map(this.offer(planned, facts.owner, facts.transferId, offset), (contractId) =>
-              exercise(contractId, Templates.choices.withdrawOffer, {})))
+              only(exercise(template, contractId, Templates.choices.withdrawOffer, {}))))
       case "owner_offer_acceptance":
-        return Effect.flatMap(this.end, ({ offset }) =>
-          Effect.zipWith(
-            this.offer(planned, facts.owner, facts.transferId, offset),
-            this.spendable(facts.owner, BigInt(facts.amountAtoms), offset),
-            (contractId, holdings) => exercise(contractId, Templates.choices.acceptOffer, { holdings })
-          ))
+        return Effect.flatMap(this.end,
+          ({ offset }) =>
+            Effect.flatMap(this.offer(planned, facts.owner, facts.transferId, offset), (contractId) =>
+              this.spending(planned, BigInt(facts.amountAtoms), offset, maxRecordTimeEpochMs, (holdings) =>
+                exercise(template, contractId, Templates.choices.acceptOffer, { holdings }))))
       case "treasury_withdrawal":
         return Effect.flatMap(this.end,
           ({ offset }) =>
-            Effect.map(this.spendable(custody.treasury, BigInt(facts.amountAtoms), offset, claims), ([first, ...others]) =>
-              exercise(first!, Templates.choices.transfer, {
-                receiver: facts.receiver,
-                amount: amountOf(facts),
-                reference: facts.transferId,
-                others
-              })))
+            this.spending(planned, BigInt(facts.amountAtoms), offset, maxRecordTimeEpochMs, (holdings) =>
+              this.transfer(planned, holdings, { receiver: facts.receiver, amount: amountOf(facts) }), claims))
     }
   }
 
-  readonly prepare = (planned: PlannedCommand, maxRecordTimeEpochMs: number, claims?: Claims) =>
-    Effect.flatMap(this.command(planned, claims), (command) =>
-      Effect.map(
-        this.asking.ask("read", "prepare", Shapes.PrepareResponse, {
-          body: {
-            userId: planned.userId,
-            commandId: planned.commandId,
-            commands: [command],
-            actAs: [planned.actAs],
-            disclosedContracts: [],
-            synchronizerId: planned.synchronizerId,
-            maxRecordTime: Shapes.timeText(maxRecordTimeEpochMs * 1_000),
-            hashingSchemeVersion: `HASHING_SCHEME_VERSION_V${this.settings.scheme}`
-          }
-        }),
-        (answer) => ({
-          preparedTransaction: answer.preparedTransaction,
-          hash: answer.preparedTransactionHash,
-          scheme: answer.hashingSchemeVersion
-        })
-      ))
+  readonly prepare = (planned: PlannedCommand, maxRecordTimeEpochMs: number, claims?: Claims): Effect.Effect<Preparation, LedgerError> =>
+    Effect.flatMap(this.draft(planned, maxRecordTimeEpochMs, claims), ({ beyond, commands }) => {
+      const from = (at: number, tooLong?: LedgerError): Effect.Effect<Preparation, LedgerError> => {
+        const command = commands[at]
+        if (command === undefined) return beyond(tooLong)
+        return Effect.catchIf(this.prepared(planned, command, maxRecordTimeEpochMs), isTooLong, (error) => from(at + 1, error))
+      }
+      return from(0)
+    })
+
+  private prepared(
+    planned: PlannedCommand,
+    command: Shapes.JsonCommand,
+    maxRecordTimeEpochMs: number
+  ): Effect.Effect<Preparation, LedgerError> {
+    const body = {
+      userId: planned.userId,
+      commandId: planned.commandId,
+      commands: [command],
+      actAs: [planned.actAs],
+      disclosedContracts: [],
+      synchronizerId: planned.synchronizerId,
+      maxRecordTime: Shapes.timeText(maxRecordTimeEpochMs * 1_000),
+      hashingSchemeVersion: `HASHING_SCHEME_VERSION_V${this.settings.scheme}`
+    }
+    return Effect.flatMap(this.asking.ask("read", "prepare", Shapes.PrepareResponse, { body }),
+      (answer) =>
+        answer.preparedTransaction.length > maxBytes
+          ? new Refused({ code: tooLongCode, cause: `the transaction has ${answer.preparedTransaction.length} bytes`, context: {} })
+          : Effect.succeed({
+            preparedTransaction: answer.preparedTransaction,
+            hash: answer.preparedTransactionHash,
+            scheme: answer.hashingSchemeVersion
+          }))
+  }
 
   readonly execute: Context.Tag.Service<Ledger>["execute"] = (submission) =>
     Effect.asVoid(this.asking.ask("effect", "execute", Schema.Object, {
@@ -421,6 +460,24 @@ class JsonLedger {
     })
   }
 }
+
+/** Holdings that take as much room in a transaction as the offer that an owner accepts with them. */
+const offersPlace = 2
+/** Bytes that a transaction of as many holdings may have more, as it has other figures. */
+const figuresPlace = 64
+
+/** A command that can be given in one way alone. */
+const only = (command: Shapes.JsonCommand): Draft => ({
+  commands: [command],
+  beyond: (tooLong) => Effect.fail(tooLong ?? missing("there is nothing to give"))
+})
+
+const exercise = (
+  template: Identifier,
+  contractId: string,
+  choice: string,
+  choiceArgument: Readonly<Record<string, unknown>>
+): Shapes.JsonCommand => ({ ExerciseCommand: { templateId: Templates.templateText(template), contractId, choice, choiceArgument } })
 
 const amountOf = (facts: Extract<Facts, { readonly amountAtoms: number }>): string => Templates.numericText(BigInt(facts.amountAtoms))
 

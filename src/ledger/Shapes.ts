@@ -58,7 +58,8 @@ export const PrepareRequest = Schema.Struct({
 })
 
 export const PrepareResponse = Schema.Struct({
-  preparedTransaction: base64(maxBytes),
+  /** Longer than it may be is told apart from what cannot be read: fewer contracts help. */
+  preparedTransaction: base64(32 * maxBytes),
   preparedTransactionHash: base64(64),
   hashingSchemeVersion: HashingScheme
 })

@@ -68,8 +68,8 @@ class Scene {
   readonly account = () => this.plan({ step: "owner_account_acceptance", accountId: "acc_1", owner: this.ownerParty, isChange: false })
   readonly deposit = (step: "treasury_offer" | "owner_offer_acceptance" | "treasury_offer_withdrawal", amountAtoms: number, id = "dep_1") =>
     this.plan({ step, transferId: id, owner: this.ownerParty, amountAtoms })
-  readonly withdrawal = (receiver: string, amountAtoms: number) =>
-    this.plan({ step: "treasury_withdrawal", transferId: "wdr_1", receiver, amountAtoms })
+  readonly withdrawal = (receiver: string, amountAtoms: number, transferId = "wdr_1") =>
+    this.plan({ step: "treasury_withdrawal", transferId, receiver, amountAtoms })
 
   /** Prepares, and holds it to the plan. */
   readonly prepare = (planned: PlannedCommand, afterMs = 10 * minute) =>
@@ -248,6 +248,19 @@ const refusals = (over: Over): void => {
       const preparation = yield* scene.prepare(scene.account())
       yield* scene.execute(preparation, "first", offset)
       expect(yield* failureOf(scene.execute(preparation, "second", offset))).toBe(`Unknown ${codes.inFlight}`)
+    }))
+
+  over("refuses what spends a holding that another submission spends, while that is undecided", (scene) =>
+    Effect.gen(function*() {
+      yield* scene.begin(5 * usdc)
+      yield* scene.reached.faucet.give(scene.custody.treasury, 5 * usdc)
+      yield* scene.script([{ on: "execute", skip: 0, times: 1, fault: { name: "complete_after", afterMs: 86_400_000 } }])
+      const { offset } = yield* scene.ledger.end
+      const first = yield* scene.prepare(scene.withdrawal(scene.ownerParty, usdc))
+      const second = yield* scene.prepare(scene.withdrawal(scene.ownerParty, usdc, "wdr_2"))
+      yield* scene.execute(first, "first", offset)
+      expect(yield* failureOf(scene.execute(second, "second", offset))).toBe("Refused LOCAL_VERDICT_LOCKED_CONTRACTS")
+      expect(yield* failureOf(scene.execute(first, "third", offset))).toBe(`Unknown ${codes.inFlight}`)
     }))
 
   over("takes nothing that the acting party's key has not signed, or that is not what the command comes to",

@@ -118,6 +118,53 @@ describe("withdrawals at the same time", () => {
     await bank.venue.stop()
   })
 
+  test("that are approved at the same time over one holding are paid, the second after another approval", async () => {
+    const [bank, owner] = await funded()
+    await bank.script(on({ name: "complete_after", afterMs: 30_000 }))
+    const [one, other] = [await begin(owner, 1_000_000), await begin(owner, 2_000_000)]
+    await Promise.all([complete(one), complete(other)])
+    await bank.venue.leap(20_000)
+    expect(await statusOf(one)).toBe("submitted")
+    await bank.venue.leap(60_000)
+    expect([await statusOf(one), await statusOf(other)].sort()).toEqual(["ledger_confirmed", "requested"])
+    expect(await owner.collateralAtoms).toBe(depositAtoms - 3_000_000)
+    for (const { withdrawalId } of [one, other]) expect(await owner.confirm("withdrawal", withdrawalId)).toBe("ledger_confirmed")
+    expect(await bank.reconcile()).toMatchObject({ heldAtoms: "22000000", unattributedAtoms: "0", withdrawalsStopped: false })
+    await bank.venue.stop()
+  })
+
+  test.each(["LOCAL_VERDICT_LOCKED_CONTRACTS", "UNKNOWN_CONTRACT_SYNCHRONIZERS", "LOCAL_VERDICT_INACTIVE_CONTRACTS"])(
+    "that are refused for %s are asked for again",
+    async (code) => {
+      const [bank, owner] = await funded()
+      await bank.script(on({ name: "refuse", code, cause: "another spends it" }))
+      const withdrawal = await begin(owner, 1_000_000)
+      await complete(withdrawal)
+      await bank.venue.leap(30_000)
+      expect(await statusOf(withdrawal)).toBe("requested")
+      expect(await owner.confirm("withdrawal", withdrawal.withdrawalId)).toBe("ledger_confirmed")
+      expect(await owner.collateralAtoms).toBe(depositAtoms - 1_000_000)
+      await bank.venue.stop()
+    }
+  )
+
+  test("do not wait for one that only an operator can set right, once its transaction can be recorded no more", async () => {
+    const [bank, owner] = await funded()
+    const [one, other] = [await begin(owner, 1_000_000), await owner.request("withdrawal", 1_000_000, await owner.party)]
+    await bank.script([
+      ...on({ name: "drop_request" }),
+      ...on({ name: "refuse", code: "INVALID_DEDUPLICATION_PERIOD", cause: "pruned" }, 1_000)
+    ])
+    await complete(one)
+    await bank.venue.leap(300_000, 2_500)
+    const asked = { action: "initiate", withdrawalId: other }
+    expect(await owner.ask("POST", path, asked)).toMatchObject({ status: 503, json: { rejectionGuard: "treasury_busy" } })
+    await bank.venue.leap(420_000, 2_500)
+    expect(await statusOf(one)).toBe("submitted_unknown")
+    expect(await owner.ask("POST", path, asked)).toMatchObject({ status: 200, json: { status: "approval_required" } })
+    await bank.venue.stop()
+  })
+
   test("wait for what is approved, and are told so", async () => {
     const [bank, owner] = await funded()
     const [one, other] = [await begin(owner, 1_000_000), await owner.request("withdrawal", 1_000_000, await owner.party)]

@@ -391,7 +391,7 @@ export class DevelopmentLedger {
     const from = request.deduplicationPeriod.DeduplicationOffset.value
     // A resubmission that is to be rejected for what the first one did is taken whatever became of that.
     const refusal = handling.rejection === null
-      ? this.machine.refusal(prepared, request.userId, from) ?? foreignness(this.machine, prepared)
+      ? this.machine.refusal(prepared, request.userId, from) ?? foreignness(this.machine, prepared) ?? this.machine.locked(prepared)
       : undefined
     if (refusal !== undefined) return refusal
     this.commit({

@@ -26,6 +26,7 @@ const kinds = {
   SUBMISSION_ALREADY_IN_FLIGHT: { category: 2, grpc: 10, status: 409, isDefinite: false },
   PARTICIPANT_BACKPRESSURE: { category: 2, grpc: 10, status: 503, isDefinite: true },
   LOCAL_VERDICT_INACTIVE_CONTRACTS: { category: 11, grpc: 5, status: 404, isDefinite: true },
+  LOCAL_VERDICT_LOCKED_CONTRACTS: { category: 2, grpc: 10, status: 409, isDefinite: true },
   NOT_SEQUENCED_TIMEOUT: { category: 2, grpc: 10, status: 409, isDefinite: true },
   REQUEST_TIME_OUT: { category: 3, grpc: 4, status: 503, isDefinite: false }
 } satisfies Readonly<Record<string, Kind>>

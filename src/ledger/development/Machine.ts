@@ -31,6 +31,10 @@ const preparedOf = (encoded: string): Prepared.PreparedTransaction => {
   return prepared
 }
 
+/** The contracts that a transaction spends. */
+const spentBy = ({ nodes }: Prepared.DamlTransaction): ReadonlyArray<string> =>
+  nodes.flatMap(({ v1 }) => v1.case === "exercise" ? [v1.value.contractId] : [])
+
 /** The update that a decision at an offset made. */
 const updateIdOf = (hash: string, offset: number): string => `1220${createHash("sha256").update(`${hash}|${offset}`).digest("hex")}`
 
@@ -121,6 +125,17 @@ export class Machine {
     return undefined
   }
 
+  /** Why a transaction is not taken whose contracts another one spends that is not decided yet; undefined where none does. */
+  locked({ transaction }: Prepared.PreparedTransaction): LedgerFault | undefined {
+    const { sequenced, submitted } = this.state
+    if (submitted.length + sequenced.length === 0) return undefined
+    const spent = new Set(spentBy(transaction))
+    const isLocked = [...submitted, ...sequenced].some((one) => spentBy(preparedOf(one.prepared).transaction).some((id) => spent.has(id)))
+    return isLocked
+      ? fault("LOCAL_VERDICT_LOCKED_CONTRACTS", "Rejected transaction is referring to locked contracts")
+      : undefined
+  }
+
   private take(input: Extract<Input, { readonly _tag: "Taken" }>): void {
     const { atMicros, handling, hash, prepared: encoded, submissionId, userId } = input
     const { metadata } = preparedOf(encoded)
@@ -208,8 +223,7 @@ export class Machine {
     if (this.state.contracts.size + created > this.setting.most.contracts) {
       return fault("PARTICIPANT_BACKPRESSURE", "The development ledger holds as many contracts as it can")
     }
-    const spent = transaction.nodes.flatMap(({ v1 }) => v1.case === "exercise" ? [v1.value.contractId] : [])
-    const gone = spent.find((contractId) => !this.state.contracts.has(contractId))
+    const gone = spentBy(transaction).find((contractId) => !this.state.contracts.has(contractId))
     return gone === undefined
       ? undefined
       : fault("LOCAL_VERDICT_INACTIVE_CONTRACTS", `Rejected transaction is referring to inactive contracts ${gone}`)
