@@ -176,18 +176,12 @@ export class Place implements Teller {
 
   /** Gives a snapshot of now, once it is durable; none is begun for a client that has yet to take what makes it slow. */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
-    const { barrier, payloads, reads } = this.setting
+    const { barrier, now, payloads, reads } = this.setting
     const { sink } = this.around
     const { log } = this
-    if (sink.isBehind()) {
-      const isIn = this.enter()
-      this.whenTaken = () => {
-        if (isIn()) this.anew(began, reason)
-      }
-      return sink.held()
-    }
+    if (sink.isBehind()) return this.onceTaken(() => this.anew(began, reason))
     const { lastSequence, name, name: { channel }, subject } = log
-    const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject)
+    const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject, now())
     const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
     // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
     const frame = channel === "market.book" ? this.log.snapshot(reads.market(subject).marketSequence, make) : make()
@@ -225,14 +219,7 @@ export class Place implements Teller {
         this.anew(began, "retention")
         return Effect.void
       }))
-    const { safely } = this.around
-    const failed = (defect: unknown): Effect.Effect<void> =>
-      Effect.sync(() =>
-        safely(() => {
-          throw defect
-        })
-      )
-    this.giveUp = setting.fork(Effect.catchAllDefect(begun, failed))
+    this.giveUp = setting.fork(Effect.catchAllDefect(begun, this.failed))
   }
 
   /** Gives what was missed behind the last record that was looked at. */
@@ -309,12 +296,36 @@ export class Place implements Teller {
 
   /** Gives what the stream has kept behind a sequence and is durable, and is told of all that follows. */
   private goOn(fromSequence: number, began: (resumption: Resumption) => void): void {
+    const { around: { sink }, log, setting } = this
     // What the stream keeps may have moved on meanwhile.
-    if (this.log.since > fromSequence) return this.from(fromSequence, began)
+    if (log.since > fromSequence) return this.from(fromSequence, began)
+    // Many streams may be asked for at once, and what is kept of each is much: the next one waits until the last is taken.
+    if (sink.isBehind()) return this.onceTaken(() => this.from(fromSequence, began))
     began("resumed")
     this.isGiven = true
+    if (isAccountChannel(log.name.channel)) {
+      this.subscription.last = fromSequence
+      const missing = { channel: log.name.channel, fromSequence, isIn: this.enter(), began: () => {}, hasBegun: true }
+      this.giveUp = setting.fork(Effect.catchAllDefect(this.goOnAsTaken(missing, fromSequence), this.failed))
+      return
+    }
     this.subscription.begin(fromSequence)
-    const { durableSequence } = this.setting.barrier
-    for (const update of this.log.between(this.last, durableSequence())) this.subscription.take(update)
+    for (const update of log.between(this.last, setting.barrier.durableSequence())) this.subscription.take(update)
   }
+
+  /** Does it once the client has taken most of what is on its way to it, unless the place has ended or begun again by then. */
+  private onceTaken(then: () => void): void {
+    const isIn = this.enter()
+    this.whenTaken = () => {
+      if (isIn()) then()
+    }
+    this.around.sink.held()
+  }
+
+  private readonly failed = (defect: unknown): Effect.Effect<void> =>
+    Effect.sync(() =>
+      this.around.safely(() => {
+        throw defect
+      })
+    )
 }

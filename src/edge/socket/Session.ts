@@ -22,6 +22,7 @@ import { Outbox, type Teller } from "./Outbox.js"
 import { Place, type Resumption } from "./Place.js"
 
 const tooSlow = "too slow for a channel that loses nothing"
+const takesNothing = "nothing was taken by the client for a minute"
 const tooMuch = "too much is on its way to the client"
 
 /** Why a connection ends, as RFC 6455 and this protocol number it. */
@@ -74,6 +75,9 @@ export class Session implements Conversation {
   private messages = 0
   /** Seconds in which nothing was heard of the client, told by ticks: a clock that is set makes nobody silent, and nobody heard. */
   private quietSeconds = 0
+  /** For how long a client that is behind has taken nothing, and how much the connection held when that was looked at last. */
+  private stuckSeconds = 0
+  private heldBytes = 0
 
   constructor(
     private readonly setting: Setting,
@@ -160,6 +164,7 @@ export class Session implements Conversation {
   }
 
   drained(): void {
+    this.stuckSeconds = 0
     this.delivered()
   }
 
@@ -237,6 +242,8 @@ export class Session implements Conversation {
     this.flush()
     if (this.snapshotBytes > 0 && ++this.snapshotSeconds * 1_000 >= bounds.snapshotMs) this.snapshotBytes = 0
     const { authority, isOver, setting: { mostBuffered, room } } = this
+    // Whoever takes nothing keeps what is read for him from others who have missed something, also where he asks for nothing more.
+    if (this.isStuck()) return this.end(slow, takesNothing)
     // While all of them together hold too much, those go that hold most: the others have their usual room again soon.
     if (isOver && mostBuffered() < room.bufferedBytes) return this.end(slow, tooMuch)
     if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - atEpochMs <= bounds.warningMs) {
@@ -249,6 +256,15 @@ export class Session implements Conversation {
       this.peer.ping()
     }
     this.flush()
+  }
+
+  /** Whether a client that is behind has taken nothing for as long as one may be silent. */
+  private isStuck(): boolean {
+    const heldBytes = this.peer.bufferedBytes()
+    const hasTaken = !this.isBehind || heldBytes < this.heldBytes
+    this.heldBytes = heldBytes
+    this.stuckSeconds = hasTaken ? 0 : this.stuckSeconds + 1
+    return this.stuckSeconds * 1_000 >= this.setting.room.silenceMs
   }
 
   /** Whether the client keeps to the rate of messages. */

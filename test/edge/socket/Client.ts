@@ -60,6 +60,11 @@ export class Client {
     this.conversation.text(Buffer.from(text))
   }
 
+  /** Gives a sign of life on the protocol's own level. */
+  alive(): void {
+    this.conversation.alive()
+  }
+
   sayBinary(): void {
     this.conversation.binary()
   }

@@ -199,6 +199,54 @@ describe("a client that is slow", () => {
       expect(client.ended).toBeUndefined()
     })
 
+    test("goes on with many streams at once one by one as it takes them, and is not closed for what it missed of them", async () => {
+      const accounts = ["account.orders", "account.positions", "account.balance", "account.fills"]
+      await client.authenticate(alice)
+      for (const channel of accounts) subscribe(client, { channel })
+      const from = venue.engine.sequence
+      await toggled(40)
+      const second = new Client(venue)
+      await second.authenticate(alice)
+      second.isSlow = true
+      const said = accounts.flatMap((channel) => second.say({ op: "subscribe", channel, fromSequence: from }))
+      const updates = new Map<string, Array<any>>()
+      let most = 0
+      for (let piece = said, idle = 0; idle < 3; piece = [...second.drain()]) {
+        idle = piece.length === 0 ? idle + 1 : 0
+        // What is read or given in pieces goes on in a fiber of its own.
+        await venue.pass(1)
+        for (const frame of piece) if (frame.type === "update") updates.set(frame.channel, [...updates.get(frame.channel) ?? [], frame])
+        most = Math.max(most, second.buffered)
+      }
+      expect(second.ended).toBeUndefined()
+      const orders = updates.get("account.orders")!
+      expect(orders.length).toBe(80)
+      expect(orders.every(({ previousSequence }, index) => previousSequence === (index === 0 ? from : orders[index - 1].sequence))).toBe(
+        true
+      )
+      // A piece more than makes it slow, and far less than ends it.
+      expect(most).toBeLessThan(behindBytes + 2_000)
+    })
+
+    test("is closed after a minute in which it takes nothing, though it asks for nothing more and is alive", async () => {
+      const taking = new Client(venue)
+      for (const each of [client, taking]) {
+        each.isSlow = true
+        each.buffered = behindBytes + 1
+      }
+      for (let second = 0; second < 59; second++) {
+        client.alive()
+        taking.alive()
+        taking.buffered = second % 2 === 0 ? behindBytes + 2 : behindBytes + 1
+        await venue.pass(1_000)
+      }
+      expect([client.ended, taking.ended]).toEqual([undefined, undefined])
+      client.alive()
+      taking.alive()
+      await venue.pass(1_000)
+      expect([client.ended, taking.ended]).toEqual([{ code: 4008, reason: "nothing was taken by the client for a minute" }, undefined])
+    })
+
     test("is given nothing of what waits of a stream that it unsubscribes, and the answer at once", async () => {
       await client.authenticate(alice)
       subscribe(client, { channel: "account.orders" })
