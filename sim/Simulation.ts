@@ -530,14 +530,15 @@ class Run {
     const { follower, streams, world } = this
     const whileMs = healingBudgetMs + follower.records * madeAnewMs
     const endMs = world.elapsedMs() + whileMs
-    let lookedMs = Number.NEGATIVE_INFINITY
-    this.until("what clients of the stream missed", () => {
-      const nowMs = world.elapsedMs()
-      if (nowMs - lookedMs < lookedAfterMs) return false
-      lookedMs = nowMs
+    let isOver = false
+    // At moments of its own: between whatever else is done, a run and what repeats it from its script would look at different times.
+    const look = (): void => {
       // Behind that they are found to lack it.
-      return streams.haveAll || nowMs >= endMs
-    }, 2 * whileMs)
+      isOver = streams.haveAll || world.elapsedMs() >= endMs
+      if (!isOver) world.time.after(lookedAfterMs, look)
+    }
+    look()
+    this.until("what clients of the stream missed", () => isOver, 2 * whileMs)
   }
 
   /** Everybody looks at all that is published after that, and at what has been: what only time has changed is told, too. */

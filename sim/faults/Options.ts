@@ -237,7 +237,7 @@ export interface Owners {
 export type OwnersBent = "nothing" | "clone signs in" | "remove passkey" | "let an agent" | "revoke a key" | "sign in"
 
 /** The same of owners with a ledger. */
-export type FundsBent = "nothing" | "think again" | "remove a passkey" | "answer by a copy" | "change party"
+export type FundsBent = "nothing" | "think again" | "remove a passkey" | "answer by a copy" | "change party" | "pay out"
 
 /** Whoever holds realtime tickets, of owners' agents and of demo accounts: drawn by generators of their own, and bounded. */
 export interface Tickets {
@@ -999,7 +999,7 @@ const withdrawalsAtOnce: ReadonlyArray<number> = [8, 8, 1, 2]
 const submissionsKept: ReadonlyArray<number> = [64, 64, 1, 2]
 
 const fundsBents: ReadonlyArray<FundsBent> = ["nothing", "think again", "think again", "think again", "remove a passkey",
-  "answer by a copy", "change party"]
+  "answer by a copy", "change party", "pay out", "pay out", "pay out"]
 
 const funds = (random: SimRandom): Funds | undefined =>
   random.chance(fundsShare)

@@ -112,6 +112,9 @@ export interface FrameLeft {
   readonly heads?: Readonly<globalThis.Record<string, number>>
 }
 
+/** Whether a call is of a route that there is only where accounts may be affiliates. */
+export const isOfAffiliates = ({ endpoint }: Call): boolean => endpoint === "registerAffiliate" || endpoint === "getAffiliate"
+
 /** What of a process is there or not, by how it is set: affiliates, a platform whose workloads may have bots' keys, and a ledger. */
 export interface Settings {
   readonly affiliates: boolean

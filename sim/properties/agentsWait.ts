@@ -38,6 +38,8 @@ interface Asked {
   readonly agent: Agent
   readonly wish: Wish
   readonly stood: Stands | undefined
+  /** Whether its answer had to wait for a record: who asked was let in. */
+  isOffered: boolean
 }
 
 interface State {
@@ -70,11 +72,13 @@ const handling = (state: State, { atEpochMs, call }: Observation & { readonly _t
   // The network brings a request twice.
   if (state.asked.has(call.id) || agent.underWay !== undefined) agent.isUnclear = true
   const isThere = state.begun - agent.place < surelyWaiting && atEpochMs < agent.expiresAtEpochMs
-  state.asked.set(call.id, { agent, wish, stood: agent.isUnclear || !isThere ? undefined : agent.stands })
+  state.asked.set(call.id, { agent, wish, stood: agent.isUnclear || !isThere ? undefined : agent.stands, isOffered: false })
   if (wish.kind !== "exchangeAgentConnect") agent.underWay = call.id
 }
 
 const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): void => {
+  const asked = state.asked.get(call.id)
+  if (asked !== undefined && answer === undefined) asked.isOffered = true
   if (answer?.status !== 200 || wishOf(call)?.kind !== "beginAgentConnect") return
   const { deviceCode, expiresAtEpochMs, userCode } = JSON.parse(answer.text) as { readonly [name: string]: unknown }
   state.agents.push({
@@ -108,7 +112,7 @@ const answered = (state: State, { answer: { json, status }, call }: Observation 
   const asked = state.asked.get(call.id)
   if (asked === undefined) return holds
   state.asked.delete(call.id)
-  const { agent, stood, wish } = asked
+  const { agent, isOffered, stood, wish } = asked
   if (agent.underWay === call.id) agent.underWay = undefined
   // What the venue could not take may have been decided all the same.
   if (status >= 500) agent.isUnclear = true
@@ -116,8 +120,9 @@ const answered = (state: State, { answer: { json, status }, call }: Observation 
   if (wish.kind === "approveAgentConnect" && isDone) {
     agent.stands = { is: "approved", account: call.account, atEpochMs: Number(memberOf(json, "approvedAtEpochMs")) }
   }
-  // A denial counts from its request on, whatever becomes of its record.
-  if (wish.kind === "denyAgentConnect" && stood !== undefined && isFound(stood, wish, call.account) && status !== 401 && status !== 403) {
+  // A denial counts from its request on, whatever becomes of its record: the session may have ended at the time of that.
+  const wasLetIn = isOffered || status !== 401 && status !== 403
+  if (wish.kind === "denyAgentConnect" && stood !== undefined && isFound(stood, wish, call.account) && wasLetIn) {
     if (isDone) agent.stands = { is: "denied", account: call.account }
     else agent.isUnclear = true
   }

@@ -467,7 +467,8 @@ const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, mod
   // Of an addition the passkey that proved it has to be there still.
   const needed = wish.kind === "finishRegistration" ? state.challenges.get(proof.challengeIdentifier)!.provedBy : proof.credentialId
   const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
-  const inTime = clock[1] < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
+  // A clock that was ahead in between has let the venue forget it: set back, it does not bring it back.
+  const inTime = Math.max(clock[1], state.highestEpochMs) < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
   if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1)
     state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
 }

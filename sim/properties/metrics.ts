@@ -13,7 +13,7 @@ import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Exposition from "../reading/Exposition.js"
 import * as Refusals from "../reading/Refusals.js"
-import { type Answer, type Bounds, type Call, isLimited, type Observation, recordNamed } from "./Observation.js"
+import { type Answer, type Bounds, type Call, isLimited, isOfAffiliates, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** What is counted of a process whatever the records say. */
@@ -31,6 +31,8 @@ interface Counts {
 /** A process, and what has come to it. */
 interface Process {
   readonly bounds: Bounds
+  /** Whether there are routes of affiliates. */
+  readonly affiliates: boolean
   /** Its first record; 0 before it is known. */
   since: number
   /** Attempts of calls that were begun since it started and that nobody has had an answer to: no process before it answers those. */
@@ -56,8 +58,9 @@ const add = (to: Map<string, number>, name: string, by = 1): void => {
   to.set(name, (to.get(name) ?? 0) + by)
 }
 
-const started = (bounds: Bounds): Process => ({
+const started = (bounds: Bounds, affiliates: boolean): Process => ({
   bounds,
+  affiliates,
   since: 0,
   underWay: new Set(),
   taken: 0,
@@ -78,9 +81,12 @@ const handling = (process: Process, { atEpochMs, call: { endpoint } }: Observati
 }
 
 /** A client has its answer. */
-const answered = ({ counts, underWay }: Process, { answer, attempt, call }: Observation & { readonly _tag: "Answered" }): void => {
+const answered = (
+  { affiliates, counts, underWay }: Process,
+  { answer, attempt, call }: Observation & { readonly _tag: "Answered" }
+): void => {
   if (!underWay.delete(`${call.id}.${attempt}`)) return
-  const route = routeOf(call, answer)
+  const route = routeOf(call, answer, affiliates)
   if (route !== undefined) add(counts.answered, `${route} ${answer.status}`)
   counts.durable = Math.max(counts.durable, recordNamed(answer) ?? 0)
   if (answer.status >= 400 && call.endpoint !== readiness) counts.failures++
@@ -89,11 +95,12 @@ const answered = ({ counts, underWay }: Process, { answer, attempt, call }: Obse
 
 /**
  * What it is counted as: a request that met no route is counted apart. Undefined where one met a route that there is not in this venue,
- * or not for this one: only the venue knows how far it came.
+ * or not for this one: only the venue knows how far it came, and a limit may answer before.
  */
-const routeOf = ({ endpoint }: Call, { text }: Answer): string | undefined => {
+const routeOf = (call: Call, { text }: Answer, affiliates: boolean): string | undefined => {
+  const { endpoint } = call
   if (endpoint === "" || text.includes("\"method_not_allowed\"")) return "unrouted"
-  return text.includes("\"route_not_found\"") ? undefined : endpoint
+  return text.includes("\"route_not_found\"") || !affiliates && isOfAffiliates(call) ? undefined : endpoint
 }
 
 /** What each entry of a placement or an amendment was refused for. */
@@ -357,7 +364,7 @@ export const metrics: Property<State> = {
   kind: "safety",
   initial: () => ({ process: undefined }),
   observe: (state, seen) => {
-    if (seen._tag === "Started") state.process = started(seen.bounds)
+    if (seen._tag === "Started") state.process = started(seen.bounds, seen.set.affiliates)
     return state.process === undefined ? holds : come(state.process, seen)
   }
 }

@@ -11,7 +11,7 @@ import { isObject, type Json } from "../reading/Bodies.js"
 import * as Identity from "../reading/Identity.js"
 import { firstApart, firstOfStreamReads, firstOfStreams, firstOfTickets } from "../workload/Wallet.js"
 import { difference } from "./Difference.js"
-import { type Call, isLimited, type Limits, type Observation } from "./Observation.js"
+import { type Call, isLimited, isOfAffiliates, type Limits, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** What a window may have come to. */
@@ -46,17 +46,15 @@ interface State {
 
 const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
   "cancelAllCompatOrders", "setCancelAllAfter"])
-/** As if there were no such routes, where it is so set. */
-const affiliates: ReadonlySet<string> = new Set(["registerAffiliate", "getAffiliate"])
-const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
-const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
-const budgets: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ budget, name }) => [name, budget]))
-
 /** The window of an address: that of the traders' or of the owners' place, and for signing in one of its own. */
 const placeOf = ({ credential, id }: Call): string =>
   `address of ${id < firstApart || (id >= firstOfTickets && credential === "trader") ? "traders" : "owners"}`
 
 const addressOf = (call: Call): string => `${placeOf(call)}${budgets.get(call.endpoint) === "sign_in" ? ", signing in" : ""}`
+
+const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
+const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
+const budgets: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ budget, name }) => [name, budget]))
 
 const isAddress = (subject: string): boolean => subject.startsWith("address of ")
 
@@ -64,7 +62,7 @@ const isAddress = (subject: string): boolean => subject.startsWith("address of "
 const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undefined => {
   const { credential, endpoint, reading, token } = call
   const access = accesses.get(endpoint)
-  if (access === undefined || reading._tag === "nowhere" || hidesAffiliates && affiliates.has(endpoint)) return placeOf(call)
+  if (access === undefined || reading._tag === "nowhere" || hidesAffiliates && isOfAffiliates(call)) return placeOf(call)
   if (health.has(endpoint)) return undefined
   if (access === "public" || access === "system") return addressOf(call)
   if (access === "operator") return credential === "operator" ? undefined : addressOf(call)

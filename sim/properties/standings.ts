@@ -9,7 +9,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Identity from "../reading/Identity.js"
 import { difference } from "./Difference.js"
-import type { Call, Observation } from "./Observation.js"
+import { isOfAffiliates, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -30,8 +30,6 @@ interface State {
 
 const policyHeader = "x-service-runtime-policy-version"
 const codePattern = /^[BCDFGHJKLMNPQRSTVWXZ2-9]{8}$/
-
-const isOfAffiliates = ({ endpoint }: Call): boolean => endpoint === "registerAffiliate" || endpoint === "getAffiliate"
 
 const kinds: ReadonlySet<string> = new Set(["CreditAccount", "SetAccountFlags", "RegisterAffiliate", "OpenOwnerAccount"])
 

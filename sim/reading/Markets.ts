@@ -2,7 +2,7 @@
 import type { Command } from "../../src/operations/Operations.js"
 import type { Family } from "./Asked.js"
 
-/** A market as a request may meet it. Its number and its grid never change. */
+/** A market as a request may meet it. Its number never changes, and its grid only until it is listed. */
 export interface Place {
   readonly index: number
   readonly marketId: string
@@ -13,10 +13,11 @@ export interface Place {
   readonly listed: boolean
 }
 
-/** How many markets there were at a moment, and how many had not been open yet. */
+/** How many markets there were at a moment, which had not been open yet, and how often one had been put on another grid. */
 export interface Moment {
   readonly markets: number
   readonly unlisted: ReadonlySet<number>
+  readonly regridded: number
 }
 
 /** What a name may have meant while a request was looked at; undefined for no market. */
@@ -33,6 +34,8 @@ export class Markets {
   /** The meanings of markets that mean one thing. */
   readonly #settled: Array<Meanings> = []
   #unlisted: ReadonlySet<number> = new Set()
+  /** Markets as they were on a grid that they have left, in the order in which they left it. */
+  readonly #before: Array<Place> = []
 
   /** Takes note of a command that was done. */
   done(command: Command): void {
@@ -45,7 +48,7 @@ export class Markets {
 
   /** What there is now. */
   moment(): Moment {
-    return { markets: this.#all.length, unlisted: this.#unlisted }
+    return { markets: this.#all.length, unlisted: this.#unlisted, regridded: this.#before.length }
   }
 
   /** The market of an id, or on `/v2` of a symbol, as it is now. */
@@ -63,6 +66,7 @@ export class Markets {
     return [
       ...(existed ? [] : [undefined]),
       { ...place, listed: false },
+      ...this.#before.slice(since.regridded).filter(({ index }) => index === place.index),
       ...(place.listed ? [place] : [])
     ]
   }
@@ -72,7 +76,13 @@ export class Markets {
       readonly [name in "baseAsset" | "marketId" | "quoteAsset" | "settlementAsset"]: string
     }
     & { readonly priceScale: number; readonly quantityScale: number }): void {
-    if (this.#byName.native.has(marketId)) return
+    const known = this.find(marketId, "native")
+    if (known !== undefined) {
+      if (known.priceScale === priceScale && known.quantityScale === quantityScale) return
+      this.#before.push(known)
+      this.#keep({ ...known, priceScale, quantityScale })
+      return
+    }
     const index = this.#all.length
     const symbol = `${baseAsset}/${quoteAsset}:${settlementAsset}`
     this.#byName.native.set(marketId, index)

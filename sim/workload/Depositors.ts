@@ -75,6 +75,11 @@ interface Open extends Calls.Asked {
 /** What of an owner's goes back to the first of it, page by page. */
 const lists = ["deposits", "withdrawals", "security-events"] as const
 
+interface Unheard {
+  readonly draft: Draft
+  readonly amountAtoms: number
+}
+
 type Then = (answer: Answer | undefined, call: number) => void
 
 const weights = {
@@ -92,14 +97,20 @@ const weights = {
   // What only those do who are bent on it.
   "think again": 0,
   "remove a passkey": 0,
-  "answer by a copy": 0
+  "answer by a copy": 0,
+  "pay out": 0
 } as const
 type Act = keyof typeof weights
 
+/** What is brought in by who takes money out in small parts, in atoms; and how often he goes on with one rather than begin another. */
+const hoard = 40_000_000
+const goingOnShare = 0.65
 /** How often owners do what they are bent on. */
 const bentShare = 0.4
 /** How many owners begin with two deposits, of which the second waits for the party that the first one makes. */
 const twoAtFirstShare = 0.5
+/** How often such a one asks for the second: where the first is under way already, it is refused. */
+const secondsTried = 3
 /** How often an owner for whom something has ended looks besides at all that the account was told. */
 const toldShare = 0.5
 
@@ -135,7 +146,10 @@ class Depositor {
   /** What is fenced is drawn apart, and counts for none of the calls. */
   readonly #fencing: SimRandom
   #fences = 0
+  /** Deposits that were asked for without an answer, the first of them first. */
+  readonly #unheard: Array<Unheard> = []
   readonly #toTreasury: SimRandom
+  readonly #paying: SimRandom
   #made = 0
   #keys = 0
   /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
@@ -143,7 +157,8 @@ class Depositor {
   /** What is traded is drawn apart. */
   readonly #trading: SimRandom
   #orders = 0
-  readonly #beginsWithTwo: boolean
+  /** How often it still tries to have a second deposit beside its first. */
+  #seconds: number
   /** What is done beside is drawn apart, and counts for none of the calls. */
   readonly #beside: SimRandom
 
@@ -158,10 +173,11 @@ class Depositor {
     this.client = `depositor-${index}`
     this.#trading = random.split("trading")
     this.#beside = random.split("beside")
-    this.#beginsWithTwo = this.#beside.chance(twoAtFirstShare)
+    this.#seconds = this.#beside.chance(twoAtFirstShare) ? secondsTried : 0
     this.#elsewhere = random.split("elsewhere")
     this.#fencing = random.split("fencing")
     this.#toTreasury = random.split("to the treasury")
+    this.#paying = random.split("paying out")
   }
 
   start(): void {
@@ -207,7 +223,10 @@ class Depositor {
 
   /** What an owner does who wants nothing but money in, and some of it out again. */
   #sensible(): Act {
-    if (this.#beginsWithTwo && this.#ever.length === 1) return "deposit"
+    if (this.#seconds > 0 && this.#ever.length === 1) {
+      this.#seconds--
+      return "deposit"
+    }
     if (this.#open.length > 0) return "go on"
     if (this.#moneyAtoms < leastAtoms) return "deposit"
     if (this.party === undefined) return "look"
@@ -279,6 +298,11 @@ class Depositor {
 
   #requested(kind: Open["kind"], draft: Draft, amountAtoms: number): Then {
     return (answer, call) => {
+      if (kind === "deposit" && answer === undefined) this.#unheard.push({ draft, amountAtoms })
+      if (member(answer, "rejectionGuard") === "deposit_in_progress" && this.session !== undefined) {
+        const unheard = this.#unheard.shift()
+        if (unheard !== undefined) return this.#askForUnheard(unheard)
+      }
       if (answer !== undefined) this.#asked.push(draft)
       if (answer?.status === 200) {
         this.#open.push({ kind, call, draft, amountAtoms })
@@ -288,6 +312,11 @@ class Depositor {
       if (kind === "withdrawal" && this.#elsewhere.chance(elsewhereShare)) this.#askToSendElsewhere(draft)
       this.#after(answer)
     }
+  }
+
+  /** Whoever is told that his deposit is under way, and has not heard of it, asks for it once more under its key. */
+  #askForUnheard({ amountAtoms, draft }: Unheard): void {
+    this.#say({ ...draft, accountId: "", token: this.#who.token }, this.#requested("deposit", draft, amountAtoms))
   }
 
   /** Asks; now and then as one who does not know whether he has asked already, and wants no second transfer of it. */
@@ -340,6 +369,14 @@ class Depositor {
     if (this.#toTreasury.chance(toTreasuryShare)) return this.#withdrawToTreasury(amount)
     const draft = Calls.createWithdrawal(this.#who, this.#key(), amount, to)
     this.#ask("withdrawal", draft, Number(amount))
+  }
+
+  /** Takes money out in many small parts, several of them under way beside each other, and brings more in where there is none left. */
+  #payOut(): void {
+    const isMore = this.#moneyAtoms >= leastAtoms && this.party !== undefined
+    if (this.#open.length > 0 && (!isMore || this.#paying.chance(goingOnShare))) return this.#goOn()
+    if (isMore) return this.#withdraw()
+    this.#ask("deposit", Calls.createDeposit(this.#who, this.#key(), "USDC", String(hoard)), hoard)
   }
 
   #withdrawToTreasury(amount: string): void {
@@ -601,7 +638,8 @@ class Depositor {
     "sign in": () => this.#signIn(),
     "think again": () => this.#thinkAgain(),
     "remove a passkey": () => this.#removePasskey(),
-    "answer by a copy": () => this.#goOn(true)
+    "answer by a copy": () => this.#goOn(true),
+    "pay out": () => this.#payOut()
   }
 }
 

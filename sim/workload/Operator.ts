@@ -348,7 +348,9 @@ const announcement = (
   const effectiveAtEpochMs = aroundNotice(desk, [-1_000, 0, 100, 100, 1_000], random)
   const market = desk.model.markets.find((each) => each.parameters === parameters)
   const band = market !== undefined && narrowing.chance(narrowingShare) ? narrower(market, narrowing) : undefined
-  const next = random.chance(0.1) ? parameters : band ?? aimed(parameters, desk.model, random, losing) ?? Changes.tighter(parameters, random)
+  const next = random.chance(0.1)
+    ? parameters
+    : band ?? aimed(parameters, desk.model, random, losing) ?? Changes.tighter(parameters, random)
   return commands.announce(next, effectiveAtEpochMs)
 }
 
