@@ -16,6 +16,7 @@ import { note } from "./Journaled.js"
 import { type Bound, bind, type Parts } from "./Parts.js"
 import { type Memory, newMemory, perform } from "./Performing.js"
 import { Reader } from "./Reader.js"
+import { behindOthers } from "./Spending.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
 export interface Options {
@@ -47,6 +48,8 @@ interface Tended {
   trouble: Trouble | undefined
   /** What goes on with it now. */
   underWay: Fiber.RuntimeFiber<void, Trouble> | undefined
+  /** Whether that waits for the turn to spend of the treasury. */
+  waitsForTurn: boolean
 }
 
 /** A transfer that waits for an operator. */
@@ -106,23 +109,31 @@ export class Driver {
   private tend(number: number): Tended {
     const known = this.tended.get(number)
     if (known !== undefined) return known
-    const tended: Tended = { memory: newMemory(), failures: 0, dueAtEpochMs: 0, trouble: undefined, underWay: undefined }
+    const tended: Tended = {
+      memory: newMemory(),
+      failures: 0,
+      dueAtEpochMs: 0,
+      trouble: undefined,
+      underWay: undefined,
+      waitsForTurn: false
+    }
     this.tended.set(number, tended)
     return tended
   }
 
   /** Goes on with a transfer, beside whoever asks for it; one that is gone on with already is waited for. */
   private start(number: number, isAsked: boolean): Effect.Effect<Fiber.RuntimeFiber<void, Trouble>> {
-    return Effect.suspend(() => {
+    return Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) => {
       const tended = this.tend(number)
       if (tended.underWay !== undefined) return Effect.succeed(tended.underWay)
-      const begun = (hasTurn: boolean) =>
-        Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn })).pipe(
-          this.slots.withPermits(1),
-          this.begins(number) ? this.beginners.withPermits(1) : identity
-        )
+      const performed = (hasTurn: boolean) =>
+        Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, { isAsked, hasTurn }))
+      const begun = performed(false).pipe(
+        this.slots.withPermits(1),
+        this.begins(number, nowEpochMs) ? this.beginners.withPermits(1) : identity
+      )
       // Who waits for the turn to spend of the treasury waits outside of the slots: they are for those who can go on.
-      const work = Effect.flatMap(begun(false), (came) => came === "turn" ? this.inTurn(begun(true)) : Effect.succeed(came)).pipe(
+      const work = Effect.flatMap(begun, (came) => came === "turn" ? this.inTurn(tended, performed(true)) : Effect.succeed(came)).pipe(
         Effect.map((came) => came === "turn" ? "waits" : came),
         Effect.onExit((exit) => this.done(number, tended, exit)),
         Effect.asVoid
@@ -137,14 +148,27 @@ export class Driver {
     })
   }
 
-  /** Whether what is next for a transfer is before its approval: of such there are as many as owners ask for, and new accounts come. */
-  private begins(number: number): boolean {
-    const awaits = this.parts.reads.transfer(number)?.awaits
-    return awaits === "party" || awaits === "preparation" || awaits === "approval"
+  /**
+   * Whether what is next for a transfer is before its approval: of such there are as many as owners ask for, and new accounts come. What
+   * is prepared and may still be approved asks nothing of the ledger: were it to queue, its approval would find it there, and wait too.
+   */
+  private begins(number: number, nowEpochMs: number): boolean {
+    const transfer = this.parts.reads.transfer(number)
+    if (transfer?.awaits !== "approval") return transfer?.awaits === "party" || transfer?.awaits === "preparation"
+    return (transfer.stepAtHand?.preparation?.maxRecordTimeEpochMs ?? 0) < nowEpochMs
   }
 
-  private inTurn<A>(work: Effect.Effect<A, Trouble>): Effect.Effect<A, Trouble> {
-    return Effect.flatMap(this.binding, ({ spending }) => spending.inTurn(work))
+  /**
+   * Goes on with a transfer in its turn to spend of the treasury. It takes any slot: the turn lets in one at a time, and behind the queue
+   * of whoever begins something else, one withdrawal would be prepared each time that all of that queue was.
+   */
+  private inTurn<A>(tended: Tended, work: Effect.Effect<A, Trouble>): Effect.Effect<A, Trouble> {
+    const waits = (isSo: boolean) =>
+      Effect.sync(() => {
+        tended.waitsForTurn = isSo
+      })
+    const inTurn = Effect.flatMap(this.binding, ({ spending }) => spending.inTurn(Effect.zipRight(waits(false), work), this.slots))
+    return Effect.ensuring(Effect.zipRight(waits(true), inTurn), waits(false))
   }
 
   /** Notes how a turn ended, and when the next one is. */
@@ -167,21 +191,31 @@ export class Driver {
 
   /**
    * Goes on with a transfer whose owner is there, and waits for a while until that is done; fails with what is in the way. What is not
-   * done by then goes on.
+   * done by then goes on. What was gone on with already is waited for first: a refusal that it ends with is the answer, and whoever
+   * asked again instead would wait as long once more.
    */
   ask(number: number): Effect.Effect<void, Trouble> {
     return Effect.gen(this, function*() {
       const before = this.tended.get(number)?.underWay
-      if (before !== undefined) yield* Effect.exit(this.awaited(before))
-      yield* this.awaited(yield* this.start(number, true))
+      if (before !== undefined) {
+        yield* Effect.catchAllCause(this.awaited(number, before), (cause) => {
+          const trouble = troubleOf(cause)
+          return trouble._tag === "Declined" ? trouble : Effect.void
+        })
+      }
+      yield* this.awaited(number, yield* this.start(number, true))
     })
   }
 
   /** A turn that ends with the venue is no defect of whoever waits for it: the next process goes on with the transfer. */
-  private awaited(fiber: Fiber.RuntimeFiber<void, Trouble>): Effect.Effect<void, Trouble> {
+  private awaited(number: number, fiber: Fiber.RuntimeFiber<void, Trouble>): Effect.Effect<void, Trouble> {
     const ended = Effect.flatMap(Fiber.await(fiber),
       (exit) => Exit.isInterrupted(exit) ? new Unreachable({ whom: "ledger", detail: "the venue stops" }) : exit)
-    return Effect.timeoutTo(ended, { duration: this.options.askedMs, onSuccess: () => undefined, onTimeout: () => undefined })
+    return Effect.flatten(Effect.timeoutTo(ended, {
+      duration: this.options.askedMs,
+      onSuccess: () => Effect.void,
+      onTimeout: () => this.tended.get(number)?.waitsForTurn === true ? behindOthers() : Effect.void
+    }))
   }
 
   /** Begins with everything that is due. */

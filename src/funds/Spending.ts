@@ -18,6 +18,9 @@ const untimedMs = 10 * 60_000
 /** How long a withdrawal waits to be prepared. Whoever has waited longer is told to come again, and has gone away as likely as not. */
 const mostWaitMs = 30_000
 
+/** What is told to whoever asks for a withdrawal that waits for its turn. */
+export const behindOthers = (): Declined => new Declined({ code: codes.inUse, detail: "other withdrawals are prepared before it" })
+
 /** What a transaction spends. */
 const inputsOf = (preparedTransaction: string): ReadonlyArray<string> => {
   const prepared = Prepared.decode(Buffer.from(preparedTransaction, "base64"))
@@ -33,16 +36,15 @@ export class Spending {
 
   /**
    * One withdrawal is prepared at a time, until it is journaled: what it spends is then known to the next. Who has waited too long is told
-   * so when it is its turn, so that a queue on a slow ledger does not prepare for owners who have gone.
+   * so when it is its turn, so that a queue on a slow ledger does not prepare for owners who have gone. `places`: what else is waited
+   * for in the turn, which counts as well.
    */
-  inTurn<A, E>(prepare: Effect.Effect<A, E>): Effect.Effect<A, E | Declined> {
-    return Effect.flatMap(Clock.currentTimeMillis, (sinceEpochMs) =>
-      this.turn.withPermits(1)(
-        Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs): Effect.Effect<A, E | Declined> =>
-          nowEpochMs - sinceEpochMs > mostWaitMs
-            ? new Declined({ code: codes.inUse, detail: "other withdrawals are prepared before it" })
-            : prepare)
-      ))
+  inTurn<A, E>(prepare: Effect.Effect<A, E>, places?: Effect.Semaphore): Effect.Effect<A, E | Declined> {
+    return Effect.flatMap(Clock.currentTimeMillis, (sinceEpochMs) => {
+      const inPlace = Effect.flatMap(Clock.currentTimeMillis,
+        (nowEpochMs): Effect.Effect<A, E | Declined> => nowEpochMs - sinceEpochMs > mostWaitMs ? behindOthers() : prepare)
+      return this.turn.withPermits(1)(places === undefined ? inPlace : places.withPermits(1)(inPlace))
+    })
   }
 
   /** What others claim by now. */

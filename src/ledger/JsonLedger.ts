@@ -216,7 +216,7 @@ class JsonLedger {
         if (tooLong !== undefined && needed === 1) return Effect.fail(tooLong)
         const most = tooLong === undefined && needed <= Holdings.sweptSpent
           ? Effect.succeed(Holdings.mostSpent)
-          : this.mostInOne(planned, least, maxRecordTimeEpochMs)
+          : this.mostInOne(planned, least, maxRecordTimeEpochMs, tooLong === undefined)
         return Effect.flatMap(most,
           (count) => Effect.fail(count === 0 && tooLong !== undefined ? tooLong : Holdings.refusalOf(party, least, amountAtoms, count)))
       }
@@ -226,35 +226,39 @@ class JsonLedger {
 
   /**
    * How many of a party's largest holdings one transaction has room for, found out by having some prepared that nobody will sign: how long
-   * they are is known to the ledger alone. Each leaves an atom over, so that whatever they are worth less than has room too.
+   * they are is known to the ledger alone. Each leaves an atom over, so that whatever they are worth less than has room too. The
+   * offer that an owner accepts with them is reckoned (`reckons`) closely while nothing was too long for the ledger yet, and amply after
+   * that, so that whoever was told too much is told less.
    */
   private mostInOne(
     planned: PlannedCommand,
     least: ReadonlyArray<Holdings.Held>,
-    untilEpochMs: number
+    untilEpochMs: number,
+    reckons: boolean
   ): Effect.Effect<number, LedgerError> {
     const { custody, facts } = planned
-    const [receiver, reserved] = facts.step === "treasury_withdrawal" ? [facts.receiver, 0] : [custody.treasury, offersPlace]
-    const hasRoom = (count: number): Effect.Effect<boolean, LedgerError> => {
+    const [receiver, offers] = facts.step === "treasury_withdrawal" ? [facts.receiver, 0] : [custody.treasury, offersPlace]
+    const lengthOf = (count: number): Effect.Effect<number, LedgerError> => {
       const largest = least.slice(-count).toReversed()
       const amount = Holdings.worthOf(largest) - 1n
       const command = this.transfer(planned, largest.map(({ contractId }) => contractId), {
         receiver,
         amount: Templates.numericText(amount > 0n ? amount : 1n)
       })
-      const isShort = Effect.map(
-        this.prepared(planned, command, untilEpochMs),
-        ({ preparedTransaction }) => preparedTransaction.length <= maxBytes - figuresPlace
-      )
-      return Effect.catchIf(isShort, isTooLong, () => Effect.succeed(false))
+      const length = Effect.map(this.prepared(planned, command, untilEpochMs), ({ preparedTransaction }) => preparedTransaction.length)
+      return Effect.catchIf(length, isTooLong, () => Effect.succeed(Infinity))
     }
+    const longest = maxBytes - figuresPlace
+    const hasRoom = (count: number, beside = 0) => Effect.map(lengthOf(count), (length) => length + beside <= longest)
     return Effect.gen(function*() {
       const most = Math.min(Holdings.mostSpent, least.length)
-      if (reserved === 0 && (yield* hasRoom(most))) return most
+      if (offers === 0 && (yield* hasRoom(most))) return most
+      const beside = reckons && offers > 0 ? Math.ceil(offersLength * ((yield* lengthOf(2)) - (yield* lengthOf(1)))) : 0
+      const reserved = beside > 0 ? 0 : offers
       let [room, none] = [0, Math.min(Holdings.mostSpent + reserved, least.length) + 1]
       while (none - room > 1) {
         const count = Math.floor((room + none) / 2)
-        if (yield* hasRoom(count)) room = count
+        if (yield* hasRoom(count, beside)) room = count
         else none = count
       }
       return Math.max(0, Math.min(most, room - reserved))
@@ -463,6 +467,8 @@ class JsonLedger {
 
 /** Holdings that take as much room in a transaction as the offer that an owner accepts with them. */
 const offersPlace = 2
+/** How much longer than a holding the offer is, names of its parties being as they are: at most this many times, by what was measured. */
+const offersLength = 1.35
 /** Bytes that a transaction of as many holdings may have more, as it has other figures. */
 const figuresPlace = 64
 

@@ -729,6 +729,24 @@ describe("what is kept", () => {
     expect(driver.engine.funds.preparedLength).toBe(16)
   })
 
+  test("of prepared transactions lets the venue take an offer back, however many withdrawals are prepared", () => {
+    const driver = new FundsDriver({ preparedLength: 16 })
+    const payer = driver.owner()
+    driver.bind(payer)
+    const deposit = driver.deposit(payer, usdc(5))
+    for (let step = driver.atHand(deposit); step !== "owner_offer_acceptance"; step = driver.atHand(deposit))
+      driver.finishStep(payer, deposit)
+    driver.atEpochMs += dayMs
+    driver.send({ kind: "PassTime" })
+    const owner = driver.funded(usdc(10))
+    for (let each = 0; each < 3; each++) expect(driver.prepare(driver.withdrawal(owner, usdc(1)))).toBe(Refusal.none)
+    const other = driver.owner()
+    driver.bind(other)
+    expect(driver.prepare(driver.deposit(other, usdc(5)))).toBe(Refusal.tableFull)
+    expect(driver.prepare(deposit, "treasury_offer_withdrawal")).toBe(Refusal.none)
+    expect(driver.engine.funds.preparedLength).toBe(16)
+  })
+
   test("of submissions is bounded: of one that is not kept any more nobody will know that it was refused", () => {
     const driver = new FundsDriver({ submissions: 2 })
     const owner = driver.funded(usdc(10))

@@ -1,5 +1,5 @@
 /** What goes on with transfers while the ledger is slow or many ask at once: who waits for whom, and what is said of it. */
-import { Effect, Fiber, Logger, Scope, TestClock, TestContext } from "effect"
+import { Clock, Effect, Fiber, Logger, Scope, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { defaults, Driver } from "../../src/funds/Driver.js"
@@ -40,11 +40,12 @@ describe("over a slow ledger", () => {
     const asked: Array<readonly [Owner, string]> = []
     for (const owner of owners)
       for (let each = 0; each < 8; each++) asked.push([owner, await owner.request("withdrawal", 1_000_000, await owner.party)])
+    const answers: Array<string> = []
     for (const [owner, withdrawalId] of asked) {
       void bank.venue.ask("POST", path.replace("{account}", owner.accountId), {
         key: owner.token,
         body: { action: "initiate", withdrawalId }
-      })
+      }).then(({ json }) => answers.push(json.status === "approval_required" ? json.status : json.rejectionGuard ?? json.code))
     }
     await bank.venue.settle()
     const before = bank.venue.epochMs
@@ -52,6 +53,10 @@ describe("over a slow ledger", () => {
     expect(deposit).toMatchObject({ status: 200, json: { status: "approval_required" } })
     expect(bank.venue.epochMs - before).toBeLessThan(2_500)
     await bank.venue.leap(60_000)
+    expect(answers).toHaveLength(asked.length)
+    // Of one the ledger was at work as its time was over.
+    expect([...new Set(answers)].toSorted()).toEqual(["approval_required", "dependency_unavailable", "treasury_busy"])
+    expect(answers.filter((answer) => answer === "dependency_unavailable")).toHaveLength(1)
     await bank.script([])
     for (const [owner, withdrawalId] of asked.slice(-1)) expect(await owner.confirm("withdrawal", withdrawalId)).toBe("ledger_confirmed")
     await bank.venue.stop()
@@ -76,6 +81,9 @@ describe("over a slow ledger", () => {
       })
     }
     await bank.venue.settle()
+    // Whoever looks at what he is to approve once more takes no place among those who begin.
+    const again = await owner.must("POST", path, { action: "initiate", withdrawalId })
+    expect(again.signingStep).toBe(signingStep)
     await owner.must("POST", path, {
       action: "complete",
       withdrawalId,
@@ -108,6 +116,72 @@ test("who waits for a turn longer than its owner does is not prepared for", asyn
 /** Parts of which a test gives those that are asked. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a part of the parts
 const partsOf = (given: any): Parts => given
+
+describe("among many deposits over a slow ledger", () => {
+  const depositors = Array.from({ length: 36 }, (_, each) => 100 + each)
+
+  /** A driver over withdrawals and deposits that wait to be prepared, which takes ten seconds; and when each withdrawal is. */
+  const scene = Effect.gen(function*() {
+    const preparedAt: Array<number> = []
+    const kindOf = (number: number) => number < 100 ? ["withdrawal", "treasury_withdrawal"] : ["deposit", "treasury_offer"]
+    const transfer = (number: number) => ({
+      account: number,
+      amountAtoms: 1_000_000,
+      awaits: "preparation",
+      id: `${number}`,
+      kind: kindOf(number)[0],
+      number,
+      partyId: "p",
+      stepAtHand: { name: kindOf(number)[1], binding: null, preparation: null }
+    })
+    const parts = partsOf({
+      barrier: { whenDurable: (_: unknown, then: () => void) => then() },
+      ledger: {
+        participantId: Effect.succeed("p"),
+        allocateParty: () => Effect.succeed({ partyId: "t::1" }),
+        end: Effect.delay(Effect.succeed({ offset: 1, recordTimeEpochMs: 0 }), 10_000),
+        prepare: ({ facts }: { readonly facts: { readonly step: string } }) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            if (facts.step === "treasury_withdrawal") preparedAt.push(now)
+            return Effect.fail({ _tag: "Refused", code: "X", cause: "x", context: {} })
+          })
+      },
+      reads: { accountId: String, openTransfers: () => [], transfer },
+      setting: { token: {} },
+      signer: { treasuryKey: Effect.succeed({ keyId: "k", publicKey: new Uint8Array(32) }) }
+    })
+    const driver = new Driver(parts, yield* Scope.Scope)
+    const ask = (number: number) => Effect.either(driver.ask(number))
+    const asksOn = (number: number) => Effect.forkScoped(Effect.forever(Effect.zipRight(ask(number), Effect.sleep(1_000))))
+    return { ask, asksOn, preparedAt }
+  })
+
+  const run = <A>(effect: Effect.Effect<A, unknown, Scope.Scope>): Promise<A> =>
+    Effect.runPromise(effect.pipe(Effect.scoped, Effect.provide(TestContext.TestContext)))
+
+  test("withdrawals are prepared one right after the other", () =>
+    run(Effect.gen(function*() {
+      const { asksOn, preparedAt } = yield* scene
+      for (const number of [...depositors, 1, 2, 3, 4]) yield* asksOn(number)
+      yield* TestClock.adjust(120_000)
+      const [first] = preparedAt
+      expect(preparedAt.slice(0, 3).map((at) => at - first!)).toEqual([0, 10_000, 20_000])
+    })))
+
+  test("who waits for the turn is told so, and so is whoever asks as his turn is refused", () =>
+    run(Effect.gen(function*() {
+      const { ask, preparedAt } = yield* scene
+      const asked = yield* Effect.forEach([1, 2, 3, 4, 5, 6], (number) => Effect.fork(ask(number)))
+      yield* TestClock.adjust(12_000)
+      const answers = yield* Fiber.join(Fiber.all(asked))
+      expect(answers.slice(1)).toMatchObject(asked.slice(1).map(() => ({ left: { _tag: "Declined", code: "HOLDINGS_IN_USE" } })))
+      yield* TestClock.adjust(20_000)
+      const late = yield* Effect.fork(ask(6))
+      yield* TestClock.adjust(8_500)
+      expect(yield* Fiber.poll(late)).toMatchObject({ value: { value: { left: { code: "HOLDINGS_IN_USE" } } } })
+      expect(preparedAt).toEqual([10_000, 20_000, 30_000, 40_000])
+    })))
+})
 
 test("several who bind at first have the same, and choose holdings in the same turn", async () => {
   const parts = partsOf({

@@ -46,6 +46,7 @@ class Scene {
   readonly owner = key("owner")
   private readonly made
   private readonly transport: Transport
+  ownersName = "o".repeat(185)
   prepared = 0
   /** What the participant takes beside the first holding of a transaction. */
   mostOthers = Infinity
@@ -64,7 +65,7 @@ class Scene {
   }
 
   party(of: "treasury" | "owner"): string {
-    return this[of].party(of === "owner" ? "o".repeat(185) : of)
+    return this[of].party(of === "owner" ? this.ownersName : of)
   }
 
   get custody() {
@@ -82,7 +83,7 @@ class Scene {
       const { allocateParty } = yield* Ledger
       const { give } = yield* Faucet
       for (const name of ["treasury", "owner"] as const) {
-        yield* allocateParty(this[name].publicKey, name === "owner" ? "o".repeat(185) : name, (hash) =>
+        yield* allocateParty(this[name].publicKey, name === "owner" ? this.ownersName : name, (hash) =>
           Effect.sync(() => this[name].sign(hash)))
       }
       for (let piece = 0; piece < pieces; piece++) yield* give(this.party(by), atoms)
@@ -198,6 +199,23 @@ describe.each([81, 111, 180, 255])("of an asset whose administrator's name has %
     expect(largest).toBeGreaterThanOrEqual(3 * usdc)
     expect(await scene.accept("dep_2", largest)).toHaveLength(largest / usdc + 1)
   })
+})
+
+test("what is told of a deposit of one holding more than one transaction spends is as much as can be paid", async () => {
+  const scene = new Scene(81)
+  scene.ownersName = "owner"
+  await scene.begin("owner", 13, usdc)
+  expect(await scene.accept("dep_1", 13 * usdc)).toMatchObject({ code: codes.pieces, context: { largestAtoms: String(12 * usdc) } })
+  expect(await scene.accept("dep_2", 12 * usdc)).toHaveLength(13)
+})
+
+test.each([111, 180, 255])("and what is told of it with a name of %i characters can be paid", async (length) => {
+  const scene = new Scene(length)
+  await scene.begin("owner", 13, usdc)
+  const refused = await scene.accept("dep_1", 13 * usdc)
+  expect(refused).toMatchObject({ code: codes.pieces })
+  const largest = Number((refused as Refused).context["largestAtoms"])
+  expect(await scene.accept("dep_2", largest)).toHaveLength(largest / usdc + 1)
 })
 
 describe("what others spend", () => {

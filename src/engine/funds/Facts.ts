@@ -109,9 +109,12 @@ export const bindParty = (state: State, command: BindParty): Done | Refused => {
 
 // ---- preparation
 
-/** How much may be prepared once a step of a kind is: deposits that nobody pays leave an eighth of it to what pays somebody out. */
-const preparedRoomOf = ({ preparedLength }: FundsBounds, kind: TransferKind | undefined): number =>
-  kind === "withdrawal" ? preparedLength : boundOf(preparedLength, "placement")
+/**
+ * How much may be prepared once a step is: deposits that nobody pays leave an eighth of it to what pays somebody out, and to the venue
+ * where it takes an offer back, which ends one of them.
+ */
+const preparedRoomOf = ({ preparedLength }: FundsBounds, kind: TransferKind | undefined, step: StepName): number =>
+  kind === "withdrawal" || step === "treasury_offer_withdrawal" ? preparedLength : boundOf(preparedLength, "placement")
 
 export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: number): Judged | Refusal => {
   const { commandId, hash, hashingScheme, ledgerEndOffset, maxRecordTimeEpochMs, participantId, preparedTransaction } = command
@@ -120,7 +123,7 @@ export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: 
   if (preparedTransaction.length > mostPreparedLength || isTooLong(commandId, hash, userId, synchronizerId, participantId)) {
     return Refusal.ledgerFactOutOfBounds
   }
-  const room = preparedRoomOf(bounds, transfers.find(command.transfer)?.kind)
+  const room = preparedRoomOf(bounds, transfers.find(command.transfer)?.kind, command.step)
   if (transfers.preparedLength + preparedTransaction.length > room) return Refusal.tableFull
   return take(findAtHand(state, command.transfer, command.step), (step, transfer) => {
     // Without a party nobody can act in it; and a command is of one step, as long as that may still be accepted.
