@@ -142,7 +142,7 @@ interface Making {
 }
 
 /** One that nobody has gone on with for longer is begun anew. */
-const rankingPatienceSeconds = 2
+const rankingPatienceSeconds = 60
 
 /** What a deleveraging came to: how much it closed, and whether the record had no room for more of it. */
 export interface Closed {

@@ -22,7 +22,7 @@ import { Outbox, type Teller } from "./Outbox.js"
 import { Place, type Resumption } from "./Place.js"
 
 const tooSlow = "too slow for a channel that loses nothing"
-const takesNothing = "nothing was taken by the client for a minute"
+const takesNothing = "nothing was taken by the client for too long"
 const tooMuch = "too much is on its way to the client"
 
 /** Why a connection ends, as RFC 6455 and this protocol number it. */
@@ -258,13 +258,16 @@ export class Session implements Conversation {
     this.flush()
   }
 
-  /** Whether a client that is behind has taken nothing for as long as one may be silent. */
+  /**
+   * Whether a client that is behind has taken nothing for as long as one may be silent. What the connection holds falls only once it has
+   * left as a whole: of a long frame, which a client takes all the time, nothing is seen until then.
+   */
   private isStuck(): boolean {
     const heldBytes = this.peer.bufferedBytes()
     const hasTaken = !this.isBehind || heldBytes < this.heldBytes
     this.heldBytes = heldBytes
     this.stuckSeconds = hasTaken ? 0 : this.stuckSeconds + 1
-    return this.stuckSeconds * 1_000 >= this.setting.room.silenceMs
+    return this.stuckSeconds >= this.setting.room.silenceMs / 1_000 + heldBytes / bounds.leastBytesPerSecond
   }
 
   /** Whether the client keeps to the rate of messages. */

@@ -24,7 +24,9 @@ export const bounds = {
   bufferedBytesUnderPressure: 128 * 1024,
   bufferedBytesInAll: 512 * 1024 * 1024,
   /** How long a snapshot is not counted as on its way to its client, at most. */
-  snapshotMs: 30_000
+  snapshotMs: 30_000,
+  /** How fast whoever is behind takes what is sent to him, at least. */
+  leastBytesPerSecond: 8 * 1024
 } as const
 
 /** What of the stream may be set otherwise than it usually is. */

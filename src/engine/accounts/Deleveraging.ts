@@ -24,9 +24,10 @@ const rankedAtOnce = 256
 const passedForEach = 32
 /**
  * A ranking that nobody has gone on with for longer than this is begun anew: much may have changed since. Whoever waits for one goes on
- * with it in the very next record, so that it is left alone only where nobody does.
+ * with it behind all others whose look is due, and where thousands are, in a market that is stale, that takes many records: a shorter
+ * patience would begin it anew each time, and it would never be made.
  */
-const patienceSeconds = 2
+const patienceSeconds = 60
 
 /** What of a position it is ranked by. */
 export type Ranked = Omit<RankedEntry, "slot" | "closedAtoms">
@@ -92,6 +93,7 @@ const begin = (state: State, market: MarketState, direction: Direction, isSecond
     second: secondOf(state, market),
     cursor: 0,
     madeAt: isSecond ? madeAgain : 0,
+    isSecond,
     ranked: 0,
     entries: []
   }
@@ -219,7 +221,7 @@ const closable = (state: State, market: MarketState, { account, slot }: RankedEn
  * all of them or closed nothing. In one that took several records somebody may hold by now whom it had passed as flat: it is the last
  * word only where it is the second in a row that closed nothing, so that a market that never stands still comes to an end as well.
  */
-const isLastWord = (state: State, { madeAt, ranked, sequence }: Ranking, isSecond: boolean, closedNothing: boolean): boolean =>
+const isLastWord = (state: State, { isSecond, madeAt, ranked, sequence }: Ranking, closedNothing: boolean): boolean =>
   sequence === state.sequence
     ? closedNothing || ranked <= placesOf(state)
     : closedNothing && isSecond && madeAt === state.sequence
@@ -235,7 +237,6 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
   const direction = positions.quantity(slot) > 0 ? short : long
   let ranking = current(state, market, direction)
   for (;;) {
-    const isSecond = ranking.madeAt === madeAgain
     if (!goOn(state, market, ranking)) {
       state.capacity.reached?.("a ranking went on in the next record")
       return "unfinished"
@@ -255,7 +256,7 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     if (came !== "nobody") return came
     // Others may have come since it was begun, or lie behind those that it has: it is made anew, unless that would help nothing.
     const closedNothing = Math.abs(positions.quantity(slot)) === before
-    if (isLastWord(state, ranking, isSecond, closedNothing)) break
+    if (isLastWord(state, ranking, closedNothing)) break
     ranking = begin(state, market, direction, closedNothing && ranking.madeAt === state.sequence)
   }
   state.capacity.reached?.("a deleveraging found nobody")

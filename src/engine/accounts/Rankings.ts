@@ -38,6 +38,8 @@ export interface Ranking {
   cursor: number
   /** The record in which it was made; until then 0, or `madeAgain`. */
   madeAt: number
+  /** Whether it is made once more; of no account, and in no snapshot, once the record in which it was made is over. */
+  readonly isSecond: boolean
   /** How many positions were ranked, of which it has the first. */
   ranked: number
   entries: Array<RankedEntry>
@@ -115,13 +117,14 @@ export class Rankings {
     let at = 0
     const next = (): number => dumped[at++]!
     while (at < dumped.length) {
-      const head = Object.fromEntries(headNames.map((name) => [name, next()])) as unknown as Omit<Ranking, "entries">
+      const head = Object.fromEntries(headNames.map((name) => [name, next()])) as unknown as Omit<Ranking, "entries" | "isSecond">
       const entries = Array.from(
         { length: next() },
         () => Object.fromEntries(entryNames.map((name) => [name, next()])) as unknown as RankedEntry
       )
-      if (head.madeAt <= 0) rankings.begin({ ...head, entries })
-      else rankings.keep({ ...head, entries })
+      const ranking = { ...head, isSecond: head.madeAt === madeAgain, entries }
+      if (head.madeAt <= 0) rankings.begin(ranking)
+      else rankings.keep(ranking)
     }
     assert(at === dumped.length, "dumped rankings are whole")
     return rankings

@@ -228,23 +228,29 @@ describe("a client that is slow", () => {
       expect(most).toBeLessThan(behindBytes + 2_000)
     })
 
-    test("is closed after a minute in which it takes nothing, though it asks for nothing more and is alive", async () => {
-      const taking = new Client(venue)
-      for (const each of [client, taking]) {
-        each.isSlow = true
-        each.buffered = behindBytes + 1
+    test("is closed after a minute in which it takes nothing, and longer where much is on its way, though it asks for nothing more", async () => {
+      const [taking, busy] = [new Client(venue), new Client(venue)]
+      const all = [client, taking, busy]
+      for (const each of all) each.isSlow = true
+      client.buffered = behindBytes + 1
+      // One frame of 80 KiB: nothing of it is seen to leave until all of it has.
+      busy.buffered = 80 * 1_024
+      const pass = async (seconds: number): Promise<void> => {
+        for (let second = 0; second < seconds; second++) {
+          for (const each of all) each.alive()
+          taking.buffered = second % 2 === 0 ? behindBytes + 2 : behindBytes + 1
+          await venue.pass(1_000)
+        }
       }
-      for (let second = 0; second < 59; second++) {
-        client.alive()
-        taking.alive()
-        taking.buffered = second % 2 === 0 ? behindBytes + 2 : behindBytes + 1
-        await venue.pass(1_000)
-      }
-      expect([client.ended, taking.ended]).toEqual([undefined, undefined])
-      client.alive()
-      taking.alive()
-      await venue.pass(1_000)
-      expect([client.ended, taking.ended]).toEqual([{ code: 4008, reason: "nothing was taken by the client for a minute" }, undefined])
+      const ended = { code: 4008, reason: "nothing was taken by the client for too long" }
+      await pass(60)
+      expect(all.map((each) => each.ended)).toEqual([undefined, undefined, undefined])
+      await pass(1)
+      expect(all.map((each) => each.ended)).toEqual([ended, undefined, undefined])
+      await pass(8)
+      expect(busy.ended).toBeUndefined()
+      await pass(2)
+      expect([taking.ended, busy.ended]).toEqual([undefined, ended])
     })
 
     test("is given nothing of what waits of a stream that it unsubscribes, and the answer at once", async () => {
