@@ -118,10 +118,13 @@ class Client {
   /** Frames that asked for candles on this connection and have no answer: those come once the histories have them. */
   readonly #waiting = new Set<string>()
   #isSlow = false
-  /** Characters on their way to it; how often there were about as many as make it slow; and how often before each stream's last frame. */
+  /**
+   * Characters on their way to it; how often there were about as many as make it slow; and of each stream how often before its last frame,
+   * and before the last that left at another moment: what leaves at one moment has waited together.
+   */
   #onItsWay = 0
   #timesBehind = 0
-  readonly #timesBehindOf = new Map<string, number>()
+  readonly #timesBehindOf = new Map<string, { readonly atMs: number; readonly earlier: number; readonly times: number }>()
   /** Whether nothing comes on its connection any more, which it has not noticed yet. */
   #isDead = false
   /** What it trades; undefined where it only looks on. */
@@ -464,8 +467,12 @@ class Client {
 
   /** Counts a frame as on its way; whether it may be several updates of its stream as one. */
   #mayBeMerged(key: string | undefined, length: number): boolean {
-    const may = key !== undefined && this.#timesBehindOf.get(key) !== this.#timesBehind
-    if (key !== undefined) this.#timesBehindOf.set(key, this.#timesBehind)
+    const times = this.#timesBehind
+    const atMs = this.all.world.elapsedMs()
+    const last = key === undefined ? undefined : this.#timesBehindOf.get(key)
+    const earlier = (last?.atMs === atMs ? last.earlier : last?.times) ?? -1
+    if (key !== undefined) this.#timesBehindOf.set(key, { atMs, earlier, times })
+    const may = key !== undefined && earlier !== times
     this.#onItsWay += length
     // What still waits in the process makes it slow a little before.
     if (this.#onItsWay >= this.options.behindBytes / 2) this.#timesBehind++
