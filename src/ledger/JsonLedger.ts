@@ -467,7 +467,7 @@ class JsonLedger {
 
 /** Holdings that take as much room in a transaction as the offer that an owner accepts with them. */
 const offersPlace = 2
-/** How much longer than a holding the offer is, names of its parties being as they are: at most this many times, by what was measured. */
+/** How many times as long as a holding the offer is, at most, by what was measured with short and long names of parties. */
 const offersLength = 1.35
 /** Bytes that a transaction of as many holdings may have more, as it has other figures. */
 const figuresPlace = 64
