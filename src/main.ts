@@ -46,7 +46,7 @@ import * as NodeTurns from "./sequencer/NodeTurns.js"
 import { NewerFormat, OlderFormat } from "./journal/Journal.js"
 import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
-import { NotFlushed, NotSaved, WriterStopped } from "./sequencer/Writer.js"
+import { NotFlushed, NotSaved, whyEnded, WriterStopped } from "./sequencer/Writer.js"
 import * as HttpSigner from "./signer/HttpSigner.js"
 import { StoreRefused } from "./signer/KeyStore.js"
 import * as NodeKeyStore from "./signer/NodeKeyStore.js"
@@ -330,12 +330,6 @@ const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string
 /** Where the tools look for a venue unless they are told. */
 const defaultUrl = "http://127.0.0.1:8080"
 
-/** Why the process ends otherwise than in good order: for what kept its stop from the end, also where the fiber has forgotten that. */
-const causeOf = (exit: Exit.Exit<unknown, unknown>): Cause.Cause<unknown> | undefined => {
-  if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) return exit.cause
-  return stop.fault === undefined ? undefined : Cause.die(stop.fault)
-}
-
 /** The same, and says at the end of a stop that was asked for that nothing is left to be done. */
 const launch = Effect.suspend(() => {
   let running: Venue.Venue["Type"] | undefined
@@ -343,7 +337,7 @@ const launch = Effect.suspend(() => {
     running = started
   })
   return Effect.onExit(noted, (exit) =>
-    running !== undefined && Exit.isFailure(exit) && causeOf(exit) === undefined
+    running !== undefined && Exit.isFailure(exit) && whyEnded(exit, stop.fault) === undefined
       ? Effect.log(`stopped cleanly at sequence ${running.reads.sequence}: all that was decided is durable`)
       : Effect.void)
 })
@@ -407,7 +401,7 @@ runMain(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeL
   // What is logged, and how, is the layer's to say.
   disablePrettyLogger: true,
   teardown: (exit, onExit) => {
-    const cause = causeOf(exit)
+    const cause = whyEnded(exit, stop.fault)
     if (cause === undefined) return leave(onExit, 0)
     tell(explain(cause))
     leave(onExit, exitCode(cause))

@@ -6,7 +6,7 @@
  * its locks released. `kill` loses nothing that the operating system had; `power` also loses what was not
  * synced. A graceful stop is what SIGTERM does: the venue's scope is closed.
  */
-import { Cause, Effect, Exit, Fiber, Layer, Logger } from "effect"
+import { Cause, Effect, Fiber, Layer, Logger } from "effect"
 import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import * as Marks from "../../src/domain/Marks.js"
@@ -17,6 +17,7 @@ import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import type { Feed } from "../../src/sequencer/Feed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
+import { whyEnded } from "../../src/sequencer/Writer.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
 import * as SimFollower from "./SimFollower.js"
@@ -149,8 +150,8 @@ export const start = (parts: Parts): SimProcess => {
   fiber.addObserver((exit) => {
     if (!alive) return
     abandon()
-    const forgotten = stopFault === undefined ? undefined : Cause.pretty(Cause.die(stopFault))
-    parts.ended(Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : forgotten)
+    const cause = whyEnded(exit, stopFault)
+    parts.ended(cause === undefined ? undefined : Cause.pretty(cause))
   })
 
   return {

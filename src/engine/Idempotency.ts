@@ -283,8 +283,12 @@ export class Idempotency {
   }
 
   private hasBody(entry: number, command: Command): boolean {
-    const isOfRules1 = (this.words[entry * entryWords + word.flags]! & flag.body1) !== 0
-    return this.isBody(entry, isOfRules1 ? Body1.of(command) : command.fingerprint)
+    return this.isBody(entry, this.isOfRules1(entry) ? Body1.of(command) : command.fingerprint)
+  }
+
+  /** Whether a row's body was digested as under rules 1. */
+  private isOfRules1(entry: number): boolean {
+    return (this.words[entry * entryWords + word.flags]! & flag.body1) !== 0
   }
 
   private isBody(entry: number, { a, b, c, d }: Fingerprint): boolean {
@@ -306,8 +310,7 @@ export class Idempotency {
   decisionOn({ account, fingerprint, idempotencyKey, operation }: Remembering, atEpochMs: number, endOf: EndOf): Outcome | undefined {
     const entry = this.entryOf(account, operation, idempotencyKey)
     if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
-    const isOfRules1 = (this.words[entry * entryWords + word.flags]! & flag.body1) !== 0
-    return !isOfRules1 && this.isBody(entry, fingerprint) ? this.outcome(entry) : undefined
+    return !this.isOfRules1(entry) && this.isBody(entry, fingerprint) ? this.outcome(entry) : undefined
   }
 
   /** Whether a key's time is over while its row still stands: so that it was seen, and is remembered no more. */

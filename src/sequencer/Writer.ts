@@ -60,6 +60,12 @@ export interface Options {
  */
 export type StopFailed = (fault: Error) => void
 
+/** Why a process ends otherwise than in good order: for what kept its stop from the end, also where the fiber has forgotten that. */
+export const whyEnded = (exit: Exit.Exit<unknown, unknown>, stopFault: Error | undefined): Cause.Cause<unknown> | undefined => {
+  if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) return exit.cause
+  return stopFault === undefined ? undefined : Cause.die(stopFault)
+}
+
 /** What else may refuse to go on from a recovered state: asked before anything on the disk is changed. */
 export type Accept<E> = (state: Reads) => Effect.Effect<void, E>
 

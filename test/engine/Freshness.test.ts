@@ -197,13 +197,19 @@ describe("a market that comes back is not live before its next mark", () => {
       expect(resting()).toBe(400 - 384)
     })
 
-  test("what a balance says may be withdrawn is nothing from the time on at which the index is stale, without a record", () => {
+  /** One who is long against another, in a market whose index is soon stale. */
+  const facing = () => {
     const driver = new Driver()
     const { engine } = driver
     driver.market(free("AAA", { indexStaleMs: 10_000 }), 1000)
     const [one, other] = [driver.account(usdc(100)), driver.account(usdc(1_000))]
     driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
     driver.place(one, { quantityAtoms: 1000 })
+    return { driver, engine, one, other }
+  }
+
+  test("what a balance says may be withdrawn is nothing from the time on at which the index is stale, without a record", () => {
+    const { driver, engine, one } = facing()
     const seenAt = engine.market(0).indexSourceEpochMs
     const told = [0, seenAt + 9_999, seenAt + 10_000].map((now) => engine.balance(one, now).withdrawableAtoms)
     expect(told).toEqual([usdc(95), usdc(95), 0])
@@ -215,12 +221,7 @@ describe("a market that comes back is not live before its next mark", () => {
   })
 
   test("a trigger that its new index has crossed waits for its new mark", () => {
-    const driver = new Driver()
-    const { engine } = driver
-    driver.market(free("AAA", { indexStaleMs: 10_000 }), 1000)
-    const [one, other] = [driver.account(usdc(100)), driver.account(usdc(1_000))]
-    driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
-    driver.place(one, { quantityAtoms: 1000 })
+    const { driver, engine, one, other } = facing()
     driver.autoClose(one, 0, { stopLoss: { priceAtoms: 950, by: Trigger.index, limitAtoms: 0 } })
     driver.mark()
     driver.place(other, { side: Order.buy, priceAtoms: 910, quantityAtoms: 1000, reduceOnly: true })

@@ -1,4 +1,6 @@
 /** How much is kept of deposits, withdrawals and ledger parties, and what they are held to. */
+import { boundOf } from "../Share.js"
+
 export interface FundsBounds {
   /** Most transfers of the venue that are not over; an eighth of them is kept for withdrawals. */
   readonly open: number
@@ -25,6 +27,9 @@ export const bounds: FundsBounds = {
   submissions: 64,
   expiredAtOnce: 64
 }
+
+/** How much of a bound may be taken: an eighth is kept for what pays somebody out, since a deposit that nobody pays costs nothing. */
+export const roomOf = (bound: number, paysOut: boolean): number => paysOut ? bound : boundOf(bound, "placement")
 
 /** The least deposit and the least withdrawal, money atoms. */
 export const minDepositAtoms = 1_000_000

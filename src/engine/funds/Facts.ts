@@ -17,9 +17,8 @@ import { type Done, done, type Refused } from "../../operations/Outcome.js"
 import { enable } from "../accounts/Standings.js"
 import { Event } from "../EventLog.js"
 import { note as noteSecurity } from "../identity/Noting.js"
-import { boundOf } from "../Share.js"
 import type { State } from "../State.js"
-import { type FundsBounds, mostPreparedLength, mostTextLength } from "./Bounds.js"
+import { type FundsBounds, mostPreparedLength, mostTextLength, roomOf } from "./Bounds.js"
 import * as Moving from "./Moving.js"
 import * as Steps from "./Steps.js"
 import { currentOf, idOf, stepAtHand, type Transfer } from "./Transfer.js"
@@ -114,7 +113,7 @@ export const bindParty = (state: State, command: BindParty): Done | Refused => {
  * where it takes an offer back, which ends one of them.
  */
 const preparedRoomOf = ({ preparedLength }: FundsBounds, kind: TransferKind | undefined, step: StepName): number =>
-  kind === "withdrawal" || step === "treasury_offer_withdrawal" ? preparedLength : boundOf(preparedLength, "placement")
+  roomOf(preparedLength, kind === "withdrawal" || step === "treasury_offer_withdrawal")
 
 export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: number): Judged | Refusal => {
   const { commandId, hash, hashingScheme, ledgerEndOffset, maxRecordTimeEpochMs, participantId, preparedTransaction } = command

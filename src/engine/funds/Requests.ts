@@ -14,20 +14,18 @@ import { withdrawableAtoms } from "../accounts/Withdrawable.js"
 import { Event } from "../EventLog.js"
 import { note } from "../identity/Noting.js"
 import { settleAccount } from "../markets/Funding.js"
-import { boundOf } from "../Share.js"
 import type { State } from "../State.js"
-import { minDepositAtoms, minWithdrawalAtoms, mostAssertionLength, mostTextLength } from "./Bounds.js"
+import { minDepositAtoms, minWithdrawalAtoms, mostAssertionLength, mostTextLength, roomOf } from "./Bounds.js"
 import * as Money from "./Money.js"
 import { fail, isDisabled, kindCode, moveStep, refusedBy, stands } from "./Moving.js"
 import { approve, newStep, type Step } from "./Steps.js"
 import { currentOf, idOf, isUnapproved, stepAtHand, stepsOf, type Transfer } from "./Transfer.js"
 
 /**
- * What refuses another transfer without a record: there is no room for it. An eighth of the room is kept for withdrawals, since a
- * deposit that nobody pays costs nothing.
+ * What refuses another transfer without a record: there is no room for it, of which an eighth is kept for withdrawals.
  */
 export const refusesRoom = (kind: TransferKind) => ({ funds: { bounds, transfers } }: State): Refusal =>
-  transfers.openCount < (kind === "withdrawal" ? bounds.open : boundOf(bounds.open, "placement")) ? Refusal.none : Refusal.tableFull
+  transfers.openCount < roomOf(bounds.open, kind === "withdrawal") ? Refusal.none : Refusal.tableFull
 
 interface Asked {
   readonly kind: TransferKind
