@@ -15,7 +15,7 @@ import { Clients } from "./run/Clients.js"
 import { Faults } from "./run/Faults.js"
 import { FeedReader } from "./run/FeedReader.js"
 import { Follower } from "./run/Follower.js"
-import { boundsOf, capacityOf, Host, keptOf } from "./run/Host.js"
+import { boundsOf, capacityOf, Host, keptOf, reconcileMs } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
 import { StreamClients } from "./run/StreamClients.js"
@@ -76,6 +76,11 @@ const mostMovingMs = 15_000
 
 /** How often it is looked whether money has come to its end, for how long, and how far the ledger's clock goes ahead in between. */
 const settlingMs = 4_000
+/**
+ * By when the venue has noticed what strangers took, also one that was started a moment ago: a comparison begins, finds a difference, and
+ * looks once more.
+ */
+const comparedMs = 3 * reconcileMs
 const mostSettlings = 30
 const ledgerLeapMs = 20 * 60_000
 /**
@@ -486,7 +491,7 @@ class Run {
       this.pass(settlingMs)
     }
     // The venue hears of all of it.
-    this.pass(settlingMs)
+    this.pass(bank.book().byStrangers.size > 0 ? comparedMs : settlingMs)
     this.until("a start", () => host.reads !== undefined, healingBudgetMs)
     for (const transfer of model.funds.transfers) this.witness.count(`${transfer.kind} came to be ${statusOf(transfer)}`)
     this.witness.see({ _tag: "Reconciled", book: bank.book(), reads: host.reads! })

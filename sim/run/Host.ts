@@ -111,7 +111,7 @@ export const keptOf = (options: Options): Kept => {
 }
 
 /** How often a venue that has a ledger compares its books with it. */
-const reconcileMs = 4_000
+export const reconcileMs = 4_000
 
 /** How far back a venue tells accounts again, unless it is set otherwise: what the contract promises. */
 const promised: ToldAgain = { records: 1_000_000, ms: 7 * 24 * 60 * 60 * 1000 }

@@ -465,7 +465,8 @@ const take = (state: State, taking: Taking, limitAtoms: number): Stop => {
   let readAhead = metUnread
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
     if (!crosses(side, limitAtoms, orders.priceAtoms(maker))) return "NotCrossing"
-    if (state.met++ >= mostMet) return "MetEnough"
+    if (state.met >= mostMet) return "MetEnough"
+    state.met++
     if (readAhead > 0) readAhead--
     else if (orders.remaining(taker) > orders.remaining(maker)) readAhead = readMakers(state, maker, orders.remaining(taker)) - 1
     const stop = meet(state, taking, maker)

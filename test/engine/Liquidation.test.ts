@@ -464,6 +464,20 @@ describe("a cascade", () => {
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })
 
+  test("counts the orders that it met, and not the one before which it stopped as it may meet no more", () => {
+    const driver = new Driver(Engine.make({ ...capacity, metAtOnce: 1, liquidatedAtOnce: { ...atOnce, met: 2 } }))
+    driver.market(plainMarket("AAA"), 1000)
+    const other = driver.account(rich)
+    const accounts = [driver.account(usdc(10)), driver.account(usdc(10))]
+    for (const account of accounts) hold(driver, account, other, 1_000)
+    for (let bids = 0; bids < 2; bids++) driver.place(other, { priceAtoms: 940, quantityAtoms: 1 })
+    driver.index(0, 945)
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(named(driver, "Traded")).toHaveLength(1)
+    expect(named(driver, "LiquidationOrdered")).toMatchObject(accounts.map((account) => ({ account })))
+  })
+
   test("a deleveraging against many goes on in the next record", () => {
     const { driver } = begin({ maxPositionQuantityAtoms: 1_000_000 })
     const account = driver.account(usdc(10 * (atOnce.deleveraged + 4)))
