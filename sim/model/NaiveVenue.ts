@@ -817,9 +817,9 @@ export class NaiveVenue {
 
   /** Why an order that rests is as good as gone; `none` where it stands. */
   leavesFor(order: NaiveOrder): Order.CancelReason {
+    if (this.#isLost(order)) return CancelReason.disconnected
     const leaver = this.#leaving.get(order.account)
     if (leaver !== undefined && order.number < leaver.before) return leaver.reason
-    if (order.connection !== undefined && this.#over.has(order.connection)) return CancelReason.disconnected
     if (this.halted) return CancelReason.none
     if (this.#isDue(this.accounts[order.account]!.cancelAllAtEpochMs)) return CancelReason.cancelAllAfter
     return this.#isDue(order.expiresAtEpochMs) ? CancelReason.expired : CancelReason.none
@@ -851,6 +851,15 @@ export class NaiveVenue {
       return `the key of record ${known.sequence} was journaled again`
     }
     return undefined
+  }
+
+  #resume(): ReadonlyArray<NaiveOutcome> {
+    const wasHalted = this.halted
+    for (const market of this.markets) (wasHalted ? Risk.comesBack : Risk.goesOn)(market, this.atEpochMs)
+    this.halted = false
+    // What fell due under the halt is done before anything can match again.
+    if (wasHalted) this.#doWhatIsDue()
+    return [done(-1)]
   }
 
   #decide(command: Command): ReadonlyArray<NaiveOutcome> {
@@ -913,11 +922,7 @@ export class NaiveVenue {
         this.halted = true
         return [done(-1)]
       case "ResumeEngine":
-        for (const market of this.markets) (this.halted ? Risk.comesBack : Risk.goesOn)(market, this.atEpochMs)
-        this.halted = false
-        // What fell due under the halt is done before anything can match again.
-        this.#doWhatIsDue()
-        return [done(-1)]
+        return this.#resume()
       case "SetLimits":
         return [this.#setRetention(command.retentionMs)]
       case "OpenDemoAccounts":
@@ -2193,11 +2198,11 @@ export class NaiveVenue {
     atMost: number
   ): { readonly now: number; readonly all: number } {
     const leaver = this.#leaving.get(account.index)
-    const left = (order: NaiveOrder): boolean => leaver !== undefined && order.number < leaver.before
+    const left = (order: NaiveOrder): boolean => this.#isLost(order) || leaver !== undefined && order.number < leaver.before
     const orders = account.open.filter((order) => market === anyMarket || order.market === market)
     const all = orders.filter((order) => !left(order)).length
     if (market !== anyMarket) {
-      for (const order of orders) this.#cancel(order, left(order) ? leaver!.reason : reason)
+      for (const order of orders) this.#cancel(order, left(order) ? this.leavesFor(order) : reason)
       return { now: orders.length, all }
     }
     const before = ordinal(this.sequence, 0)
@@ -2214,8 +2219,13 @@ export class NaiveVenue {
       .filter((order) => order.number < before)
       .sort((one, other) => markets.indexOf(other.market) - markets.indexOf(one.market))
       .slice(0, atMost)
-    for (const order of meant) this.#cancel(order, reason)
+    for (const order of meant) this.#cancel(order, this.#isLost(order) ? CancelReason.disconnected : reason)
     return meant.length
+  }
+
+  /** Whether an order came over a connection that has ended. */
+  #isLost({ connection }: NaiveOrder): boolean {
+    return connection !== undefined && this.#over.has(connection)
   }
 
   /**

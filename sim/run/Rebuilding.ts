@@ -61,7 +61,7 @@ export class Rebuilding {
     this.projection.apply(committed)
     if (lastSequence < this.sequence) return
     this.rebuilt = rows(":memory:",
-      (sql) => Effect.zipRight(Tables.begin(sql, environment), Tables.write(sql, this.projection.take(), Tables.placeBehind(block))))
+      (sql) => Effect.zipRight(Tables.begin(sql, environment), Tables.write(sql, this.projection.take(), Tables.placeBehind(block), true)))
   }
 
   /** Where the two differ first; undefined where they are the same. */

@@ -80,7 +80,49 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
   readonly saveStep: (snapshot: Taken) => Effect.Effect<void, DiskError>
   /** The state of the newest step, or undefined; why it cannot be trusted, where it is damaged. */
   readonly latestStep: Effect.Effect<Stored | string | undefined, DiskError>
+  /** Sequences of all of these, intact or not. */
+  readonly names: Effect.Effect<Names, DiskError>
 }>() {}
+
+interface Names {
+  /** Ascending. */
+  readonly snapshots: ReadonlyArray<number>
+  readonly lastStep: number | undefined
+}
+
+/** A state that is kept, and how it is loaded. */
+export interface Kept {
+  readonly sequence: number
+  readonly isStep: boolean
+  /** What a warning calls it. */
+  readonly name: string
+  /** It, or why it cannot be trusted. Whoever writes beside a reader removes old ones at any time. */
+  readonly load: Effect.Effect<Stored | string, DiskError>
+}
+
+/**
+ * What a state before a sequence may be taken from, newest first: snapshots, and the state that the last step began with. Older snapshots
+ * may well be kept beside that one, and what follows them is replayed by the version that wrote it.
+ */
+export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effect.Effect<ReadonlyArray<Kept>, DiskError> =>
+  Effect.map(store.names, ({ lastStep, snapshots }) => {
+    const kept = snapshots.toReversed().map((at): Kept => ({
+      sequence: at,
+      isStep: false,
+      name: `the snapshot at sequence ${at}`,
+      load: Effect.catchIf(store.load(at), (error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+    }))
+    if (lastStep !== undefined) {
+      // Of one sequence the snapshot comes first.
+      kept.splice(snapshots.filter((at) => at >= lastStep).length, 0, {
+        sequence: lastStep,
+        isStep: true,
+        name: "the state that the last step began with",
+        load: Effect.map(store.latestStep, (loaded) => loaded ?? "it is gone")
+      })
+    }
+    return kept.filter((each) => each.sequence < sequence)
+  })
 
 /** Removes every snapshot of this sequence or a later one: of records that a cut gave up. Which ones. */
 export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number>, DiskError, Disk> =>
@@ -203,17 +245,22 @@ const reading = (disk: DiskService, loading: Loading, save: Save, saveStep: Save
     list: list(disk),
     load: (sequence) => Effect.scoped(load(disk, loading, sequence, pathOf(sequence))),
     saveStep,
-    latestStep: latestStep(disk, loading)
+    latestStep: latestStep(disk, loading),
+    names: names(disk)
   })
 
-const sequencesOf = (disk: DiskService, pattern: RegExp) =>
-  disk.list(directory).pipe(
-    Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed([])),
-    Effect.map((names) => names.filter((name) => pattern.test(name)).map((name) => Number(name.slice(0, 20))))
-  )
+const listed = (disk: DiskService): Effect.Effect<ReadonlyArray<string>, DiskError> =>
+  Effect.catchIf(disk.list(directory), (error) => error.code === "ENOENT", () => Effect.succeed([]))
+const sequencesOf = (files: ReadonlyArray<string>, pattern: RegExp): ReadonlyArray<number> =>
+  files.filter((name) => pattern.test(name)).map((name) => Number(name.slice(0, 20)))
 
-const list = (disk: DiskService) => sequencesOf(disk, namePattern)
-const listSteps = (disk: DiskService) => sequencesOf(disk, stepPattern)
+const list = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, namePattern))
+const listSteps = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, stepPattern))
+const names = (disk: DiskService): Effect.Effect<Names, DiskError> =>
+  Effect.map(listed(disk), (files) => ({
+    snapshots: sequencesOf(files, namePattern),
+    lastStep: sequencesOf(files, stepPattern).at(-1)
+  }))
 
 /** The record by which the last step was taken, whose state a store keeps; undefined where none was, or none that can be read. */
 export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, DiskError> =>

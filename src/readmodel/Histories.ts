@@ -206,6 +206,7 @@ interface Opened extends Reached {
   fills: number
   behindSinceEpochMs: number | undefined
   isReplaying: boolean
+  isRebuilding: boolean
 }
 
 /** How that stands where the journal is durable up to a record by now. */
@@ -429,7 +430,7 @@ class Follower {
       const step = yield* stepSequence
       if (typeof begun === "string" || begun.sequence > 0 || step === undefined) return
       const seed = yield* seedAt(feed, step)
-      if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place)
+      if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place, false)
     })
   }
 
@@ -451,7 +452,7 @@ class Follower {
         fills: place.fills
       })
       const { fills } = place
-      const opened: Opened = { sql, place, fills, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.sequence === 0 }
+      const opened: Opened = { sql, place, fills, behindSinceEpochMs: undefined, isReplaying: true, isRebuilding: place.isUnfinished }
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
           this.opened = undefined
@@ -508,12 +509,14 @@ class Follower {
         }
       } while (place.sequence < parts.durableSequence() && place.sequence - first < batchRecords && projection.waiting < batchRows)
       const batch = projection.take()
+      const isFinished = opened.isRebuilding && place.sequence >= parts.durableSequence()
       const noted = Effect.sync(() => {
+        if (isFinished) opened.isRebuilding = false
         opened.place = place
         opened.fills = batch.fillCount
         this.noteEnd(opened)
       })
-      yield* Effect.uninterruptible(this.turn.withPermits(1)(Effect.zipRight(Tables.write(opened.sql, batch, place), noted)))
+      yield* Effect.uninterruptible(this.turn.withPermits(1)(Effect.zipRight(Tables.write(opened.sql, batch, place, isFinished), noted)))
     })
   }
 

@@ -53,7 +53,7 @@ const takeIn = (
     const begun = yield* Tables.begin(sql, environment)
     if (typeof begun === "string") return yield* new DatabaseUnusable({ reason: `what was set aside is there again: it is ${begun}` })
     const seed = fromStep && stepSequence !== undefined ? yield* seedAt(feed, stepSequence) : undefined
-    if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place)
+    if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place, seed.place.sequence >= last)
     let written = seed?.place.sequence ?? begun.sequence
     if (written >= last) return
     const projection = new Projection(seed === undefined ? nothingKept : { ...nothingKept, ...keptOf(seed) })
@@ -66,6 +66,6 @@ const takeIn = (
         if (lastSequence < last && !isFull) return Effect.void
         written = lastSequence
         taken(lastSequence)
-        return Tables.write(sql, projection.take(), Tables.placeBehind(committed.block))
+        return Tables.write(sql, projection.take(), Tables.placeBehind(committed.block), lastSequence >= last)
       }))
   }))

@@ -47,9 +47,15 @@ export interface Begun extends Place {
   /** Episodes and fills that the venue has ever had. */
   readonly born: number
   readonly fills: number
+  /** Whether it is still being made from the journal's first record, or from a step, and has never come to its end. */
+  readonly isUnfinished: boolean
 }
 
-const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", born: 0, fills: 0 }
+const nowhere: Begun = { sequence: 0, atEpochMs: 0, digest: "", born: 0, fills: 0, isUnfinished: true }
+
+/** What the file says of itself until it has had all that there was, which may take several processes. */
+const unfinished = 1
+const marks = (applicationId: number): string => `PRAGMA application_id = ${applicationId}`
 
 /** Where an open episode stands among those that have ended: before all of them. */
 const openRank = Number.MAX_SAFE_INTEGER
@@ -96,6 +102,7 @@ const statements: ReadonlyArray<string> = [
   ...MoneyTables.statements,
   ...TransferTables.statements,
   ...SecurityTables.statements,
+  marks(unfinished),
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
@@ -139,7 +146,8 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
     if (place.environment !== environment) return "another environment's"
     for (const index of formerIndexes) yield* run(sql, `DROP INDEX IF EXISTS ${index}`)
     const { at_epoch_ms: atEpochMs, born, digest, fills, sequence } = place
-    return { sequence, atEpochMs, digest, born, fills }
+    const [marked] = yield* run<{ readonly application_id: number }>(sql, "PRAGMA application_id")
+    return { sequence, atEpochMs, digest, born, fills, isUnfinished: marked?.application_id === unfinished }
   })
 
 /** A market's decimals. */
@@ -217,8 +225,8 @@ export const putCandles = (sql: SqlClient.SqlClient, candles: Iterable<CandleRow
 export const putEpisodes = (sql: SqlClient.SqlClient, episodes: Iterable<Episode>): Effect.Effect<void, SqlError> =>
   put(sql, episodeTable, episodes)
 
-/** Writes a batch, and how far it goes. */
-export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Effect.Effect<void, SqlError> =>
+/** Writes a batch, and how far it goes. `isFinished`: with it a file that was being made has had all that there is. */
+export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place, isFinished: boolean): Effect.Effect<void, SqlError> =>
   inOne(
     sql,
     Effect.gen(function*() {
@@ -240,6 +248,7 @@ export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place): Eff
         batch.born,
         batch.fillCount
       ])
+      if (isFinished) yield* run(sql, marks(0))
     })
   )
 

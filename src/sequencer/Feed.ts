@@ -25,7 +25,7 @@ import type { DiskError } from "../journal/Disk.js"
 import type { Following } from "../journal/Following.js"
 import type { JournalReading, Unknown, Unreadable } from "../journal/Journal.js"
 import type { Record } from "../journal/Record.js"
-import type { SnapshotStore } from "../journal/SnapshotStore.js"
+import { keptBefore, type SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
 import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, runRecord, withinRoom } from "./Recovery.js"
 
@@ -353,9 +353,9 @@ export const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.St
     Effect.map(Effect.acquireRelease(open, ({ close }) => close), ({ next }) => Stream.repeatEffect(next))
   )
 
-/** The newest snapshot at a sequence or before it, whether or not it can be begun with; 0 for none. */
+/** Where the newest state that is kept at a sequence or before it stands, whether or not it can be begun with; 0 for none. */
 const snapshotBefore = ({ snapshots }: Source, sequence: number): Effect.Effect<number, DiskError> =>
-  Effect.map(snapshots.list, (sequences) => sequences.findLast((each) => each <= sequence) ?? 0)
+  Effect.map(keptBefore(snapshots, sequence + 1), ([newest]) => newest?.sequence ?? 0)
 
 /** See `Feed.rerun`. */
 const rerunTo = (

@@ -15,7 +15,7 @@ import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
 import type { Record } from "../journal/Record.js"
 import type { Journal, JournalReading, Unknown, Unreadable } from "../journal/Journal.js"
-import type { SnapshotStore, Stored } from "../journal/SnapshotStore.js"
+import { keptBefore, type Kept, type SnapshotStore, type Stored } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
 import type { DiskError } from "../journal/Disk.js"
 import { stateDigest } from "./StateDigest.js"
@@ -228,42 +228,27 @@ const objection = (journal: JournalReading, stored: Stored): Effect.Effect<strin
         : `it is of schema ${stored.schema}, which this program does not read any more`
     )
 
-/** A snapshot that may be gone by the time it is read: whoever writes beside this removes old ones. */
-const loadIfThere = (snapshots: SnapshotsService, sequence: number): Effect.Effect<Stored | string, DiskError> =>
-  Effect.catchIf(snapshots.load(sequence), (error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
-
-/** A stored state, or why there is none, as what may be begun with: undefined, with a warning that names it, where it may not. */
-const unlessObjected = Effect.fnUntraced(function*(journal: JournalReading, stored: Stored | string, what: string) {
-  const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
-  if (typeof stored !== "string" && objected === undefined) return stored
-  ;(yield* Marks)?.("a snapshot was not vouched for")
-  yield* Effect.logWarning(`${what} is passed over: ${objected}`)
+/** The first of what is kept that the journal vouches for and this program can read; each that is passed over is named in a warning. */
+const firstVouched = Effect.fnUntraced(function*(journal: JournalReading, candidates: ReadonlyArray<Kept>) {
+  for (const { load, name } of candidates) {
+    const stored = yield* load
+    const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
+    if (typeof stored !== "string" && objected === undefined) return stored
+    ;(yield* Marks)?.("a snapshot was not vouched for")
+    yield* Effect.logWarning(`${name} is passed over: ${objected}`)
+  }
   return undefined
 })
 
-/** The newest snapshot that the journal vouches for and this program can read, or else the state that its last step began with. */
-const vouched = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService) {
+/** Of what is kept, newest first, the first that the journal vouches for and this program can read. */
+const vouched = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService, kept: ReadonlyArray<Kept>) {
   const latest = yield* snapshots.latest
-  if (latest === undefined) return yield* stepBefore(journal, snapshots, Number.POSITIVE_INFINITY)
-  return (yield* unlessObjected(journal, latest, `the snapshot at sequence ${latest.sequence}`))
-    ?? (yield* newestBefore(journal, snapshots, latest.sequence))
-})
-
-/** The same of what stands before a sequence. */
-const newestBefore = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService, sequence: number) {
-  for (const at of (yield* snapshots.list).toReversed()) {
-    if (at >= sequence) continue
-    const taken = yield* unlessObjected(journal, yield* loadIfThere(snapshots, at), `the snapshot at sequence ${at}`)
-    if (taken !== undefined) return taken
-  }
-  return yield* stepBefore(journal, snapshots, sequence)
-})
-
-/** The state that the last step began with, where that is before a sequence. */
-const stepBefore = Effect.fnUntraced(function*(journal: JournalReading, snapshots: SnapshotsService, sequence: number) {
-  const step = yield* snapshots.latestStep
-  if (step === undefined || typeof step !== "string" && step.sequence >= sequence) return undefined
-  return yield* unlessObjected(journal, step, "the state that the last step began with")
+  // Newer snapshots are damaged, of which a warning has been given.
+  const candidates = kept.filter(({ isStep, sequence }) => isStep || latest !== undefined && sequence <= latest.sequence)
+  return yield* firstVouched(
+    journal,
+    candidates.map((each) => each.isStep || each.sequence !== latest?.sequence ? each : { ...each, load: Effect.succeed(latest) })
+  )
 })
 
 /**
@@ -276,8 +261,10 @@ export const engineBefore = (
   capacity: Capacity,
   sequence: number
 ): Effect.Effect<Engine, Unreadable | Unknown | DiskError | CapacityTooSmall> =>
-  Effect.flatMap(newestBefore(journal, snapshots, sequence), (stored) =>
-    stored === undefined ? Effect.sync(() => Engine.make(capacity)) : engineOf(stored, capacity))
+  keptBefore(snapshots, sequence).pipe(
+    Effect.flatMap((kept) => firstVouched(journal, kept)),
+    Effect.flatMap((stored) => stored === undefined ? Effect.sync(() => Engine.make(capacity)) : engineOf(stored, capacity))
+  )
 
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
 const begin = Effect.fnUntraced(function*(
@@ -286,14 +273,15 @@ const begin = Effect.fnUntraced(function*(
   capacity: Capacity,
   versions: Versions
 ) {
-  const ahead = (yield* snapshots.list).at(-1)
+  const kept = yield* keptBefore(snapshots, Number.POSITIVE_INFINITY)
+  const ahead = kept.find(({ isStep }) => !isStep)?.sequence
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
     ;(yield* Marks)?.("the journal was behind its snapshot")
     const evidence = { snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 }
     const found = yield* snapshots.load(ahead)
     return yield* typeof found === "string" ? new SnapshotUnexplained({ ...evidence, reason: found }) : new JournalBehind(evidence)
   }
-  const snapshot = yield* vouched(journal, snapshots)
+  const snapshot = yield* vouched(journal, snapshots, kept)
   if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
   ;(yield* Marks)?.("a snapshot was begun with")
   const engine = yield* engineOf(snapshot, capacity)

@@ -107,8 +107,8 @@ class CandleStream {
   begun: Array<Begun> = []
   log: Log | undefined
   folded: Folded | undefined
-  /** Whether it goes on as it was while the histories are read that it is to begin anew with. */
-  isRenewed = false
+  /** The reading of the histories that it is to begin anew with; it goes on as it was meanwhile. Of others nothing is taken. */
+  renewal: object | undefined
 
   constructor(readonly which: Which) {}
 
@@ -186,18 +186,21 @@ export class CandleStreams {
 
   /** Reads again what a stream began with. */
   private renew(stream: CandleStream): void {
-    if (stream.log === undefined || stream.isRenewed) return
-    stream.isRenewed = true
+    if (stream.log === undefined || stream.renewal !== undefined) return
+    const renewal = {}
+    stream.renewal = renewal
     stream.waited()
     const { around, reads } = this
-    around.fork(Effect.map(around.past(stream.which, latestCandles, reads.sequence), (past) => this.renewed(stream, past)))
+    around.fork(Effect.map(around.past(stream.which, latestCandles, reads.sequence), (past) => {
+      if (stream.renewal === renewal) this.renewed(stream, past)
+    }))
   }
 
   private renewed(stream: CandleStream, past: PastCandles | undefined): void {
     const waited = stream.waited()
     const { log, which: { timeframe } } = stream
-    if (log === undefined || !stream.isRenewed) return
-    stream.isRenewed = false
+    if (log === undefined) return
+    stream.renewal = undefined
     if (past === undefined) {
       // They were lost once more, or are too long about it: it is tried again.
       this.hasLostPast = true
@@ -237,7 +240,7 @@ export class CandleStreams {
   /** Takes one record's prices of a stream. */
   private take(stream: CandleStream, prices: ReadonlyArray<Price>): void {
     if (stream.folded !== undefined && stream.log !== undefined) {
-      if (stream.isRenewed && !stream.wait(prices)) this.renewed(stream, undefined)
+      if (stream.renewal !== undefined && !stream.wait(prices)) this.renewed(stream, undefined)
       return this.tell(stream.folded, stream.log, prices)
     }
     if (!stream.wait(prices)) this.begin(stream, undefined)

@@ -5,6 +5,7 @@ import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Trigger from "../../src/domain/Trigger.js"
+import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { type AutoClose, noTrigger } from "../../src/operations/accounts/AutoClose.js"
@@ -434,6 +435,29 @@ test("an account under liquidation keeps its brackets until its position goes", 
   driver.index(0, 905)
   settle(driver)
   expect(sizes(driver, account)).toEqual(quantityOf(driver, account) === 0 ? [] : [quantityOf(driver, account)])
+})
+
+test("a snapshot goes on where a price had come to triggers that were cancelled before they fired", () => {
+  const driver = new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 10_000, triggeredAtOnce: { worked: 1, orders: 1, met: 1 } }))
+  for (const base of ["AAA", "BBB"]) driver.market(parameters(base, { makerFeeBps: 0 }), 1000)
+  const other = driver.account(rich)
+  const owners = Array.from({ length: 5 }, (_, index) => {
+    const account = driver.account(rich)
+    const market = index === 4 ? 1 : 0
+    hold(driver, account, other, 100, { market })
+    driver.autoClose(account, market, stop(950, Trigger.index))
+    return account
+  })
+  for (const market of [0, 1]) driver.place(other, { market, priceAtoms: 940, quantityAtoms: 50_000 })
+  for (const market of [0, 1]) driver.index(market, 949)
+  driver.autoClose(owners[4]!, 1, {})
+  const twin = restored(driver)
+  for (let record = 0; record < 8; record++) {
+    next(driver)
+    next(twin)
+    expect(canonical(twin)).toEqual(canonical(driver))
+  }
+  expect(owners.slice(0, 4).map((account) => quantityOf(driver, account))).toEqual([0, 0, 0, 0])
 })
 
 test("a snapshot has them, armed, waiting and fired, and goes on as the engine does", () => {

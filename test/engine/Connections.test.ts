@@ -133,6 +133,29 @@ describe("a connection that cancels its orders", () => {
     expect(driver.engine.preview(other, entry!, driver.atEpochMs)).toMatchObject({ outcome: { filledAtoms: 1 } })
   })
 
+  test("has left before a cancel of all orders, which neither counts nor names what it lost", () => {
+    const connection = arm(one)
+    // Four end with the connection, and four with the record that cancels.
+    const lost = over(one, connection, 12)
+    const kept = driver.place(one, bid).orderNumber
+    end(connection)
+    expect(driver.cancelAll(one).canceledOrders).toBe(1)
+    while (openOf(one).length > 0) pass()
+    expect(reasonsOf(one, lost)).toEqual(lost.map(() => disconnected))
+    expect(reasonsOf(one, [kept])).toEqual([user])
+  })
+
+  test("has left before a cancel of all orders of one market, too", () => {
+    const connection = arm(one)
+    // Four end with the connection, and four with the record that cancels.
+    const lost = over(one, connection, 12)
+    const kept = driver.place(one, bid).orderNumber
+    end(connection)
+    expect(driver.cancelAll(one, 0).canceledOrders).toBe(1)
+    expect(openOf(one)).toEqual([])
+    expect(reasonsOf(one, [...lost, kept])).toEqual([...lost.map(() => disconnected), user])
+  })
+
   test("ends under a halt", () => {
     const mine = arm(one)
     const lost = over(one, mine, 6)

@@ -475,6 +475,26 @@ describe("what the ledger says", () => {
     expect(firstBroken(driver.engine.state)).toBe(undefined)
   })
 
+  test("of a deposit that was over that its last step was done: what withdraws its offer is a command of nobody's from then on", () => {
+    const driver = new FundsDriver()
+    const owner = driver.funded(usdc(10))
+    const number = driver.deposit(owner, usdc(5))
+    driver.finishStep(owner, number)
+    driver.prepare(number)
+    driver.atEpochMs += dayMs
+    driver.send({ kind: "PassTime" })
+    const step = "treasury_offer_withdrawal"
+    driver.prepare(number)
+    driver.begin(number, "one")
+    driver.complete(number, "owner_offer_acceptance", "unasked")
+    expect(driver.transfer(number)).toMatchObject({ status: "ledger_confirmed", stepAtHand: undefined })
+    // The offer is spent.
+    const told = driver.complete(number, step, "one", { outcome: "refused", guard: "CONTRACT_NOT_FOUND" })
+    expect(told).toBe(Refusal.transferNotFound)
+    expect(driver.engine.stepOfCommand(`${step}-${number}`)).toBe(undefined)
+    expect(firstBroken(driver.engine.state)).toBe(undefined)
+  })
+
   test("before any submission was begun that it was done: it is believed, with an alarm", () => {
     const driver = new FundsDriver()
     const owner = driver.funded(usdc(10))

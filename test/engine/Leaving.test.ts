@@ -159,6 +159,14 @@ describe("a cancel of more orders than a record ends", () => {
     expect(canonical(restored)).toEqual(canonical(driver))
   })
 
+  test("goes on once in a record that tells an engine to go on that was not halted", () => {
+    const { driver, one } = begin()
+    driver.cancelAll(one)
+    expect(resting(driver, one)).toBe(6)
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "again" })
+    expect(resting(driver, one)).toBe(2)
+  })
+
   test("with as many as a venue's record ends all go at once", () => {
     const driver = new Driver()
     for (const base of ["AAA", "BBB"]) driver.market(parameters(base), 1000)

@@ -14,6 +14,7 @@ import { decode } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { Step } from "../../src/engine/LiquidationLog.js"
 import * as Matching from "../../src/engine/Matching.js"
+import * as OwnOrders from "../../src/engine/accounts/OwnOrders.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Activity } from "../../src/sequencer/Activity.js"
 import { canonical, Driver, parameters, restored, RuinousDriver } from "./drive.js"
@@ -196,6 +197,37 @@ describe("an account under its maintenance margin", () => {
     const orderNumber = Ids.ordinal(driver.engine.sequence, 32)
     expect(driver.engine.findOrder(account, orderNumber)).toBeUndefined()
     expect(driver.engine.fills(account, anyMarket, Number.POSITIVE_INFINITY, 10)[0]).toMatchObject({ takerOrder: orderNumber })
+  })
+
+  test("is bought back up to a bankruptcy price beyond all prices, and not sold above them", () => {
+    const highest = 2 ** 31 - 1
+    const high: Partial<Market.Parameters> = {
+      priceScale: 4,
+      quantityScale: 0,
+      maxPriceAtoms: highest,
+      maxQuantityAtoms: 4_000,
+      maxPositionQuantityAtoms: 4_000
+    }
+    const driver = new Driver(Engine.make(capacity))
+    driver.market(plainMarket("AAA", high), 2_000_000_000)
+    const [other, account, buyer] = [driver.account(1e14), driver.account(40_400_000_000), driver.account(1e14)]
+    driver.place(other, { side: Order.buy, priceAtoms: 2_000_000_000, quantityAtoms: 2 })
+    driver.place(account, { side: Order.sell, priceAtoms: 2_000_000_000, quantityAtoms: 2 })
+    driver.place(other, { side: Order.sell, priceAtoms: 2_110_000_000, quantityAtoms: 2 })
+    driver.index(0, 2_105_000_000)
+    driver.engine.state.events.clear()
+    next(driver)
+    const [ordered] = named(driver, "LiquidationOrdered") as unknown as ReadonlyArray<{ bankruptcyPriceAtoms: number }>
+    expect(ordered!.bankruptcyPriceAtoms).toBeGreaterThan(highest)
+    // A fifth of two contracts is one.
+    expect(named(driver, "Traded")).toMatchObject([{ priceAtoms: 2_110_000_000, sizeAtoms: 1 }])
+    expect(quantityOf(driver, account)).toBe(-1)
+    // What is sold for more than anything costs is sold to nobody.
+    const { markets, positions, sequence } = driver.engine.state
+    driver.place(buyer, { side: Order.buy, priceAtoms: 2_100_000_000, quantityAtoms: 1 })
+    const sale = OwnOrders.trade(driver.engine.state, markets[0]!, positions.find(other, 0), Ids.ordinal(sequence, 40), 1, highest + 1,
+      "liquidation")
+    expect(sale).toEqual({ filledAtoms: 0, filledNotional: 0 })
   })
 
   test("has a fifth of a large position sold a second, and all of it after thirty", () => {

@@ -90,3 +90,14 @@ test("what is over counts for nobody", () => {
   add(0, 0, 1_000 + ticketMs)
   expect(takeAll(0, 1_000 + ticketMs)).toEqual([8, Refusal.accountShare])
 })
+
+test("a key's families are ended in the order in which they were minted, also behind a restart", () => {
+  const { add, capacity, engine } = venueOf(80, 1, 1)
+  for (let minted = 0; minted < 3; minted++) add(0, 0, 1_000)
+  const { tickets } = engine.state.identity
+  tickets.rotate(tickets.find(0)!, 2_000)
+  const restored: State = Snapshot.unsafeDecode(Snapshot.encode(engine.state), capacity)
+  for (const { identity } of [engine.state, restored]) {
+    expect(identity.tickets.liveOf(0, 3_000).map(({ family }) => family)).toEqual([0, 1, 2])
+  }
+})

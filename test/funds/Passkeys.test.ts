@@ -11,6 +11,7 @@ describe("between the first deposit and the account's party", () => {
   let bank: Bank
   let owner: Owner
   const phone = new Authenticator()
+  const tablet = new Authenticator()
 
   const remove = async (which: Authenticator, by: Authenticator) =>
     owner.ask("DELETE", `/v1/accounts/{account}/passkeys/${which.credentialId}`, { assertion: await owner.proof("remove_passkey", by) })
@@ -43,7 +44,19 @@ describe("between the first deposit and the account's party", () => {
     const { challenge, challengeIdentifier, rpId } = due.challenge
     const firstFactor = owner.factor({ challenge, rpId })
     expect(await owner.must("POST", pins, { action: "complete", challengeIdentifier, firstFactor })).toMatchObject({ status: "current" })
-    expect(await remove(owner.authenticator, phone)).toMatchObject({ status: 204 })
+    // A third one, which is not pinned, signs for the removal of both others at once: one of them stays.
+    const authentication = await owner.proof("add_passkey")
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { authentication })
+    const { challengeIdentifier: registered } = begun
+    await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
+      challengeIdentifier: registered,
+      credential: tablet.register(begun.options, origin)
+    })
+    const proofs = [await owner.proof("remove_passkey", tablet), await owner.proof("remove_passkey", tablet)]
+    const removals = [owner.authenticator, phone].map(({ credentialId }, index) =>
+      owner.ask("DELETE", `/v1/accounts/{account}/passkeys/${credentialId}`, { assertion: proofs[index] })
+    )
+    expect(await Promise.all(removals)).toMatchObject([{ status: 204 }, refused])
   })
 
   test("and the one that is left approves the deposit once there is a party", async () => {

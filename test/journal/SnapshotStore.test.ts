@@ -5,6 +5,7 @@ import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import { replayedRecords } from "../../src/domain/Retention.js"
+import { Disk } from "../../src/journal/Disk.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { CrashingDisk, generator } from "./Harness.js"
 
@@ -62,6 +63,26 @@ describe("SnapshotStore", () => {
     const found = await on(disk, latest)
     expect(comparable(found)).toStrictEqual(comparable(snapshotOf(12)))
     for (const { bytes } of found!.sections) expect(bytes.byteOffset % 8).toBe(0)
+  })
+
+  test("lists what a state may be taken from newest first, the state of the last step among them", async () => {
+    const disk = emptyDisk()
+    const step = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.saveStep(snapshotOf(9)))
+    for (const sequence of [5, 9]) await on(disk, save(sequence))
+    const before = (sequence: number) =>
+      on(disk, Effect.gen(function*() {
+        const kept = yield* SnapshotStore.keptBefore(yield* SnapshotStore.SnapshotStore, sequence)
+        return yield* Effect.forEach(kept, ({ isStep, load, sequence: at }) =>
+          Effect.map(load, (loaded) => [isStep ? "step" : "snapshot", at, typeof loaded === "string" ? loaded : loaded.sequence]))
+      }))
+    expect(await before(100)).toEqual([["snapshot", 9, 9], ["snapshot", 5, 5]])
+    await on(disk, step)
+    expect(await before(100)).toEqual([["snapshot", 9, 9], ["step", 9, 9], ["snapshot", 5, 5]])
+    await Effect.runPromise(
+      Effect.provide(Effect.flatMap(Disk, (files) => files.remove(`snapshots/${"9".padStart(20, "0")}.snap`)), disk.mount())
+    )
+    expect(await before(100)).toEqual([["step", 9, 9], ["snapshot", 5, 5]])
+    expect(await before(9)).toEqual([["snapshot", 5, 5]])
   })
 
   test("of older ones keeps what a reading of so many records begins with, however often they are taken", () => {

@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Clock, Context, Effect, Either, Exit, Layer, Scope } from "effect"
+import { Clock, Context, Effect, Either, Exit, Layer, Scope, Stream } from "effect"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -10,11 +10,12 @@ import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as Block from "../../src/journal/Block.js"
 import type { Disk, DiskError } from "../../src/journal/Disk.js"
-import { Journal } from "../../src/journal/Journal.js"
+import { Journal, type JournalReading } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import * as Recovery from "../../src/sequencer/Recovery.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import { Submit } from "../../src/sequencer/Submit.js"
@@ -95,6 +96,46 @@ const startFailure = async (disk: Layer.Layer<Disk, DiskError>) =>
 const removeSnapshots = (directory: string) => {
   for (const name of fs.readdirSync(path.join(directory, "snapshots"))) fs.unlinkSync(path.join(directory, "snapshots", name))
 }
+
+describe("a state before a sequence", () => {
+  const capacity: Capacity = { orders: 1_000, idempotencyKeys: 1_000 }
+  /** States of a venue after so many records, as they are kept; of the journal only that it vouches for all of them. */
+  const driver = new RandomDriver(3, Engine.make(capacity))
+  const stored = (sequence: number): SnapshotStore.Stored => {
+    while (driver.engine.sequence < sequence) driver.step()
+    const sections = Snapshot.encode(driver.engine.state).map(({ bytes, name }) => ({ name, bytes: new Uint8Array(bytes) }))
+    return {
+      sequence: driver.engine.sequence,
+      blockDigest: new Uint8Array(32),
+      schema: Snapshot.schema,
+      sections,
+      digest: new Uint8Array(32)
+    }
+  }
+  const [older, step, newer] = [stored(20), stored(30), stored(40)]
+  const journal = {
+    links: (sequence: number) => Stream.make({ lastSequence: sequence, digest: new Uint8Array(32) })
+  } as unknown as JournalReading
+  const unused = () => Effect.dieMessage("it is not asked for")
+  const kept = SnapshotStore.SnapshotStore.of({
+    save: unused,
+    saveStep: unused,
+    latest: Effect.succeed(newer),
+    list: Effect.succeed([older.sequence, newer.sequence]),
+    load: (sequence) => Effect.succeed([older, newer].find((each) => each.sequence === sequence) ?? "it is gone"),
+    latestStep: Effect.succeed(step),
+    names: Effect.succeed({ snapshots: [older.sequence, newer.sequence], lastStep: step.sequence })
+  })
+
+  test.each([
+    ["the newest snapshot", newer.sequence + 1, newer],
+    ["the state that the last step began with, where older snapshots are kept beside it", newer.sequence, step],
+    ["a snapshot of before the step", step.sequence, older]
+  ])("is taken from %s", async (_, sequence, expected) => {
+    const engine = await Effect.runPromise(Recovery.engineBefore(journal, kept, capacity, sequence))
+    expect(engine.sequence).toBe(expected.sequence)
+  })
+})
 
 describe("over a real disk", () => {
   let root = ""

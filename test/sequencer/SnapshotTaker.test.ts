@@ -27,7 +27,8 @@ const setUp = (every: number, from = 0) => {
     list: Effect.sync(unused),
     load: unused,
     saveStep: unused,
-    latestStep: Effect.sync(unused)
+    latestStep: Effect.sync(unused),
+    names: Effect.sync(unused)
   }
   const runtime = Effect.runSync(Effect.runtime<never>())
   const taker = SnapshotTaker.make(snapshots, { state, from, every, runtime })

@@ -11,7 +11,7 @@ import * as Block from "../../journal/Block.js"
 import type { Capacity } from "../../engine/State.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
 import { OlderFormat, type Unreadable } from "../../journal/Journal.js"
-import { type Snapshot, SnapshotStore } from "../../journal/SnapshotStore.js"
+import { keptBefore, type Snapshot, SnapshotStore } from "../../journal/SnapshotStore.js"
 import { applyBlock } from "../../sequencer/Recovery.js"
 import { stateDigest } from "../../sequencer/StateDigest.js"
 import { versions } from "../../sequencer/Versions.js"
@@ -59,19 +59,11 @@ export const collect = (
     return describe({ base, blocks, capacity, asked: range, notes })
   })
 
-/** The newest snapshot that ends before a range and that the journal vouches for. */
+/** The newest state that ends before a range and that the journal vouches for. */
 const snapshotBefore = Effect.fnUntraced(function*({ from }: Range, capacity: Capacity) {
-  const snapshots = yield* SnapshotStore
-  for (const sequence of (yield* snapshots.list).filter((sequence) => sequence < from).toReversed()) {
-    const loaded = yield* snapshots.load(sequence).pipe(
-      // A venue beside this may remove an old one at any time.
-      Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
-    )
+  for (const { load } of yield* keptBefore(yield* SnapshotStore, from)) {
+    const loaded = yield* load
     if (typeof loaded !== "string" && isLoadable(loaded, capacity) && (yield* isVouched(loaded))) return loaded
-  }
-  const step = yield* snapshots.latestStep
-  if (step !== undefined && typeof step !== "string" && step.sequence < from && isLoadable(step, capacity) && (yield* isVouched(step))) {
-    return step
   }
   return undefined
 })

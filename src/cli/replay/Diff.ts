@@ -387,6 +387,7 @@ const identityShapes: Readonly<Record<string, { readonly named: ReadonlyArray<st
   passkey: { named: ["credentialId"], secret: ["publicKey", "userHandle"] },
   session: { named: ["number"], secret: ["tokenSha256"] },
   grant: { named: ["account", "approvedAtEpochMs", "clientName"], secret: ["deviceSha256", "codeChallenge"] },
+  family: { named: ["family"], secret: [] },
   security: { named: ["account", "ordinal"], secret: [] }
 }
 

@@ -200,7 +200,8 @@ const noSnapshots: SnapshotsService = {
   list: Effect.succeed([]),
   load: () => Effect.succeed("a bundle has no snapshots"),
   saveStep: () => Effect.dieMessage("a bundle is only read"),
-  latestStep: Effect.succeed(undefined)
+  latestStep: Effect.succeed(undefined),
+  names: Effect.succeed({ snapshots: [], lastStep: undefined })
 }
 
 const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bundle }, Ended>, { invariantsEvery, json }: Parsed) =>

@@ -13,7 +13,7 @@ import { Feature } from "../http/Features.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { withContractAccount } from "./Own.js"
+import { withAccount, withContractAccount } from "./Own.js"
 import { owned } from "../identity/Sent.js"
 
 const AffiliateProfile = Schema.Struct({
@@ -82,5 +82,5 @@ export const getAffiliate = Route.effect({
     .annotate(OpenApi.Summary, "The account as an affiliate"),
   example: { target },
   handler: (services) => ({ path: { accountId }, trader }) =>
-    withContractAccount(services.state, trader, accountId, (account) => Effect.succeed(profile(services, account)))
+    withAccount(services.state, trader, accountId, (account) => Effect.succeed(profile(services, account)))
 })

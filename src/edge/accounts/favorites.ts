@@ -12,7 +12,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { withContractAccount } from "./Own.js"
+import { withAccount, withContractAccount } from "./Own.js"
 import { owned } from "../identity/Sent.js"
 import { withMarket } from "../markets/Listed.js"
 
@@ -67,7 +67,7 @@ export const removeFavorite = Route.effect({
     .annotate(OpenApi.Summary, "Take a market from the account's favorites; repeating changes nothing"),
   example: { target },
   handler: (services) => ({ path, trader }) =>
-    withContractAccount(services.state, trader, path.accountId, (account) => {
+    withAccount(services.state, trader, path.accountId, (account) => {
       const market = services.state.findMarket(path.marketId)
       // One that the public does not see (any more) is told of to whom it is a favorite alone.
       return market >= 0 && services.state.isFavorite(account, market)

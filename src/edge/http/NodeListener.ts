@@ -87,7 +87,8 @@ const write = (result: Http.ServerResponse, response: Response, more: Response["
   const headers: Array<string> = []
   for (const name in response.headers) headers.push(name, response.headers[name]!)
   for (const name in more) headers.push(name, more[name]!)
-  headers.push("content-length", String(length))
+  // An answer without content says nothing of a length (RFC 9110, 8.6).
+  if (response.status !== 204) headers.push("content-length", String(length))
   if (close) headers.push("connection", "close")
   // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
   result.writeHead(response.status, headers).end(body, length === body.length ? "latin1" : "utf8", taken)

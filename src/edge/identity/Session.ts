@@ -2,10 +2,12 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
+import { Refusal } from "../../domain/Refusal.js"
 import * as SessionTokens from "../../identity/SessionTokens.js"
 import type { Command } from "../../operations/Operations.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
+import { fail } from "../http/Executor.js"
 import * as Fields from "../http/Fields.js"
 import * as Submission from "../http/Submission.js"
 
@@ -24,15 +26,17 @@ export const opened = (
 ): Effect.Effect<typeof Session.Type, Errors.Failure> =>
   Effect.suspend(() => {
     const token = SessionTokens.issue(services.identity.random.bytes)
-    return Effect.map(Submission.submitted(services, make({ tokenSha256: token.sha256 })), ({ entries: [entry] }) => {
+    return Effect.flatMap(Submission.submitted(services, make({ tokenSha256: token.sha256 })), ({ entries: [entry] }) => {
+      assert(entry?._tag === "SessionOpened", "signing in comes to a session")
       const session = services.state.findSession(token.sha256)
-      assert(entry?._tag === "SessionOpened" && session !== undefined, "signing in comes to a session")
-      return {
+      // A record that follows at once may have ended it: the owner has ended all others, or has removed the passkey.
+      if (session === undefined) return fail(Errors.refused(Refusal.sessionEnded))
+      return Effect.succeed({
         version: "session/v1" as const,
         accessToken: token.text,
         tokenType: "Bearer" as const,
         accountId: services.state.accountId(entry.account),
         expiresAtEpochMs: session.expiresAtEpochMs
-      }
+      })
     })
   })

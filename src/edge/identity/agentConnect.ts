@@ -24,7 +24,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { ApiKeyRecord, record, Scope, Scopes } from "./ApiKeyRecord.js"
-import { withContractAccount } from "../accounts/Own.js"
+import { withAccount, withContractAccount } from "../accounts/Own.js"
 import { owned, proved } from "./Sent.js"
 
 const KeyLifetimeSeconds = Schema.Int.pipe(Schema.between(300, 604_800))
@@ -124,7 +124,7 @@ export const showAgentConnect = Route.effect({
     .annotate(OpenApi.Summary, "What the agent asks for that waits under a code"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
   handler: (services) => ({ path, remoteAddress, trader }) =>
-    withContractAccount(services.state, trader, path.accountId, () =>
+    withAccount(services.state, trader, path.accountId, () =>
       withWaiting(services, trader, remoteAddress, (at) =>
         services.identity.agents.find(path.userCode, at), (waiting) =>
         Effect.succeed({
@@ -235,7 +235,7 @@ export const denyAgentConnect = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/deny`, body: { userCode } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) => {
     const { agents } = services.identity
-    return withContractAccount(services.state, trader, accountId,
+    return withAccount(services.state, trader, accountId,
       () =>
         withWaiting(services, trader, remoteAddress, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
           const { clientName, deviceSha256 } = waiting

@@ -6,16 +6,14 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Operation } from "../../operations/Operations.js"
 import { withAccount } from "../accounts/Own.js"
-import type { Services } from "../http/Call.js"
-import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
-import { fail, noContent } from "../http/Executor.js"
+import { noContent } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
-import * as Submission from "../http/Submission.js"
 import * as Assertions from "./Assertions.js"
 import * as Samples from "./Samples.js"
+import { removed, withAnotherPinned } from "./Removal.js"
 import { owned } from "./Sent.js"
 
 const PasskeyList = Schema.Struct({
@@ -64,29 +62,6 @@ const CredentialId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,1364}$/
 const PasskeyPath = Schema.Struct({ accountId: Fields.Name, credentialId: CredentialId })
 const RemovalBody = Schema.Struct({ assertion: Assertions.Assertion }).annotations({ identifier: "PasskeyRemovalBody" })
 
-/**
- * Whether the signer may have made a key of an account, and pinned its passkeys: it does so for the first deposit, some time before the
- * account has its party.
- */
-const mayHaveKey = (state: Services["state"], account: number): boolean =>
-  state.party(account) !== undefined || state.transfersOf(account, "deposit", Number.POSITIVE_INFINITY, 1).length > 0
-  || state.forgottenTransfers(account).knownFrom > 0
-
-/** Fails where the signer would take approvals by none of the passkeys that are left: the account's money could not be moved any more. */
-const withAnotherPinned = ({ funds, state }: Services, account: number, credentialId: string): Effect.Effect<void, Errors.Failure> => {
-  // A deposit that is asked for from here on is decided behind the removal.
-  if (!mayHaveKey(state, account)) return Effect.void
-  return Effect.flatMap(
-    Effect.mapError(funds.accountKeys(state.accountId(account)), () => Errors.ledgerUnavailable),
-    (keys) => {
-      if (funds.pinning.isUnderWay(account, keys !== undefined)) return fail(Errors.ledgerUnavailable)
-      const left = state.passkeys(account).filter((each) => each.credentialId !== credentialId)
-      const isLeft = keys === undefined || left.some((each) => keys.credentialIds.includes(each.credentialId))
-      return isLeft || left.length === 0 ? Effect.void : fail(Errors.lastPinnedPasskey)
-    }
-  )
-}
-
 export const removePasskey = Route.effect({
   tag: "identity",
   access: "owner",
@@ -107,7 +82,7 @@ export const removePasskey = Route.effect({
         const provedBy = passkey.credentialId
         const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
         return withAnotherPinned(services, account, credentialId).pipe(
-          Effect.zipRight(Submission.submitted(services, removal)),
+          Effect.zipRight(removed(services, account, credentialId, removal)),
           Effect.as(noContent)
         )
       }))

@@ -324,9 +324,12 @@ export class Session implements Conversation {
           if (typeof armed !== "number") refuse(armed)
           else {
             const isOfOther = this.isOfOther(found)
-            if (this.isClosed || this.armed !== undefined || isOfOther) disconnects.end(armed)
+            // Its ticket may have ended while the connection was armed.
+            const hasEnded = endOf(found, reads, now()) !== undefined
+            if (this.isClosed || this.armed !== undefined || isOfOther || hasEnded) disconnects.end(armed)
             else this.armed = armed
             if (isOfOther) refuse(otherAccount)
+            else if (hasEnded) refuse(Errors.refused(Refusal.ticketExpired))
             else this.trust(id, found)
           }
           this.flush()
@@ -346,7 +349,11 @@ export class Session implements Conversation {
     this.isWarned = false
     this.setting.used(authority.apiKey, this.address)
     this.say({ type: "auth_ok", id, accountId: authority.accountId, expiresAt: authority.expiresAtEpochMs })
-    for (const place of this.places.values()) if (place.isPaused) place.resume()
+    for (const place of this.places.values()) {
+      // What one of them sends may find the ticket ended: then all are paused again, and stay so.
+      if (this.authority !== authority) return
+      if (place.isPaused) place.resume()
+    }
   }
 
   /** The connection is over: so are its orders, where that was asked for. */

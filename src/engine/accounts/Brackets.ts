@@ -194,7 +194,8 @@ export class Brackets {
     for (let key = market * heapsPerMarket; key < (market + 1) * heapsPerMarket; key++) {
       const to = this.reached.get(key)
       if (to === undefined) continue
-      const first = this.heaps.get(key)!.firstDue(to)
+      // Of triggers that were all cancelled meanwhile there is no heap behind a restart.
+      const first = this.heaps.get(key)?.firstDue(to)
       if (first !== undefined) {
         const bracket = this.byNumber.get(Math.floor(first / 2))
         assert(bracket !== undefined, "a trigger is of a bracket that there is")

@@ -27,9 +27,13 @@ export const trade = (
 ): { readonly filledAtoms: number; readonly filledNotional: number } => {
   const { atEpochMs, orders, positions, sequence } = state
   const side = positions.quantity(slot) > 0 ? Order.sell : Order.buy
+  const { maxPriceAtoms } = market.parameters
+  // Nothing rests above the market's highest price, and what lies beyond that may be more than an order has room for.
+  if (side === Order.sell && limitAtoms > maxPriceAtoms) return { filledAtoms: 0, filledNotional: 0 }
   const order = orders.allocateOwn()
   const flags = packFlags(side, Order.limit, Order.ioc, false, true, Order.cancelResting)
-  orders.write(order, number, positions.account(slot), market.index, flags, limitAtoms, sizeAtoms, atEpochMs, sequence)
+  orders.write(order, number, positions.account(slot), market.index, flags, Math.min(limitAtoms, maxPriceAtoms), sizeAtoms, atEpochMs,
+    sequence)
   Matching.matchTaker(state, market, state.books[market.index]!, slot, order, kind)
   const filled = { filledAtoms: orders.filled(order), filledNotional: orders.filledNotional(order) }
   orders.release(order)

@@ -152,6 +152,10 @@ export class Transfers {
     const before = this.byNumber.get(transfer.number)
     assert(before !== undefined && before.account === transfer.account, "a transfer is changed in its place")
     this.preparedLength -= preparedLengthOf(before)
+    // A step that is not to be done any more takes its command with it.
+    for (const { binding, name } of before.steps) {
+      if (binding !== null && !transfer.steps.some((step) => step.name === name)) this.unbind(binding.commandId, transfer.number)
+    }
     this.hold(transfer)
     // A step that waits anew does so behind all others, also where the one before waited.
     if (!isUnapproved(transfer)) this.unapproved.delete(transfer.number)
@@ -190,6 +194,10 @@ export class Transfers {
     if (known === undefined || known.transfer <= step.transfer) this.byCommand.set(commandId, step)
   }
 
+  private unbind(commandId: string, number: number): void {
+    if (this.byCommand.get(commandId)?.transfer === number) this.byCommand.delete(commandId)
+  }
+
   private end({ account, number }: Transfer): void {
     this.ended.set(number, true)
     const own = this.endedByAccount.get(account)
@@ -221,7 +229,7 @@ export class Transfers {
     own.splice(own.indexOf(number), 1)
     if (own.length === 0) this.byAccount.delete(transfer.account)
     for (const { binding } of transfer.steps) {
-      if (binding !== null && this.byCommand.get(binding.commandId)?.transfer === number) this.byCommand.delete(binding.commandId)
+      if (binding !== null) this.unbind(binding.commandId, number)
     }
     return transfer
   }

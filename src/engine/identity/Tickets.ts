@@ -103,9 +103,9 @@ export class Tickets {
     this.byFamily.set(family.family, { ...family, isEnded: true })
   }
 
-  /** Families of a key, oldest first. */
+  /** Families of a key, oldest first: by their numbers, since a snapshot names them in the order of their latest rotations. */
   private of(apiKey: number): ReadonlyArray<TicketFamily> {
-    return this.byKey.of(apiKey).map((family) => this.byFamily.get(family)!)
+    return [...this.byKey.of(apiKey)].sort((one, other) => one - other).map((family) => this.byFamily.get(family)!)
   }
 
   /** Families of a key whose current ticket is good at a time. */

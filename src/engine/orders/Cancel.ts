@@ -101,13 +101,17 @@ export const fireSwitch = (state: State, account: number, atOnce: number): numbe
   return now
 }
 
+/** Why an order of an account that cancels all ends: where its connection ended that is why it leaves, whatever else comes. */
+const reasonFor = ({ connections, orders }: State, order: number, reason: Order.CancelReason): Order.CancelReason =>
+  connections.hasLost(orders.number(order)) ? Order.CancelReason.disconnected : reason
+
 /** Cancels an account's oldest orders below a number, market by market, so many at most; how many. */
 const cancelOldest = (state: State, account: number, leaver: Leaver, atOnce: number): number => {
   const { accounts, positions } = state
   let count = 0
   for (let slot = accounts.firstPosition(account); slot !== none && count < atOnce; slot = positions.nextOfAccount(slot)) {
     for (let order = Leaving.firstOf(state, slot, leaver); order !== none && count < atOnce; count++) {
-      Matching.cancelResting(state, order, leaver.reason)
+      Matching.cancelResting(state, order, reasonFor(state, order, leaver.reason))
       order = Leaving.firstOf(state, slot, leaver)
     }
   }
@@ -121,7 +125,8 @@ const cancelOfMarket = (state: State, account: number, market: number, reason: O
   let count = 0
   for (let order = slot === none ? none : positions.firstOrder(slot); order !== none; count++) {
     const leaver = state.leaving.get(account)
-    Matching.cancelResting(state, order, leaver !== undefined && state.orders.number(order) < leaver.before ? leaver.reason : reason)
+    const left = leaver !== undefined && state.orders.number(order) < leaver.before
+    Matching.cancelResting(state, order, reasonFor(state, order, left ? leaver.reason : reason))
     order = positions.firstOrder(slot)
   }
   return count
@@ -135,18 +140,21 @@ export const openOf = ({ accounts, positions }: State, account: number): number 
 }
 
 /** How many open orders of an account, in one market unless `anyMarket`, do not leave already. */
-const standing = ({ accounts, leaving, orders, positions }: State, account: number, market: number): number => {
+const standing = ({ accounts, connections, leaving, orders, positions }: State, account: number, market: number): number => {
   const leaver = leaving.get(account)
   let count = 0
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
     if (market !== anyMarket && positions.market(slot) !== market) continue
-    if (leaver === undefined) {
+    if (leaver === undefined && connections.ended === 0) {
       count += positions.openCount(slot)
       continue
     }
-    // Those that do not leave are the youngest.
+    // Those that do not leave with the account are the youngest; those of a connection that has ended lie among them.
+    const before = leaver?.before ?? 0
     let order = positions.lastOrder(slot)
-    for (; order !== none && orders.number(order) >= leaver.before; order = orders.accountPrev(order)) count++
+    for (; order !== none && orders.number(order) >= before; order = orders.accountPrev(order)) {
+      if (!connections.hasLost(orders.number(order))) count++
+    }
   }
   return count
 }

@@ -25,9 +25,10 @@ export const isBehind = (
 export const reasonOf = (state: State, order: number, atEpochMs: number = state.atEpochMs): Order.CancelReason => {
   const { connections, expiries, halted, leaving, orders, switches } = state
   const account = orders.account(order)
+  const number = orders.number(order)
+  if (connections.hasLost(number)) return Order.CancelReason.disconnected
   const leaver = leaving.get(account)
-  if (leaver !== undefined && orders.number(order) < leaver.before) return leaver.reason
-  if (connections.hasLost(orders.number(order))) return Order.CancelReason.disconnected
+  if (leaver !== undefined && number < leaver.before) return leaver.reason
   if (halted) return Order.CancelReason.none
   if (isDue(switches.at(account), atEpochMs)) return Order.CancelReason.cancelAllAfter
   return isDue(expiries.at(order), atEpochMs) ? Order.CancelReason.expired : Order.CancelReason.none

@@ -26,8 +26,8 @@ const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
       if (wasHalted) revive(market, state.atEpochMs)
       else market.liveSince = state.atEpochMs
     }
-    // What fell due under the halt is done before anything can match again.
-    Due.run(state)
+    // What fell due under the halt is done before anything can match again. Without one the record has done what is due already.
+    if (wasHalted) Due.run(state)
   }
   return [done]
 }

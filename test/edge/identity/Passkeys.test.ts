@@ -1,5 +1,8 @@
 /** Accounts are opened, signed in to and guarded by passkeys: over the real engine, with authenticators of real keys. */
 import { describe, expect, test } from "vitest"
+import { Effect } from "effect"
+import { Refusal } from "../../../src/domain/Refusal.js"
+import { opened } from "../../../src/edge/identity/Session.js"
 import * as Snapshot from "../../../src/engine/Snapshot.js"
 import { Authenticator } from "../../identity/Authenticator.js"
 import { LiveVenue } from "../LiveVenue.js"
@@ -46,6 +49,17 @@ describe("an account", () => {
     const foreign = await verify(venue, named.challengeIdentifier, other.authenticator.assert(named.options, origin))
     expect(foreign).toMatchObject({ status: 401, body: { code: "passkey_assertion_invalid" } })
     expect((await proof(venue, { accountId: "acc_zzzz" })).options.allowCredentials).toEqual([])
+  })
+
+  test("whose session was ended by the very next record is told so, and signs in again", async () => {
+    const entry = { _tag: "SessionOpened", account: 0 }
+    const services = {
+      identity: { random: { bytes: (count: number) => new Uint8Array(count) } },
+      state: { findSession: () => undefined },
+      submit: (_: unknown, answer: (outcome: unknown) => void) => answer({ refusal: Refusal.none, entries: [entry], atEpochMs: 1 })
+    }
+    const failure = await Effect.runPromise(Effect.flip(opened(services as never, (opening) => opening as never)))
+    expect(failure.description).toMatchObject({ status: 401, name: "SessionEnded" })
   })
 
   test("says what happened to it, newest first, in pages", async () => {

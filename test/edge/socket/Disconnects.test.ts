@@ -44,6 +44,31 @@ describe("cancelOnDisconnect", () => {
     expect(listener.fresh()).toMatchObject([{ type: "update", channel: "account.orders", data }])
   })
 
+  test("trusts no ticket that ended while the connection was armed: what was paused stays so", async () => {
+    const end = (ticket: string) => venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+    const first = await client.ticket(alice, ["read", "trade"])
+    client.say({ op: "auth", ticket: first })
+    for (const channel of ["account.orders", "account.fills", "account.balance"]) client.say({ op: "subscribe", channel })
+    await end(first)
+    await venue.place(alice, { price: "90.0" })
+    client.say({ op: "ping" })
+    const second = await client.ticket(alice, ["read", "trade"])
+    client.fresh()
+    venue.holdDisk()
+    client.say({ op: "auth", ticket: second, cancelOnDisconnect: true })
+    const ended = end(second)
+    venue.releaseDisk()
+    expect((await ended).status).toBe(204)
+    expect(client.fresh()).toMatchObject([{ type: "auth_error" }])
+    await venue.place(alice, { price: "91.0" })
+    expect(client.fresh()).toEqual([])
+    expect(venue.engine.state.connections.size).toBe(0)
+    // With one that holds everything goes on.
+    const [answer, ...missed] = client.say({ op: "auth", ticket: await client.ticket(alice, ["read", "trade"]) })
+    expect(answer).toMatchObject({ type: "auth_ok" })
+    expect(missed.map(({ channel }) => channel)).toContain("account.orders")
+  })
+
   test("takes batches in, and what was amended; what comes by another way stays", async () => {
     await ask()
     const bodies = [1, 2].map((index) => order(alice, { price: "99.0", clientOrderId: `b${index}` }))

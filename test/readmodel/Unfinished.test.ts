@@ -1,0 +1,47 @@
+/** Histories that were being made as their process ended are still being made when the next one goes on with them. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Effect, Stream } from "effect"
+import { expect, onTestFinished, test } from "vitest"
+import * as Histories from "../../src/readmodel/Histories.js"
+import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
+import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
+import * as Tables from "../../src/readmodel/Tables.js"
+
+const durableSequence = 1_000_000
+
+/** Histories over a file that has come to record 5, whether that was all there was or not: how they stand, and what they say of candles. */
+const begunAt5 = async (isFinished: boolean) => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "unfinished-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  const open = openAt(path.join(directory, "histories.db"))
+  await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const sql = yield* open
+    yield* Tables.begin(sql, "development")
+    yield* Tables.write(sql, new Projection(nothingKept).take(), { sequence: 5, atEpochMs: 1, digest: "aa" }, isFinished)
+  })))
+  return Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const histories = yield* Histories.make({
+      database: { name: "histories.db", open, setAside: Effect.void },
+      feed: { from: () => Stream.never },
+      durableSequence: () => durableSequence,
+      digestAt: () => Effect.succeed("aa"),
+      stepSequence: Effect.succeed(undefined),
+      environment: "development"
+    } as never)
+    while (histories.standing() === undefined) yield* Effect.sleep(1)
+    const candles = yield* Effect.either(
+      histories.candles({ series: "trade", market: 0, timeframe: "1m", sinceEpochMs: undefined, limit: 9 })
+    )
+    return [histories.standing()?.isRebuilding, candles._tag] as const
+  })))
+}
+
+test("no candles are served of them until they have had all there was", async () => {
+  expect(await begunAt5(false)).toEqual([true, "Left"])
+})
+
+test("those that had had all there was once are only behind", async () => {
+  expect(await begunAt5(true)).toEqual([false, "Right"])
+})

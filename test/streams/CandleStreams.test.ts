@@ -1,0 +1,78 @@
+/** Streams of candles over histories that are lost and come again, at whatever moment what is read of them is there. */
+import { Effect } from "effect"
+import { expect, test } from "vitest"
+import { Event } from "../../src/engine/EventLog.js"
+import { CandleStreams } from "../../src/streams/CandleStreams.js"
+import type { Log } from "../../src/streams/Log.js"
+
+const openTimeEpochMs = 1_699_999_200_000
+
+/** Readings of the histories, which the test gives when it likes, as of a record; and what was traded up to each. */
+const begin = () => {
+  const reads = { sequence: 0, atEpochMs: 1_700_000_000_000, market: () => ({ parameters: { marketId: "A" } }) }
+  const payloads = {
+    candle: (_: unknown, __: unknown, candle: { readonly openTimeEpochMs: number; readonly volumeAtoms: bigint }) => ({
+      key: String(candle.openTimeEpochMs),
+      text: String(candle.volumeAtoms)
+    })
+  }
+  const volumes = [0n]
+  const readings: Array<(sequence: number) => void> = []
+  let hasPast = true
+  const around = {
+    kept: { updates: 10, bytes: 1e9 },
+    now: () => 0,
+    hasPast: () => hasPast,
+    past: () =>
+      Effect.async<unknown>((resume) => {
+        readings.push((sequence) => {
+          const candle = { openTimeEpochMs, openAtoms: 1, highAtoms: 1, lowAtoms: 1, closeAtoms: 1, volumeAtoms: volumes[sequence] }
+          resume(Effect.succeed({ sequence, candles: [candle] }))
+        })
+      }),
+    fork: (effect: Effect.Effect<void>) => void Effect.runFork(effect),
+    add: (log: Log, update: never) => log.append(update)
+  }
+  const streams = new CandleStreams(reads as never, payloads as never, around as never)
+  const trade = (count: number): void => {
+    reads.sequence++
+    const words = new Float64Array(count * 12)
+    for (let at = 0; at < count; at++) words.set([Event.Traded, 10, 0, 1, 1], at * 12)
+    volumes.push(volumes.at(-1)! + BigInt(count))
+    streams.note(words, 0, words.length)
+  }
+  const loseAndFind = (): void => {
+    hasPast = false
+    streams.watch()
+    hasPast = true
+    streams.watch()
+  }
+  return { loseAndFind, readings, streams, trade, volumes }
+}
+
+const settled = (): Promise<void> => Effect.runPromise(Effect.yieldNow())
+
+test("a reading that was given up for want of room is not taken for the one that came after it", async () => {
+  const { loseAndFind, readings, streams, trade, volumes } = begin()
+  let log: Log | undefined
+  streams.open({ market: 0, timeframe: "1h", series: "trade" } as never, (begun) => {
+    log = begun
+  })
+  readings.shift()!(0)
+  await settled()
+  trade(1)
+  loseAndFind()
+  const first = readings.shift()!
+  // More than waits for a reading: it is given up, and with the next record another one begins.
+  trade(20_001)
+  trade(5)
+  const second = readings.shift()!
+  trade(7)
+  first(1)
+  await settled()
+  expect(log?.contents?.()).toBe(`[${volumes.at(-1)}]`)
+  trade(1)
+  second(4)
+  await settled()
+  expect(log?.contents?.()).toBe(`[${volumes.at(-1)}]`)
+})
