@@ -98,8 +98,7 @@ const mayBe = (
   if (reading._tag === "malformed") return [invalid]
   const { query } = reading
   // Of the contract's own routes another's account is no good request, and on those beside them there is none.
-  if (query.account !== undefined && query.account !== call.accountId)
-    return [isAffiliates || query.kind === "episodes" ? invalid : noAccount]
+  if (query.account !== undefined && query.account !== call.accountId) return [query.kind === "episodes" ? invalid : noAccount]
   if (query.query.get("series") === "mark") return [notAvailable]
   // Records that another version has decided are not run again.
   if (query.endpoint === "listChanges") return [good, elsewhere, crowded]

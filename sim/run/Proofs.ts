@@ -24,6 +24,7 @@ import * as SimClock from "../world/SimClock.js"
 import type { SimDisk } from "../world/SimDisk.js"
 import * as SimScheduler from "../world/SimScheduler.js"
 import type { Clients } from "./Clients.js"
+import { Copies } from "./Copies.js"
 import type { Follower } from "./Follower.js"
 import { isTight } from "../faults/Options.js"
 import { isDelisted } from "../model/NaiveState.js"
@@ -259,11 +260,19 @@ export class Proofs {
     if (left === undefined) throw new Error("a venue that stopped in good order left no histories")
     const rebuilding = new Rebuilding(left)
     let unsound: string | undefined
-    const addUp = ({ sequence, state }: Engine): void => {
+    const capacity = capacityOf(this.world.options)
+    const copies = new Copies(capacity, this.world.root.split("copies").below(1_000))
+    const addUp = (engine: Engine, from: number): void => {
+      const { sequence, state } = engine
+      copies.note(engine, from)
       if (unsound === undefined && sequence % watchedEvery === 0) unsound = worded(unwatched(state), sequence)
       if (unsound === undefined && sequence % addedUpEvery === 0) unsound = soundness(state, sequence)
     }
-    const { engine, fault } = this.#replayed((committed) => rebuilding.take(committed), addUp)
+    const { engine, fault: diverged } = this.#replayed((committed, engine) => {
+      rebuilding.take(committed)
+      copies.take(committed, engine)
+    }, addUp)
+    const fault = diverged ?? copies.fault
     unsound ??= soundness(engine.state, engine.sequence) ?? (fault === undefined ? retained(engine.state, this.follower.model) : undefined)
     this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault, unsound })
     this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault })
@@ -271,8 +280,8 @@ export class Proofs {
 
   /** The engine that the journal on the disk comes to, record by record from the first: `each` is told of it behind each. */
   #replayed(
-    take: (committed: Committed) => void,
-    each?: (engine: Engine) => void
+    take: (committed: Committed, engine: Engine) => void,
+    each?: (engine: Engine, from: number) => void
   ): { readonly engine: Engine; readonly fault: string | undefined } {
     const engine = Engine.make(capacityOf(this.world.options))
     let fault: string | undefined
@@ -283,7 +292,7 @@ export class Proofs {
             const diverged = fault === undefined ? applyBlock(engine, block, each) : undefined
             if (diverged !== undefined) fault = diverged.message
             const { events } = engine.state
-            if (fault === undefined) take({ block, events: events.words.slice(0, events.length), told: events.told.copied() })
+            if (fault === undefined) take({ block, events: events.words.slice(0, events.length), told: events.told.copied() }, engine)
           }))).pipe(Effect.provide(SegmentJournal.layerReadOnly))
     )
     if (Exit.isFailure(exit)) fault = `it failed: ${String(exit.cause)}`

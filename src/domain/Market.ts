@@ -160,7 +160,9 @@ export const averagePriceAtoms = (
   sizeAtoms: bigint
 ): bigint => {
   const divisor = sizeAtoms * BigInt(notionalFactor(market))
-  return (2n * notionalAtoms + divisor) / (2n * divisor)
+  const [over, under] = [2n * notionalAtoms + divisor, 2n * divisor]
+  // Half up is a quotient rounded down; a division of whole numbers rounds toward zero.
+  return over >= 0n || over % under === 0n ? over / under : over / under - 1n
 }
 
 /** `BASE/QUOTE:SETTLE`, the market's name in the compatibility layer. */

@@ -11,7 +11,7 @@ import { factsOf, type PreparationView, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { actorOf } from "./Looking.js"
 import { type Bound, ofSigner, type Parts } from "./Parts.js"
-import { Stopped, type Trouble } from "./Trouble.js"
+import { Stopped, type Trouble, Unreachable } from "./Trouble.js"
 
 /** A step that was prepared, and approved where it has to be. */
 export interface Prepared {
@@ -87,6 +87,29 @@ const signed = (
   )
 }
 
+/** An authenticator's counter when it approved (WebAuthn, 6.1): behind the hash of the site's name, and the flags. */
+const counterOf = (authenticatorData: string): number => {
+  const bytes = Buffer.from(authenticatorData, "base64url")
+  return bytes.length < counterAt + 4 ? 0 : bytes.readUInt32BE(counterAt)
+}
+const counterAt = 33
+
+/**
+ * Another transfer of the account that the same passkey approved before, and whose signature has yet to be asked for. The signer takes
+ * no counter that goes back, so that one comes first. What stands still until somebody helps holds up nothing.
+ */
+const approvedBefore = ({ reads }: Parts, { participantId }: Bound, { step, transfer }: Prepared): TransferView | undefined => {
+  const { approval } = step
+  if (approval === null) return undefined
+  const counter = counterOf(approval.authenticatorData)
+  return reads.openTransfersOf(transfer.account).find(({ awaits, kind, number, stepAtHand: other }) =>
+    number !== transfer.number && awaits === "submission" && other?.approval?.credentialId === approval.credentialId
+    && other.submissions.length + other.unlisted === 0 && other.binding?.participantId === participantId
+    && (kind !== "withdrawal" || reads.funds.stop === undefined)
+    && counterOf(other.approval.authenticatorData) < counter
+  )
+}
+
 /** Executes the same bytes under the same signature as ever, as a submission of its own. */
 export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
@@ -96,6 +119,13 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     if (binding === null) return
     if (binding.participantId !== bound.participantId) {
       return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
+    }
+    const before = step.submissions.length + step.unlisted === 0 ? approvedBefore(parts, bound, prepared) : undefined
+    if (before !== undefined) {
+      return yield* new Unreachable({
+        whom: "signer",
+        detail: `${before.id} was approved before it with the same passkey, and is signed first`
+      })
     }
     const signature = yield* signed(parts, bound, prepared)
     if (signature === undefined) return

@@ -276,7 +276,8 @@ class JsonLedger {
 
   private offer(planned: PlannedCommand, owner: string, reference: string, atOffset: number): Effect.Effect<string, LedgerError> {
     const templateId = Templates.templateText(planned.template)
-    return Effect.flatMap(this.contracts(planned.actAs, templateId, atOffset), (contracts) => {
+    // The owner sees the few that were made to him, the treasury those of everybody.
+    return Effect.flatMap(this.contracts(owner, templateId, atOffset), (contracts) => {
       const standing = contracts.find(({ argument }) => {
         const decoded = Schema.decodeUnknownOption(OfferArgument)(argument)
         return decoded._tag === "Some" && decoded.value.owner === owner && decoded.value.reference === reference

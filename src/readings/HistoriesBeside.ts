@@ -5,6 +5,7 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import * as Histories from "../readmodel/Histories.js"
@@ -19,6 +20,10 @@ const mostWaiting = 4_096
 
 /** How long something that is read may take: the disk under the histories may not answer. */
 const patienceMs = 30_000
+
+/** How long is waited at an end for what is missing, and how long between two looks. */
+const lastWaitMs = 1_000
+const lookMs = 10
 
 /** Somebody who makes histories. */
 export interface Line {
@@ -68,12 +73,15 @@ class Beside {
     const one = Effect.acquireUseRelease(
       Effect.flatMap(Deferred.make<string>(), (gone) => Effect.as(Effect.sync(() => this.begin(gone)), gone)),
       (gone) => Deferred.await(gone),
-      () =>
-        Effect.suspend(() => {
-          const { line } = this
-          this.stopped()
-          return line === undefined ? Effect.void : line.end(endingMs)
-        })
+      (_, exit) =>
+        Effect.zipRight(
+          Exit.isInterrupted(exit) ? this.caughtUp : Effect.void,
+          Effect.suspend(() => {
+            const { line } = this
+            this.stopped()
+            return line === undefined ? Effect.void : line.end(endingMs)
+          })
+        )
     )
     return Effect.forever(
       Effect.flatMap(one,
@@ -132,7 +140,7 @@ class Beside {
       }
       case "Reached":
         this.reached = said.reached
-        if (said.reached !== undefined && said.reached.place.sequence >= this.source.durableSequence()) this.behindSinceEpochMs = undefined
+        if (said.reached !== undefined) this.behindSinceEpochMs = this.behindSince(said.reached)
         return
       case "Wanted":
         Runtime.runFork(this.runtime)(
@@ -142,6 +150,25 @@ class Beside {
       case "Logged":
         Runtime.runFork(this.runtime)(said.isError ? Effect.logError(said.text) : Effect.logWarning(said.text))
     }
+  }
+
+  /** Since when there is a durable record that they have not taken in; a record may have become so while they said that none is. */
+  private behindSince({ behindSinceEpochMs, place }: Histories.Reached): number | undefined {
+    return place.sequence >= this.source.durableSequence() ? undefined : behindSinceEpochMs ?? this.now()
+  }
+
+  /**
+   * Waits a moment until all that is durable is taken in. What is missing at an end is made again from the journal, but not where another
+   * version goes on: it would set all of them aside.
+   */
+  private get caughtUp(): Effect.Effect<void> {
+    return Effect.gen(this, function*() {
+      for (let waitedMs = 0; waitedMs < lastWaitMs; waitedMs += lookMs) {
+        const standing = this.standing()
+        if (standing === undefined || standing.isReplaying || standing.sequence >= this.source.durableSequence()) return
+        yield* Effect.sleep(lookMs)
+      }
+    })
   }
 
   /** Gives what memory has from a sequence on, once it is durable. */

@@ -152,3 +152,12 @@ test("a notional is in money atoms whatever the scales, and the symbol names wha
   expect(Market.notionalFactor({ priceScale: 0, quantityScale: 0 })).toBe(1_000_000)
   expect(Market.symbol(parameters("BTC"))).toBe("BTC/USDC:USDC")
 })
+
+test("an average price is rounded half up below zero, too", () => {
+  const market = parameters("BTC", { priceScale: 1, quantityScale: 4 })
+  const divisor = BigInt(Market.notionalFactor(market)) * 10n
+  for (const price of [-500n, -5n, -1n, 0n, 1n, 500n]) expect(Market.averagePriceAtoms(market, price * divisor, 10n)).toBe(price)
+  const half = divisor / 2n
+  expect(Market.averagePriceAtoms(market, -5n * divisor + half, 10n)).toBe(-4n)
+  expect(Market.averagePriceAtoms(market, -5n * divisor + half - 1n, 10n)).toBe(-5n)
+})

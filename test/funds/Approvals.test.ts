@@ -1,52 +1,86 @@
-/** Questions to owners: one for each thing while it is open, over with an answer or its time, and no more of them than there is room for. */
-import { expect, test } from "vitest"
-import { Approvals } from "../../src/funds/Approvals.js"
-import { waitMs } from "../../src/funds/Backoff.js"
+/** Approvals that the signer could not be asked for at once: they are asked for in the order in which the owner gave them. */
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { Bank, origin, Owner } from "./Bank.js"
 
-const openMs = 300_000
-const counting = () => {
-  let drawn = 0
-  return { bytes: (count: number) => new Uint8Array(count).fill(++drawn) }
+const path = "/v1/accounts/{account}/withdrawals/confirm"
+const depositAtoms = 25_000_000
+
+let bank: Bank
+let owner: Owner
+
+const funded = async (): Promise<Owner> => {
+  const opened = await Owner.open(bank)
+  const id = await opened.request("deposit", depositAtoms)
+  await bank.venue.leap(30_000)
+  await bank.give(await opened.party, depositAtoms)
+  expect(await opened.confirm("deposit", id)).toBe("ledger_confirmed")
+  return opened
 }
-const made = (nonce: string): string => `of ${nonce}`
 
-test("it is the same question while it is open, made of its nonce, and another one once its time is over", () => {
-  const approvals = new Approvals<string>(counting())
-  const first = approvals.ask("a", "about a", made, 0)!
-  expect(first).toMatchObject({ about: "about a", challenge: made(first.nonce), expiresAtEpochMs: openMs })
-  expect(approvals.ask("a", "about a", made, openMs - 1)).toBe(first)
-  const other = approvals.ask("b", "about b", made, 1)!
-  expect(other.nonce).not.toBe(first.nonce)
-  const later = approvals.ask("a", "about a", made, openMs)!
-  expect(later.challengeIdentifier).not.toBe(first.challengeIdentifier)
-  expect(approvals.take(first.challengeIdentifier, openMs)).toBeUndefined()
+beforeEach(async () => {
+  bank = await Bank.open()
+  owner = await funded()
 })
+afterEach(() => bank.venue.stop())
 
-test("an answer ends it, also one that comes too late", () => {
-  const approvals = new Approvals<string>(counting())
-  const question = approvals.ask("a", "about a", made, 0)!
-  expect(approvals.take(question.challengeIdentifier, 1)).toMatchObject({ about: "about a", nonce: question.nonce })
-  expect(approvals.take(question.challengeIdentifier, 1)).toBeUndefined()
-  const late = approvals.ask("a", "about a", made, 2)!
-  expect(approvals.take(late.challengeIdentifier, 2 + openMs)).toBeUndefined()
-  expect(approvals.count).toBe(0)
-})
+/** Asks for a withdrawal, and for what is to be approved of it. */
+const requested = async (amountAtoms: number) => {
+  const id = await owner.request("withdrawal", amountAtoms, await owner.party)
+  return { id, asked: await owner.must("POST", path, { action: "initiate", withdrawalId: id }) }
+}
+type Requested = Awaited<ReturnType<typeof requested>>
 
-test("a full table asks nobody more, until one of its questions is over", () => {
-  const approvals = new Approvals<string>(counting(), 2)
-  approvals.ask("a", "a", made, 0)
-  approvals.ask("b", "b", made, 1)
-  expect(approvals.ask("c", "c", made, 2)).toBeUndefined()
-  expect(approvals.ask("a", "a", made, 2)).toBeDefined()
-  expect(approvals.ask("c", "c", made, openMs)).toBeDefined()
-  expect(approvals.count).toBe(2)
-})
+const approve = ({ asked: { challenge, signingStep }, id }: Requested) =>
+  owner.ask("POST", path, {
+    action: "complete",
+    withdrawalId: id,
+    signingStep,
+    challengeIdentifier: challenge.challengeIdentifier,
+    firstFactor: owner.factor(challenge)
+  })
 
-test("waits double up to a minute, later to a quarter of an hour, and never all at one moment", () => {
-  expect([1, 2, 3, 4, 8, 30, 31].map((failures) => waitMs(failures))).toEqual([500, 1_000, 2_000, 4_000, 60_000, 60_000, 900_000])
-  for (let spread = 0; spread < 64; spread++) {
-    expect(waitMs(5, spread)).toBeLessThanOrEqual(8_000)
-    expect(waitMs(5, spread)).toBeGreaterThan(6_000)
-  }
-  expect(new Set([0, 1, 2, 15].map((spread) => waitMs(5, spread))).size).toBe(4)
-})
+const statusOf = async ({ id }: Requested): Promise<string> => (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).status
+
+test("one that was given later is not signed before one that waits for the signer", async () => {
+  await funded()
+  const [first, second] = [await requested(1_000_000), await requested(2_000_000)]
+  bank.signerFails = true
+  await approve(first)
+  await bank.venue.leap(20_000)
+  bank.signerFails = false
+  await approve(second)
+  await bank.venue.leap(180_000)
+  expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
+}, 60_000)
+
+test("nor behind a restart, whichever withdrawal was asked for first", async () => {
+  await funded()
+  const [first, second] = [await requested(1_000_000), await requested(2_000_000)]
+  bank.signerFails = true
+  await approve(second)
+  await approve(first)
+  bank.signerFails = false
+  await bank.restart()
+  await bank.venue.leap(180_000)
+  expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
+}, 60_000)
+
+test("none is asked for of a step that only an operator can set right: it expires", async () => {
+  const one = await requested(1_000_000)
+  await funded()
+  await bank.venue.leap(700_000)
+  await bank.script([{ on: "ledger_end", skip: 0, times: 1, fault: { name: "prune" } }])
+  await bank.venue.leap(60_000)
+  await funded()
+  const again = await owner.ask("POST", path, { action: "initiate", withdrawalId: one.id })
+  expect(again).toMatchObject({ status: 503, json: { recoveryActions: ["contact_operator"] } })
+  await bank.venue.leap(26 * 3_600_000, 60_000)
+  // The session is over by then.
+  const { options, challengeIdentifier } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
+  const session = await owner.must("POST", "/v1/auth/passkeys/authentication/verify", {
+    challengeIdentifier,
+    credential: owner.authenticator.assert(options, origin)
+  })
+  owner.token = session.accessToken
+  expect(await statusOf(one)).toBe("expired")
+}, 60_000)

@@ -15,6 +15,8 @@ import { serve } from "../../src/readings/HistoriesServing.js"
 import * as NodeHistoriesBeside from "../../src/readings/NodeHistoriesBeside.js"
 import { HistoriesDatabase, layerMemory } from "../../src/readmodel/HistoriesDatabase.js"
 import * as Histories from "../../src/readmodel/Histories.js"
+import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
+import * as Tables from "../../src/readmodel/Tables.js"
 import { HistoriesHost, type Source } from "../../src/readmodel/HistoriesHost.js"
 import * as NodeHistories from "../../src/readmodel/NodeHistories.js"
 import { timeframes } from "../../src/readmodel/Timeframes.js"
@@ -182,5 +184,22 @@ test("where whoever makes them dies there is nothing to read, until the next one
   expect((await asking)._tag).toMatch(/Left|Right/)
   await caughtUp(elsewhere, lastOf(world))
   expect(await answers(elsewhere, shapeOf(world))).toEqual(before)
+  await world.stop()
+})
+
+test("what is durable is taken in before they end", async () => {
+  const world = await start({ blocks: 11 })
+  const scope = await Effect.runPromise(Scope.make())
+  const source = sourceOf(world)
+  const slow = { ...source, options: { ...source.options, pauseMs: 250 } }
+  const elsewhere = await HistoriesBeside.make(inThisThread(world.dataDir).dial, slow).pipe(Scope.extend(scope), Effect.runPromise)
+  const commands = commandsOf(15, 200)
+  await world.submit(commands.slice(0, 190))
+  await caughtUp(elsewhere, lastOf(world))
+  await world.submit(commands.slice(190))
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  const file = path.join(world.dataDir, "elsewhere", "histories.db")
+  const place = await Effect.runPromise(Effect.scoped(Effect.flatMap(openAt(file), (sql) => Tables.begin(sql, "development"))))
+  expect(place).toMatchObject({ sequence: lastOf(world), isUnfinished: false })
   await world.stop()
 })

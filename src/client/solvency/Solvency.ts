@@ -129,7 +129,8 @@ const isPublished = (value: unknown): value is PublishedSolvency =>
     entryImbalanceAtoms: matches(signedPattern),
     reservedAtoms: matches(unsignedPattern),
     feesAtoms: matches(signedPattern),
-    fundingPoolAtoms: matches(signedPattern),
+    // Less than nothing would hide as much of what is owed.
+    fundingPoolAtoms: matches(unsignedPattern),
     creditedAtoms: matches(signedPattern),
     confirmedDepositsAtoms: matches(unsignedPattern),
     confirmedWithdrawalsAtoms: matches(unsignedPattern),

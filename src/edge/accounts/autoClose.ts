@@ -31,6 +31,7 @@ import { withFilter, withMarket } from "../markets/Listed.js"
 import * as AutoCloseBody from "../orders/AutoCloseBody.js"
 import * as Grid from "../orders/Grid.js"
 import { quantity } from "../orders/OrderText.js"
+import { withPlainDecimals } from "../orders/PlainDecimals.js"
 import { withAccount } from "./Own.js"
 
 const Side = Schema.Literal("long", "short")
@@ -191,12 +192,26 @@ export const setAutoClose = Route.hot({
     const market = state.findMarket(marketId)
     const view = Grid.known(state, market)
     const grid = AutoCloseBody.onGrid(view, body, "")
+    const answer = ({ autoClose, comparison, fault }: AutoCloseBody.OnGrid) => (outcome: Outcome): void => {
+      const entry = Submission.decidedEntry(outcome, 0)
+      if (Submission.isRefused(entry)) {
+        const isOurs = fault !== Refusal.none && entry.refusal === fault
+        const told = entry.refusal === Refusal.marketNotFound ? undefined : view?.parameters
+        return Submission.failEntry(call, entry, outcome, isOurs ? comparison : Errors.comparisonOf(entry, told), marketId)
+      }
+      assert(view !== undefined, "what closes a position is of a market")
+      const { bracketNumber, canceled, quantityAtoms } = outcomeOf(outcome)
+      call.succeed(
+        `{"version":"external-auto-close/v1","accountId":"${accountId}"`
+          + `,${bracketText(view.parameters, bracketNumber, Math.abs(quantityAtoms), quantityAtoms > 0, autoClose)}`
+          + `,"replacedTriggers":${canceled},${about(outcome, idempotencyKey)}}`
+      )
+    }
     if (Requests.isFailure(grid)) {
-      return Submission.failUndecided(call, admitted, Operation.setAutoCloseV1, grid, (outcome) => {
-        const entry = Submission.decidedEntry(outcome, 0)
-        assert(Submission.isRefused(entry), "nothing was set in a market that is not to be seen")
-        Submission.failEntry(call, entry, outcome, undefined, marketId)
-      })
+      // It may have been decided without the zeros at its ends, or before its market was to be seen.
+      const before = AutoCloseBody.onGrid(view, withPlainDecimals(body), "")
+      return Submission.failUndecided(call, admitted, Operation.setAutoCloseV1, grid,
+        answer(Requests.isFailure(before) ? AutoCloseBody.none : before))
     }
     const raw = grid.fault === Refusal.none ? "" : JSON.stringify([marketId, body])
     const command = {
@@ -207,21 +222,7 @@ export const setAutoClose = Route.hot({
       fault: grid.fault,
       raw
     } as const
-    Submission.submit(call, admitted, command, (outcome) => {
-      const entry = Submission.decidedEntry(outcome, 0)
-      if (Submission.isRefused(entry)) {
-        const isOurs = grid.fault !== Refusal.none && entry.refusal === grid.fault
-        const told = entry.refusal === Refusal.marketNotFound ? undefined : view?.parameters
-        return Submission.failEntry(call, entry, outcome, isOurs ? grid.comparison : Errors.comparisonOf(entry, told), marketId)
-      }
-      assert(view !== undefined, "what closes a position is of a market")
-      const { bracketNumber, canceled, quantityAtoms } = outcomeOf(outcome)
-      call.succeed(
-        `{"version":"external-auto-close/v1","accountId":"${accountId}"`
-          + `,${bracketText(view.parameters, bracketNumber, Math.abs(quantityAtoms), quantityAtoms > 0, grid.autoClose)}`
-          + `,"replacedTriggers":${canceled},${about(outcome, idempotencyKey)}}`
-      )
-    })
+    Submission.submit(call, admitted, command, answer(grid))
   }
 })
 

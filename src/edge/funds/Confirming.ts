@@ -115,6 +115,10 @@ export const initiate = (services: Services, found: Found, signingStep?: Signing
       return yield* fail(asked?._tag === "Left" ? failureOf(asked.left, transfer) : Errors.ledgerUnavailable)
     }
     if (signingStep !== undefined && transfer.stepAtHand?.name !== signingStep) return yield* fail(conflict)
+    // What only an operator can set right is not executed however it is approved, and once it was approved it would not expire either.
+    if (asked?._tag === "Left" && asked.left._tag === "Stopped" && transfer.awaits === "approval") {
+      return yield* fail(failureOf(asked.left, transfer))
+    }
     return yield* question(services, transfer)
   })
 

@@ -11,6 +11,7 @@ import { added, boolean, type Broken, clientOrderId, decimal, epochMs, Fault, fa
 import * as AutoCloseBody from "./AutoCloseBody.js"
 import * as Grid from "./Grid.js"
 import type { Prepared } from "./Placing.js"
+import { withPlainDecimals } from "./PlainDecimals.js"
 
 interface Rules {
   readonly orderType: "limit" | "market"
@@ -110,8 +111,13 @@ export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepare
   return prepared(body, index, view, grid, closes)
 }
 
-/** An order with too many decimals as it was decided if it came before its market was to be seen: nothing was told of the grid then. */
-export const unlisted = (state: Reads, body: PlaceOrderBody): Prepared => {
+/**
+ * An order with too many decimals as it was decided if it ever was: without the zeros at their ends, which make no other body; or where
+ * that does not help, before its market was to be seen, when nothing was told of the grid.
+ */
+export const decidedBefore = (state: Reads, body: PlaceOrderBody): Prepared => {
+  const again = prepare(state, withPlainDecimals(body), "")
+  if (!Requests.isFailure(again)) return again
   const index = state.findMarket(body.marketId)
   return prepared(body, index, Grid.known(state, index), Grid.unknown, AutoCloseBody.none)
 }

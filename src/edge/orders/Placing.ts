@@ -44,28 +44,35 @@ export const submit = (
   Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry), connection }, answer)
 }
 
+/** The answer to an order that was accepted. */
+type Accepted = (market: Market.Parameters, decided: OrderDecided, outcome: Outcome) => string
+
 /** Places one prepared order, and answers with what `accepted` makes of its decision, or with its refusal. */
 export const submitOne = (
   call: Call,
   admitted: Admitted<object>,
   operation: Operation,
   prepared: Prepared,
-  accepted: (market: Market.Parameters, decided: OrderDecided, outcome: Outcome) => string
-): void =>
-  submit(call, admitted, operation, [prepared], (outcome) => {
-    const decided = Submission.decidedEntry(outcome, 0)
-    if (Submission.isRefused(decided)) return refused(call, prepared, decided, outcome)
-    assert(prepared.market !== undefined, "an order without a market is refused")
-    call.succeed(accepted(prepared.market, Submission.asOrder(decided), outcome))
-  })
+  accepted: Accepted
+): void => submit(call, admitted, operation, [prepared], answering(call, prepared, accepted))
+
+/** Answers with what was decided on a prepared order. */
+const answering = (call: Call, prepared: Prepared, accepted: Accepted) => (outcome: Outcome): void => {
+  const decided = Submission.decidedEntry(outcome, 0)
+  if (Submission.isRefused(decided)) return refused(call, prepared, decided, outcome)
+  assert(prepared.market !== undefined, "an order without a market is refused")
+  call.succeed(accepted(prepared.market, Submission.asOrder(decided), outcome))
+}
 
 const refused = (call: Call, prepared: Prepared, decided: Refused, outcome: Outcome): void =>
   Submission.failEntry(call, decided, outcome, compared(prepared, decided), prepared.marketName)
 
-/** Answers an order with too many decimals: by its refusal if it was decided before its market was to be seen, else by the failure. */
-export const failOne = (call: Call, admitted: Admitted<object>, operation: Operation, failure: Errors.Failure, unlisted: Prepared): void =>
-  Submission.failUndecided(call, admitted, operation, failure, (outcome) => {
-    const decided = Submission.decidedEntry(outcome, 0)
-    assert(Submission.isRefused(decided), "an order of a market that is not to be seen was refused")
-    refused(call, unlisted, decided, outcome)
-  })
+/** Answers an order with too many decimals: by its decision if it was decided, as it would be prepared then, else by the failure. */
+export const failOne = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Operation,
+  failure: Errors.Failure,
+  prepared: Prepared,
+  accepted: Accepted
+): void => Submission.failUndecided(call, admitted, operation, failure, answering(call, prepared, accepted))

@@ -29,6 +29,7 @@ import * as Canceling from "./Canceling.js"
 import * as Grid from "./Grid.js"
 import { orderFields } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
+import { withPlainDecimals } from "./PlainDecimals.js"
 
 /** The rule between the members of an amendment, if it is broken. */
 const brokenRule = (body: { readonly price?: string; readonly quantity?: string }): Broken | undefined =>
@@ -100,15 +101,25 @@ export const amendOrder = Route.hot({
     const orderId = call.params["orderId"] ?? ""
     const index = state.findMarket(body.marketId)
     const { entry, market } = Canceling.prepare(state, index, body.marketId, orderId)
-    const grid = Grid.ofDecimals(Grid.known(state, index), body.price, body.quantity, "is_none")
-    if (Requests.isFailure(grid)) {
-      return Submission.failUndecided(call, admitted, Operation.amendV1, grid, (outcome) => {
-        const decided = Submission.decidedEntry(outcome, 0)
-        assert(Submission.isRefused(decided), "an amendment in a market that is not to be seen was refused")
-        Submission.failEntry(call, decided, outcome, Errors.comparisonOf(decided, market), body.marketId)
-      })
-    }
+    const gridOf = ({ price, quantity }: AmendOrderBody) => Grid.ofDecimals(Grid.known(state, index), price, quantity, "is_none")
+    const grid = gridOf(body)
     const shown = Canceling.shown(state, trader.account, entry.orderNumber)
+    const answer = ({ comparison, fault }: Grid.OnGrid) => (outcome: Outcome): void => {
+      const decided = Submission.decidedEntry(outcome, 0)
+      if (Submission.isRefused(decided)) {
+        const isFault = fault !== Refusal.none && decided.refusal === fault
+        return Submission.failEntry(call, decided, outcome, isFault ? comparison : Errors.comparisonOf(decided, market), body.marketId)
+      }
+      assert(market !== undefined, "an order without a market cannot be amended")
+      const order = shown()
+      if (order === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
+      call.succeed(amended(accountId, market, order, Submission.asOrder(decided), outcome, idempotencyKey))
+    }
+    if (Requests.isFailure(grid)) {
+      // It may have been decided without the zeros at its ends, or before its market was to be seen.
+      const before = gridOf(withPlainDecimals(body))
+      return Submission.failUndecided(call, admitted, Operation.amendV1, grid, answer(Requests.isFailure(before) ? Grid.unknown : before))
+    }
     const isPlain = entry.raw === "" && grid.fault === Refusal.none
     Submission.submit(call, admitted, {
       kind: "AmendOrder",
@@ -119,17 +130,6 @@ export const amendOrder = Route.hot({
       quantityAtoms: grid.quantityAtoms ?? -1,
       fault: grid.fault,
       raw: isPlain ? "" : JSON.stringify([body.marketId, orderId, body.price ?? null, body.quantity ?? null])
-    }, (outcome) => {
-      const decided = Submission.decidedEntry(outcome, 0)
-      if (Submission.isRefused(decided)) {
-        const isFault = grid.fault !== Refusal.none && decided.refusal === grid.fault
-        const comparison = isFault ? grid.comparison : Errors.comparisonOf(decided, market)
-        return Submission.failEntry(call, decided, outcome, comparison, body.marketId)
-      }
-      assert(market !== undefined, "an order without a market cannot be amended")
-      const order = shown()
-      if (order === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
-      call.succeed(amended(accountId, market, order, Submission.asOrder(decided), outcome, idempotencyKey))
-    })
+    }, answer(grid))
   }
 })

@@ -2,6 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
+import type * as Market from "../../domain/Market.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -47,8 +48,10 @@ export const placeOrder = Route.hot({
     if (body.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
     const { state } = call.services
     const prepared = NewOrder.prepare(state, body, "")
-    if (Requests.isFailure(prepared)) return Placing.failOne(call, admitted, Operation.placeV1, prepared, NewOrder.unlisted(state, body))
-    Placing.submitOne(call, admitted, Operation.placeV1, prepared,
-      (market, decided, outcome) => placed(accountId, market, prepared.entry, decided, outcome, idempotencyKey))
+    const order = Requests.isFailure(prepared) ? NewOrder.decidedBefore(state, body) : prepared
+    const accepted = (market: Market.Parameters, decided: OrderDecided, outcome: Outcome): string =>
+      placed(accountId, market, order.entry, decided, outcome, idempotencyKey)
+    if (Requests.isFailure(prepared)) return Placing.failOne(call, admitted, Operation.placeV1, prepared, order, accepted)
+    Placing.submitOne(call, admitted, Operation.placeV1, order, accepted)
   }
 })

@@ -121,7 +121,7 @@ export const placeOrderBatch = Route.hot({
       const one = NewOrder.prepare(state, order, `orders[${index}].`)
       if (Requests.isFailure(one)) {
         failure ??= one
-        prepared.push(NewOrder.unlisted(state, order))
+        prepared.push(NewOrder.decidedBefore(state, order))
       } else prepared.push(one)
     }
     const answer = (outcome: Outcome): void => {

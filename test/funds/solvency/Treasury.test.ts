@@ -38,4 +38,13 @@ test("the treasury holds what is owed, also what a withdrawal has reserved, and 
   const proof = await owner.must("GET", `/v1/accounts/{account}/solvency-proof?sequence=${answer.journalSequence}`)
   expect([...verifyPublished(answer).findings, ...verifyProof(proof, answer).findings].filter(({ holds }) => !holds)).toEqual([])
   expect(proof.balanceAtoms).toBe(String(depositAtoms - amountAtoms))
+
+  // A treasury that lacks something is not covered by a pool of less than nothing.
+  const lacking = {
+    ...answer,
+    fundingPoolAtoms: "-5000000",
+    confirmedWithdrawalsAtoms: "5000000",
+    treasury: { ...answer.treasury, heldAtoms: String(depositAtoms - 5_000_000) }
+  }
+  expect(verifyPublished(lacking).findings.every(({ holds }) => holds)).toBe(false)
 }, 60_000)

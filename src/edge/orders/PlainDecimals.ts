@@ -1,0 +1,39 @@
+/** Decimals as a body's fingerprint has them: zeros at the end of a fraction make no other body. */
+import { plainDecimal } from "../../operations/Fingerprint.js"
+
+interface Triggered {
+  readonly triggerPrice: string
+  readonly limitPrice?: string
+}
+
+interface Closing {
+  readonly takeProfit?: Triggered | null
+  readonly stopLoss?: Triggered | null
+}
+
+interface Body extends Closing {
+  readonly price?: string
+  readonly quantity?: string
+  readonly autoClose?: Closing
+}
+
+const plain = (text: string): string => plainDecimal(text)
+
+const plainTrigger = <A extends Triggered>(trigger: A): A => ({
+  ...trigger,
+  triggerPrice: plain(trigger.triggerPrice),
+  ...(trigger.limitPrice === undefined ? undefined : { limitPrice: plain(trigger.limitPrice) })
+})
+
+/** A body of an order, an amendment or an auto-close with plain decimals. */
+export const withPlainDecimals = <A extends Body>(body: A): A => {
+  const { autoClose, price, quantity, stopLoss, takeProfit } = body
+  return {
+    ...body,
+    ...(price === undefined ? undefined : { price: plain(price) }),
+    ...(quantity === undefined ? undefined : { quantity: plain(quantity) }),
+    ...(takeProfit == null ? undefined : { takeProfit: plainTrigger(takeProfit) }),
+    ...(stopLoss == null ? undefined : { stopLoss: plainTrigger(stopLoss) }),
+    ...(autoClose === undefined ? undefined : { autoClose: withPlainDecimals(autoClose) })
+  }
+}
