@@ -1,86 +1,89 @@
 /** Approvals that the signer could not be asked for at once: they are asked for in the order in which the owner gave them. */
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { Bank, origin, Owner } from "./Bank.js"
 
 const path = "/v1/accounts/{account}/withdrawals/confirm"
 const depositAtoms = 25_000_000
 
-let bank: Bank
-let owner: Owner
+describe("of approvals that wait", () => {
+  let bank: Bank
+  let owner: Owner
 
-const funded = async (): Promise<Owner> => {
-  const opened = await Owner.open(bank)
-  const id = await opened.request("deposit", depositAtoms)
-  await bank.venue.leap(30_000)
-  await bank.give(await opened.party, depositAtoms)
-  expect(await opened.confirm("deposit", id)).toBe("ledger_confirmed")
-  return opened
-}
+  const funded = async (): Promise<Owner> => {
+    const opened = await Owner.open(bank)
+    const id = await opened.request("deposit", depositAtoms)
+    await bank.venue.leap(30_000)
+    await bank.give(await opened.party, depositAtoms)
+    expect(await opened.confirm("deposit", id)).toBe("ledger_confirmed")
+    return opened
+  }
 
-beforeEach(async () => {
-  bank = await Bank.open()
-  owner = await funded()
+  beforeEach(async () => {
+    bank = await Bank.open()
+    owner = await funded()
+  })
+  afterEach(() => bank.venue.stop())
+
+  /** Asks for a withdrawal, and for what is to be approved of it. */
+  const requested = async (amountAtoms: number) => {
+    const id = await owner.request("withdrawal", amountAtoms, await owner.party)
+    return { id, asked: await owner.must("POST", path, { action: "initiate", withdrawalId: id }) }
+  }
+  type Requested = Awaited<ReturnType<typeof requested>>
+
+  const approve = ({ asked: { challenge, signingStep }, id }: Requested) =>
+    owner.ask("POST", path, {
+      action: "complete",
+      withdrawalId: id,
+      signingStep,
+      challengeIdentifier: challenge.challengeIdentifier,
+      firstFactor: owner.factor(challenge)
+    })
+
+  const statusOf = async ({ id }: Requested): Promise<string> =>
+    (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).status
+
+  test("one that was given later is not signed before one that waits for the signer", async () => {
+    await funded()
+    const [first, second] = [await requested(1_000_000), await requested(2_000_000)]
+    bank.signerFails = true
+    await approve(first)
+    await bank.venue.leap(20_000)
+    bank.signerFails = false
+    await approve(second)
+    await bank.venue.leap(180_000)
+    expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
+  }, 60_000)
+
+  test("nor behind a restart, whichever withdrawal was asked for first", async () => {
+    await funded()
+    const [first, second] = [await requested(1_000_000), await requested(2_000_000)]
+    bank.signerFails = true
+    await approve(second)
+    await approve(first)
+    bank.signerFails = false
+    await bank.restart()
+    await bank.venue.leap(180_000)
+    expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
+  }, 60_000)
+
+  test("none is asked for of a step that only an operator can set right: it expires", async () => {
+    const one = await requested(1_000_000)
+    await funded()
+    await bank.venue.leap(700_000)
+    await bank.script([{ on: "ledger_end", skip: 0, times: 1, fault: { name: "prune" } }])
+    await bank.venue.leap(60_000)
+    await funded()
+    const again = await owner.ask("POST", path, { action: "initiate", withdrawalId: one.id })
+    expect(again).toMatchObject({ status: 503, json: { recoveryActions: ["contact_operator"] } })
+    await bank.venue.leap(26 * 3_600_000, 60_000)
+    // The session is over by then.
+    const { options, challengeIdentifier } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
+    const session = await owner.must("POST", "/v1/auth/passkeys/authentication/verify", {
+      challengeIdentifier,
+      credential: owner.authenticator.assert(options, origin)
+    })
+    owner.token = session.accessToken
+    expect(await statusOf(one)).toBe("expired")
+  }, 60_000)
 })
-afterEach(() => bank.venue.stop())
-
-/** Asks for a withdrawal, and for what is to be approved of it. */
-const requested = async (amountAtoms: number) => {
-  const id = await owner.request("withdrawal", amountAtoms, await owner.party)
-  return { id, asked: await owner.must("POST", path, { action: "initiate", withdrawalId: id }) }
-}
-type Requested = Awaited<ReturnType<typeof requested>>
-
-const approve = ({ asked: { challenge, signingStep }, id }: Requested) =>
-  owner.ask("POST", path, {
-    action: "complete",
-    withdrawalId: id,
-    signingStep,
-    challengeIdentifier: challenge.challengeIdentifier,
-    firstFactor: owner.factor(challenge)
-  })
-
-const statusOf = async ({ id }: Requested): Promise<string> => (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).status
-
-test("one that was given later is not signed before one that waits for the signer", async () => {
-  await funded()
-  const [first, second] = [await requested(1_000_000), await requested(2_000_000)]
-  bank.signerFails = true
-  await approve(first)
-  await bank.venue.leap(20_000)
-  bank.signerFails = false
-  await approve(second)
-  await bank.venue.leap(180_000)
-  expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
-}, 60_000)
-
-test("nor behind a restart, whichever withdrawal was asked for first", async () => {
-  await funded()
-  const [first, second] = [await requested(1_000_000), await requested(2_000_000)]
-  bank.signerFails = true
-  await approve(second)
-  await approve(first)
-  bank.signerFails = false
-  await bank.restart()
-  await bank.venue.leap(180_000)
-  expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
-}, 60_000)
-
-test("none is asked for of a step that only an operator can set right: it expires", async () => {
-  const one = await requested(1_000_000)
-  await funded()
-  await bank.venue.leap(700_000)
-  await bank.script([{ on: "ledger_end", skip: 0, times: 1, fault: { name: "prune" } }])
-  await bank.venue.leap(60_000)
-  await funded()
-  const again = await owner.ask("POST", path, { action: "initiate", withdrawalId: one.id })
-  expect(again).toMatchObject({ status: 503, json: { recoveryActions: ["contact_operator"] } })
-  await bank.venue.leap(26 * 3_600_000, 60_000)
-  // The session is over by then.
-  const { options, challengeIdentifier } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
-  const session = await owner.must("POST", "/v1/auth/passkeys/authentication/verify", {
-    challengeIdentifier,
-    credential: owner.authenticator.assert(options, origin)
-  })
-  owner.token = session.accessToken
-  expect(await statusOf(one)).toBe("expired")
-}, 60_000)

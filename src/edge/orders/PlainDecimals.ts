@@ -32,8 +32,8 @@ export const withPlainDecimals = <A extends Body>(body: A): A => {
     ...body,
     ...(price === undefined ? undefined : { price: plain(price) }),
     ...(quantity === undefined ? undefined : { quantity: plain(quantity) }),
-    ...(takeProfit == null ? undefined : { takeProfit: plainTrigger(takeProfit) }),
-    ...(stopLoss == null ? undefined : { stopLoss: plainTrigger(stopLoss) }),
+    ...(takeProfit === undefined || takeProfit === null ? undefined : { takeProfit: plainTrigger(takeProfit) }),
+    ...(stopLoss === undefined || stopLoss === null ? undefined : { stopLoss: plainTrigger(stopLoss) }),
     ...(autoClose === undefined ? undefined : { autoClose: withPlainDecimals(autoClose) })
   }
 }
