@@ -1,11 +1,13 @@
 /**
  * A running venue as the tape uses it, over HTTP alone. Every command carries an Idempotency-Key of this run: what
- * the venue did not take (it is overloaded, starting) and what a lost connection left open is asked again under the
- * same key. Keeps latencies, refusals and the order of decisions. What only sets up, or looks when all is over, goes by the reference
- * client; the tape itself has lanes of its own, since its requests have to be decided in their order, many under way at once.
+ * the venue did not take (it is overloaded, starting), what a lost connection left open and what was not the venue's
+ * answer is asked again under the same key. Keeps latencies, refusals and the order of decisions. What only sets up,
+ * or looks when all is over, goes by the reference client; the tape itself has lanes of its own, since its requests
+ * have to be decided in their order, many under way at once.
  */
 import { Client } from "../../src/client/venue/Client.js"
 import { nodePlatform } from "../../src/client/venue/NodePlatform.js"
+import { envelopeOf } from "../../src/client/venue/Refusal.js"
 import { type Answer, Lane } from "./Lane.js"
 import { Latencies } from "./Latencies.js"
 
@@ -31,7 +33,7 @@ export interface Call {
   readonly body?: unknown
 }
 
-/** How long a command is asked again while the venue says that it took nothing. */
+/** How long a command is asked again while the venue says that it took nothing, or does not say. */
 const patienceMs = 60_000
 const pauseMs = 50
 
@@ -41,9 +43,24 @@ export const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms)
   })
 
-/** 429 and 503 of the venue: nothing was done, the same request may be sent again. */
-const tookNothing = (answer: Answer): boolean =>
-  (answer.status === 429 || answer.status === 503) && (JSON.parse(answer.body) as { readonly retryable?: boolean }).retryable === true
+const jsonIn = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whether the same request has to be sent again. 429 and 503 of the venue: nothing was done. Without an envelope it is a proxy's answer,
+ * and a defect may have come behind the decision: only the same key finds out what became of it.
+ */
+const isOpen = ({ body, status }: Answer): boolean => {
+  if (status === 200) return false
+  const envelope = envelopeOf(jsonIn(body))
+  if (envelope === undefined || envelope.code === "internal_error") return true
+  return (status === 429 || status === 503) && envelope.retryable
+}
 
 export class Venue {
   /** Orders, cancels and the reads that have to see them. */
@@ -51,7 +68,7 @@ export class Venue {
   /** Operator routes: the index does not wait behind orders. */
   private readonly operating: Lane
   readonly latencies = new Latencies()
-  /** Requests sent again because the venue said it took nothing. */
+  /** Requests sent again because the venue said it took nothing, or because it was not the venue that answered. */
   askedAgain = 0
   private serial = 0
   /** Clients by what they act by; an empty text for what is public. */
@@ -113,7 +130,7 @@ export class Venue {
     const started = performance.now()
     for (;;) {
       const answer = await lane.request(text)
-      if (!tookNothing(answer)) {
+      if (!isOpen(answer)) {
         this.latencies.record(call.operation, performance.now() - started)
         return answer
       }

@@ -171,6 +171,36 @@ test("lost answers are asked for again", async () => {
   expect(result._tag).toBe("Right")
 })
 
+test("a proxy's answers and a defect of the venue do not end the wait, and are no refusal at its beginning", async () => {
+  const { accountId, venue } = owned()
+  const plain = clientOf(venue, [])
+  const defect = JSON.stringify({ version: "external-rest-error/v1", code: "internal_error", safeMessage: "Something went wrong." })
+  const others = [["<html>bad gateway</html>", 502], ["<html>gateway timeout</html>", 504], [defect, 500]] as const
+  let polls = 0
+  const client = HttpClient.make((request) => {
+    const other = request.url.endsWith("/exchange") ? others[polls++] : undefined
+    return other === undefined
+      ? plain.execute(request)
+      : Effect.succeed(HttpClientResponse.fromWeb(request, new Response(other[0], { status: other[1] })))
+  })
+  const { result } = await connecting(venue, client, askedIn(path.join(folder, "proxied.json")), async (told, second) => {
+    if (second === 7) await decide(venue, accountId, told, "approve")
+  })
+  expect([result._tag, polls]).toEqual(["Right", 4])
+  const never = HttpClient.make((request) =>
+    request.url.endsWith("/exchange")
+      ? Effect.succeed(HttpClientResponse.fromWeb(request, new Response("<html>bad gateway</html>", { status: 502 })))
+      : plain.execute(request)
+  )
+  const untold = await connecting(venue, never, askedIn(path.join(folder, "proxied.json")), async () => {})
+  expect(untold.result).toMatchObject({ _tag: "Left", left: { _tag: "NoVenue" } })
+  for (const [text, status] of others) {
+    const first = HttpClient.make((request) => Effect.succeed(HttpClientResponse.fromWeb(request, new Response(text, { status }))))
+    const begun = await connecting(venue, first, askedIn(path.join(folder, "proxied.json")), async () => {})
+    expect(begun.result).toMatchObject({ _tag: "Left", left: { _tag: "NoVenue" } })
+  }
+})
+
 test("a file that cannot be used is found out before anybody is asked", async () => {
   const { venue } = owned()
   const keyFile = path.join(folder, "broken.json")

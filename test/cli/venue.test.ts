@@ -185,14 +185,30 @@ describe("an operator's request", () => {
     expect(seen).toHaveLength(1)
   })
 
+  // Commands that act twice under two keys: what became of the first has to be found out under its own.
+  it.each([
+    ["a proxy's 502", { status: 502, body: "<html>bad gateway</html>" }],
+    ["a proxy's 504", { status: 504, body: "<html>gateway timeout</html>" }],
+    ["a proxy's 503, which is no envelope", { status: 503, body: "<html>unavailable</html>" }],
+    ["JSON that is no envelope", { status: 404, body: { error: "no route" } }],
+    ["another status", { status: 418, body: {} }],
+    ["a defect, which may have come behind the decision", envelope(500, "internal_error")]
+  ] as ReadonlyArray<[string, Reply]>)("answered by %s is sent again under its key, and is unknown after that", async (_what, reply) => {
+    const told = await asked([reply, done("add_to_insurance_fund")], Operator.addToFund(target, "the-key", "1000.0"))
+    expect(told.result).toMatchObject({ _tag: "Right", right: { sequence: 7 } })
+    expect(told.seen.map(({ key }) => key)).toEqual(["the-key", "the-key"])
+    const never = await asked([reply], Operator.addToFund({ ...target, retries: 0 }, "the-key", "1000.0"))
+    expect(never.result).toMatchObject({ _tag: "Left", left: { _tag: "NoAnswer" } })
+  })
+
   it.each([
     ["another success", { status: 200, body: { hello: "world" } }],
     ["no JSON", { status: 200, body: "<html>" }],
-    ["another status", { status: 418, body: {} }],
     ["an envelope with a code of another status", envelope(404, "engine_halted")]
   ] as ReadonlyArray<[string, Reply]>)("answered by %s is not the contract's", async (_what, reply) => {
-    const { result } = await asked([reply], Operator.halt(target, "k"))
+    const { result, seen } = await asked([reply], Operator.halt(target, "k"))
     expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Unexpected" } })
+    expect(seen).toHaveLength(1)
   })
 })
 
@@ -333,6 +349,25 @@ describe("the command", { timeout: 120_000 }, () => {
     await new Promise((resolve) => server.close(resolve))
     expect(result).toEqual({ code: 0, stdout: `${JSON.stringify(accounts)}\n`, stderr: "" })
     expect(authorizations).toEqual(["Bearer kept-token-of-tests"])
+  })
+
+  it("prints its key where the answer is not the contract's, and keeps one through a proxy's 502", async () => {
+    const keys: Array<string | undefined> = []
+    const server = http.createServer((request, response) => {
+      keys.push(String(request.headers["idempotency-key"]))
+      request.resume().on("end", () => {
+        // The first request is answered by what stands before the venue.
+        response.writeHead(keys.length === 1 ? 502 : 200, { "content-type": "text/html" }).end("<html></html>")
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    const { code, stderr } = await run(program, ["fund", "add", "1000.0", "--url", `http://127.0.0.1:${port}`], {
+      OPERATOR_TOKEN: "operator-token-of-tests"
+    })
+    await new Promise((resolve) => server.close(resolve))
+    expect([code, keys]).toEqual([2, [keys[0], keys[0]]])
+    expect(stderr).toContain(`whether it was done is unknown; the same again with --key ${keys[0]} tells\n`)
   })
 
   it("prints the status, with a table of the markets, their sessions and their index", async () => {

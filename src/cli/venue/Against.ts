@@ -53,16 +53,14 @@ export const against = <A>(
     const used = Option.getOrElse(key, () => randomUUID())
     if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")
     const target = { url, token: yield* token(data), retries }
+    const open = (text: string) =>
+      new Ended({ code: noAnswerCode, text: `${text}\nwhether it was done is unknown; the same again with --key ${used} tells` })
     return yield* task(target, used).pipe(
       Effect.provide(FetchHttpClient.layer),
       Effect.catchTags({
         Refused: (error) => new Ended({ code: refusedCode, text: `refused: ${error.text}` }),
-        NoAnswer: (error) =>
-          new Ended({
-            code: noAnswerCode,
-            text: `no answer: ${error.text}\nwhether it was done is unknown; the same again with --key ${used} tells`
-          }),
-        Unexpected: (error) => new Ended({ code: noAnswerCode, text: error.text })
+        NoAnswer: (error) => open(`no answer: ${error.text}`),
+        Unexpected: (error) => open(error.text)
       })
     )
   })

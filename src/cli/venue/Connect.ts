@@ -66,6 +66,14 @@ const decode = <A, I>(url: string, schema: Schema.Schema<A, I>, text: string): E
 
 const Refusal = Schema.Struct({ code: Schema.String, safeMessage: Schema.String })
 
+/** What the venue says of a refusal; fails where a proxy answered in its place, and for a defect, which decides nothing. */
+const refusalIn = (url: string, { status, text }: Answer): Effect.Effect<typeof Refusal.Type, NoVenue> =>
+  Effect.filterOrFail(
+    decode(url, Refusal, text).pipe(Effect.mapError(() => new NoVenue({ text: `${url} answers ${status}, and not as a venue does` }))),
+    ({ code }) => code !== "internal_error",
+    ({ code, safeMessage }) => new NoVenue({ text: `${code}: ${safeMessage}` })
+  )
+
 const usable = (file: string): Effect.Effect<void, NoFile> =>
   Effect.try({
     try: () => {
@@ -113,14 +121,15 @@ const fetched = (
     yield* Effect.sleep(interval)
     const again = (next: Duration.Duration) => fetched({ codeVerifier, url }, begun, next)
     const isOver = (yield* Clock.currentTimeMillis) >= begun.expiresAtEpochMs + Duration.toMillis(requestTimeout)
+    // Whether somebody decided is unknown in the end, where the venue did not tell it.
+    const undecided = isOver ? new NoVenue({ text: `${url} did not tell a decision in time` }) : again(interval)
     const answer = yield* Effect.option(post(url, "/v1/agent-connect/exchange", { deviceCode: begun.deviceCode, codeVerifier }))
     // An answer that was lost, and a venue that starts anew, decide nothing.
-    if (answer._tag === "None" || answer.value.status === 503 || answer.value.status === 429) {
-      return isOver ? yield* new Denied({ text: "nobody decided in time" }) : yield* again(interval)
-    }
-    const { status, text } = answer.value
-    if (status === 200) return yield* decode(url, Exchanged, text)
-    const { code, safeMessage } = yield* decode(url, Refusal, text)
+    if (answer._tag === "None" || answer.value.status === 503 || answer.value.status === 429) return yield* undecided
+    if (answer.value.status === 200) return yield* decode(url, Exchanged, answer.value.text)
+    const refusal = yield* Effect.option(refusalIn(url, answer.value))
+    if (refusal._tag === "None") return yield* undecided
+    const { code, safeMessage } = refusal.value
     if (code === "authorization_pending") return yield* again(interval)
     if (code === "slow_down") return yield* again(Duration.sum(interval, slowerBy))
     return yield* new Denied({ text: `${code}: ${safeMessage}` })
@@ -138,7 +147,7 @@ export const connect = <R>(
     const codeChallenge = createHash("sha256").update(codeVerifier).digest("base64url")
     const first = yield* post(url, "/v1/agent-connect", { clientName: name, scopes, keyLifetimeSeconds, codeChallenge })
     if (first.status !== 200) {
-      const { code, safeMessage } = yield* decode(url, Refusal, first.text)
+      const { code, safeMessage } = yield* refusalIn(url, first)
       return yield* new Denied({ text: `${code}: ${safeMessage}` })
     }
     const begun = yield* decode(url, AgentConnect, first.text)

@@ -9,8 +9,10 @@ import type * as HttpMethod from "@effect/platform/HttpMethod"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import { envelopeOf } from "../../client/venue/Refusal.js"
 import { assert } from "../../domain/Assert.js"
 import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import * as Envelopes from "../../edge/http/Envelopes.js"
@@ -45,10 +47,13 @@ class Refused extends Data.TaggedError("Refused")<{
   readonly text: string
 }> {}
 
-/** The venue gave no answer: whether it did what was asked is unknown. */
+/**
+ * The venue gave no answer: whether it did what was asked is unknown. Something on the way may have answered in its place, and a defect
+ * of the venue may have come behind the decision.
+ */
 class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly text: string }> {}
 
-/** The answer is not one of the contract's: another program is listening there. */
+/** The answer is not one of this contract's: a venue of another version or another program listens there. */
 class Unexpected extends Data.TaggedError("Unexpected")<{ readonly text: string }> {}
 
 export type Failure = Refused | NoAnswer | Unexpected
@@ -124,15 +129,23 @@ const decode = <A, I>(target: Target, answer: Schema.Schema<A, I>, text: string)
 
 const isEnvelopeStatus = (status: number): status is Envelopes.Status => Envelopes.statuses.some((known) => known === status)
 
-/** What an answer other than 200 says. 503 is no decision: the venue is starting, stopping or overloaded. */
+const envelopeIn = (text: string) => Option.getOrUndefined(Option.map(parsed(text), envelopeOf))
+const parsed = Schema.decodeUnknownOption(Schema.parseJson())
+
+/**
+ * What an answer other than 200 says. Without an envelope it is a proxy's, which knows as little of the request as whoever sent it.
+ * 503 is no decision: the venue is starting, stopping or overloaded.
+ */
 const fail = (target: Target, status: number, text: string): Effect.Effect<never, Failure> => {
-  if (!isEnvelopeStatus(status)) return new Unexpected({ text: `${target.url} answers ${status}` })
+  if (!isEnvelopeStatus(status) || envelopeIn(text) === undefined) {
+    return new NoAnswer({ text: `${target.url} answers ${status}, and not as a venue does` })
+  }
   return decode(target, Envelopes.nativeError(status), text).pipe(
-    Effect.flatMap((error): Effect.Effect<never, Failure> =>
-      status === 503
-        ? new NoAnswer({ text: `${error.code}: ${error.safeMessage}` })
-        : new Refused({ status, code: error.code, text: `${error.code}: ${error.safeMessage} (request ${error.requestId})` })
-    )
+    Effect.flatMap(({ code, requestId, safeMessage }): Effect.Effect<never, Failure> => {
+      if (status === 503) return new NoAnswer({ text: `${code}: ${safeMessage}` })
+      const told = `${code}: ${safeMessage} (request ${requestId})`
+      return code === "internal_error" ? new NoAnswer({ text: told }) : new Refused({ status, code, text: told })
+    })
   )
 }
 
