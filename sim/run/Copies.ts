@@ -12,6 +12,10 @@ import { runRecord } from "../../src/sequencer/Recovery.js"
 /** A copy is taken behind so many records, and lives for so many. */
 const everyRecords = 96
 const livesRecords = 192
+/** Where work is left to the next record, a copy is taken sooner: what is half done is what a snapshot may tell in part. */
+const soonerRecords = 8
+/** So many live at a time; the oldest give way. */
+const mostCopies = 6
 
 interface Copy {
   readonly engine: Engine
@@ -31,6 +35,7 @@ export class Copies {
   #copies: Array<Copy> = []
   readonly #made = new Map<number, Made>()
   #next: number
+  #soonest = 0
 
   /** `first`: the record behind which the first copy is taken. */
   constructor(readonly capacity: Capacity, first: number) {
@@ -50,10 +55,14 @@ export class Copies {
     }
     this.#made.clear()
     this.#copies = this.#copies.filter(({ takenAt }) => engine.sequence - takenAt < livesRecords)
-    if (engine.sequence < this.#next) return
-    this.#next = engine.sequence + everyRecords
-    const copied = new Engine(Snapshot.unsafeDecode(Snapshot.encode(engine.state), this.capacity))
-    this.#copies.push({ engine: copied, takenAt: engine.sequence })
+    const { nextDueEpochMs, sequence, state } = engine
+    const isHalfDone = sequence >= this.#soonest && nextDueEpochMs <= state.atEpochMs
+    if (sequence < this.#next && !isHalfDone) return
+    this.#next = sequence + everyRecords
+    this.#soonest = sequence + soonerRecords
+    if (this.#copies.length === mostCopies) this.#copies.shift()
+    const copied = new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), this.capacity))
+    this.#copies.push({ engine: copied, takenAt: sequence })
   }
 
   #differs({ engine, takenAt }: Copy, { block, events }: Pick<Committed, "block" | "events">): string | undefined {
