@@ -225,6 +225,23 @@ describe("an answer as scripted", () => {
     expect(new Set([...names, JSON.parse(first!.body).clientOrderId]).size).toBe(3)
   })
 
+  it("a refusal that decides nothing says nothing of an earlier call under the key: that is asked for", async () => {
+    const again = () => made().cancelAllOrdersAfter(0, { idempotencyKey: "one" })
+    const starting = failed(503, "starting", true)
+    const unauthorized = failed(401, "unauthorized", false)
+    venue.script(starting, starting, starting, answered({ outcome: "accepted" }), answered({ done: 1 }))
+    expect(await again()).toEqual({ done: 1 })
+    venue.script(unauthorized, answered({ outcome: "refused" }), failed(422, "order_rejected", false))
+    await expect(again()).rejects.toBeInstanceOf(ccxt.InvalidOrder)
+    venue.script(unauthorized, unauthorized)
+    await expect(again()).rejects.toMatchObject({ name: "OutcomeUnknown", idempotencyKey: "one", cause: { name: "AuthenticationError" } })
+    venue.script(unauthorized, answered({ outcome: "unknown_expired" }))
+    await expect(again()).rejects.toBeInstanceOf(OutcomeUnknown)
+    venue.script(unauthorized, answered({ outcome: "never_seen" }))
+    await expect(again()).rejects.toBeInstanceOf(ccxt.AuthenticationError)
+    expect(venue.seen).toHaveLength(2)
+  })
+
   it("a key that stands for another body leaves the outcome open, and says what was done under it", async () => {
     made().setMarkets([market])
     const decisions = [{ entries: [{ index: 0, accepted: true, orderId: "ord_7" }] }]

@@ -556,6 +556,21 @@ test("what is to end with its connection is placed over that alone", async () =>
   expect(paths().at(-1)).toBe("POST /orders/cancel-all")
 })
 
+test("a refusal that decides nothing says nothing there of an earlier call under the key", async () => {
+  const { client, line, platform } = await trading([{ body: { outcome: "accepted", decisions: [] } }, { body: { orderId: "ord_1" } }], {
+    cancelOnDisconnect: true
+  })
+  const refuse = (): void => line.say({ type: "error", id: line.last("place").id, error: refusal("scope_missing") })
+  const again = client.place(order, { idempotencyKey: "one" })
+  await platform.settle()
+  refuse()
+  expect(await platform.finish(again)).toMatchObject({ kind: "accepted", value: { orderId: "ord_1" } })
+  const first = client.place(order)
+  await platform.settle()
+  refuse()
+  expect(await first).toMatchObject({ kind: "refused", refusal: { code: "scope_missing" } })
+})
+
 test("whoever waits to trade over the stream is told where that will never be", async () => {
   const forbidden: Given = { status: 403, body: refusal("scope_missing") }
   const { client, platform } = await authenticated([forbidden, forbidden], { orders: "socket" })
