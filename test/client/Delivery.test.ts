@@ -274,6 +274,21 @@ describe("an answer as scripted", () => {
     expect(new Set([...keys().slice(0, 3), ...keys().slice(4)]).size).toBe(1)
   })
 
+  it("an error of something in between, with any status and any body, is a lost answer", async () => {
+    made().setMarkets([market])
+    for (const status of [401, 413, 418, 422, 429, 499, 502, 523, 524, 599]) {
+      for (const body of ["<html>", "{\"error\":\"timeout\"}"]) {
+        const between = { status, body }
+        venue.script(between, between, between, answered({ outcome: "never_seen" }), answered({ fenced: true }))
+        await expect(place(exchange), `${status} ${body}`).rejects.toBeInstanceOf(NothingDone)
+        venue.script(between, between, between)
+        const read = await exchange.fetchOpenOrders().then(() => undefined, (reason: unknown) => reason)
+        expect(read, `${status} ${body}`).toBeInstanceOf(ccxt.NetworkError)
+        if (status === 429) expect(read).toBeInstanceOf(ccxt.RateLimitExceeded)
+      }
+    }
+  })
+
   it("a command that never left has nothing to look up", async () => {
     venue.script()
     await expect(switchOff({ apiKey: "" })).rejects.toBeInstanceOf(ccxt.AuthenticationError)

@@ -111,7 +111,10 @@ export class Delivery extends Exchange {
     }
     const error = errorOf(this.id, statusCode, responseHeaders, response)
     if (error !== undefined) throw error
-    return undefined
+    // Something in between spoke. The library knows only some statuses, and takes the others, or a few of those, for an answer.
+    const Known: unknown = this.httpExceptions[String(statusCode)]
+    if (typeof Known === "function" && Known.prototype instanceof NetworkError) return undefined
+    throw new NetworkError(`${this.id} ${method} ${url} ${statusCode} was not answered by the venue`)
   }
 
   /**
