@@ -581,6 +581,7 @@ test("whoever waits to trade over the stream is told where that will never be", 
   await platform.pass(10_000)
   await closing
   await expect(made({ apiKey: "key" }).client.connected()).rejects.toThrow("no commands go over the stream")
+  await expect(made({ orders: "socket" }).client.connected()).rejects.toThrow("need an API key, or tickets")
 })
 
 test("closing ends every stream, and leaves nothing to happen", async () => {
