@@ -183,18 +183,20 @@ export class Delivery extends Exchange {
    */
   private async notTaken(request: Request, refusal: Error): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
-    const outcome = await this.seenUnder(idempotencyKey).then((seen) => this.safeString(seen, "outcome", "unknown_expired"),
-      () => undefined)
+    const outcome = await this.outcomeUnder(idempotencyKey).catch(() => undefined)
     if (outcome === "never_seen") throw refusal
     if (outcome === undefined || outcome === "unknown_expired") throw this.unknown(request, refusal, outcome ?? refusal)
     return await this.decided(request, refusal)
   }
 
   /** `cause`: why the command's own answer is not known; `why`: what stands in the way of finding out. */
-  private unknown(request: Request, cause: unknown, why: unknown): OutcomeUnknown {
-    const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
+  private unknown([path, , , params]: Request, cause: unknown, why: unknown): OutcomeUnknown {
+    return this.unknownUnder(path, this.safeString(params, "idempotencyKey", ""), cause, why)
+  }
+
+  protected unknownUnder(path: string, idempotencyKey: string, cause: unknown, why: unknown): OutcomeUnknown {
     return new OutcomeUnknown(
-      `${this.id} ${request[0]}: whether it was done is unknown; the same call with params.idempotencyKey `
+      `${this.id} ${path}: whether it was done is unknown; the same call with params.idempotencyKey `
         + `${idempotencyKey} tells (${why instanceof Error ? why.message : String(why)})`,
       idempotencyKey,
       cause
@@ -216,7 +218,7 @@ export class Delivery extends Exchange {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     try {
       const accountId = await this.loadAccountId()
-      const outcome = this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
+      const outcome = await this.outcomeUnder(idempotencyKey)
       const isNew = isTooNewToForget(madeAtEpochMs, this.milliseconds())
       if (outcome === "unknown_expired" && !isNew) throw this.unknown(request, cause, outcome)
       const isAbsent = outcome === "never_seen" || outcome === "unknown_expired"
@@ -231,6 +233,11 @@ export class Delivery extends Exchange {
       throw error instanceof OutcomeUnknown || error instanceof NothingDone ? error : this.unknown(request, cause, error)
     }
     return await this.decided(request, cause)
+  }
+
+  /** Whether the venue has seen a key, and what it came to. */
+  protected async outcomeUnder(idempotencyKey: string): Promise<string> {
+    return this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
   }
 
   /** What the venue remembers under a key. */
