@@ -258,6 +258,25 @@ describe("an answer as scripted", () => {
     await expect(place(exchange, { idempotencyKey: "one" })).rejects.toThrow("the earlier one: refused (")
   })
 
+  it("what closes a position is told under the key of an earlier call as it was decided, without a look at the position", async () => {
+    const stop = (params: object) => exchange.createOrder(symbol, "market", "sell", 0.01, undefined, { ...params, idempotencyKey: "one" })
+    const seen = answered({ outcome: "accepted", decisions: [] })
+    const set = answered({ triggerId: "trg_1", quantity: "0.010", decidedAtEpochMs: 1, stopLoss: { triggerPrice: "49000.0" } })
+    const urls = () => venue.seen.map(({ method, url }) => `${method} ${url.split("/").at(-1)!}`)
+    made().setMarkets([market])
+    venue.script(seen, set)
+    expect(await stop({ stopLossPrice: 49_000 })).toMatchObject({ id: "trg_1", stopLossPrice: 49_000 })
+    expect(urls()).toEqual(["GET outcomes?idempotencyKey=one", "PUT auto-close"])
+    // Which of the two a `triggerPrice` was, the answer tells: the other one is another body.
+    venue.script(seen, failed(409, "idempotency_key_conflict", false), seen, set)
+    expect(await stop({ triggerPrice: 49_000, reduceOnly: true })).toMatchObject({ id: "trg_1" })
+    const bodies = venue.seen.filter(({ method }) => method === "PUT").map(({ body }) => Object.keys(JSON.parse(body)))
+    expect(bodies).toEqual([["takeProfit"], ["stopLoss"]])
+    const broken = { status: 502, body: "" }
+    venue.script(broken, broken, broken)
+    await expect(stop({ stopLossPrice: 49_000 })).rejects.toMatchObject({ name: "OutcomeUnknown", idempotencyKey: "one" })
+  })
+
   it("a defect of the venue leaves a command's outcome open too", async () => {
     venue.script(failed(500, "internal_error", false), answered({ outcome: "refused" }), failed(422, "order_rejected", false))
     await expect(switchOff()).rejects.toBeInstanceOf(ccxt.InvalidOrder)
