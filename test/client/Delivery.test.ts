@@ -225,6 +225,23 @@ describe("an answer as scripted", () => {
     expect(new Set([...names, JSON.parse(first!.body).clientOrderId]).size).toBe(3)
   })
 
+  it("a refusal that decides nothing says nothing of an earlier call under the key: that is asked for", async () => {
+    const again = () => made().cancelAllOrdersAfter(0, { idempotencyKey: "one" })
+    const starting = failed(503, "starting", true)
+    const unauthorized = failed(401, "unauthorized", false)
+    venue.script(starting, starting, starting, answered({ outcome: "accepted" }), answered({ done: 1 }))
+    expect(await again()).toEqual({ done: 1 })
+    venue.script(unauthorized, answered({ outcome: "refused" }), failed(422, "order_rejected", false))
+    await expect(again()).rejects.toBeInstanceOf(ccxt.InvalidOrder)
+    venue.script(unauthorized, unauthorized)
+    await expect(again()).rejects.toMatchObject({ name: "OutcomeUnknown", idempotencyKey: "one", cause: { name: "AuthenticationError" } })
+    venue.script(unauthorized, answered({ outcome: "unknown_expired" }))
+    await expect(again()).rejects.toBeInstanceOf(OutcomeUnknown)
+    venue.script(unauthorized, answered({ outcome: "never_seen" }))
+    await expect(again()).rejects.toBeInstanceOf(ccxt.AuthenticationError)
+    expect(venue.seen).toHaveLength(2)
+  })
+
   it("a key that stands for another body leaves the outcome open, and says what was done under it", async () => {
     made().setMarkets([market])
     const decisions = [{ entries: [{ index: 0, accepted: true, orderId: "ord_7" }] }]
@@ -241,6 +258,25 @@ describe("an answer as scripted", () => {
     await expect(place(exchange, { idempotencyKey: "one" })).rejects.toThrow("the earlier one: refused (")
   })
 
+  it("what closes a position is told under the key of an earlier call as it was decided, without a look at the position", async () => {
+    const stop = (params: object) => exchange.createOrder(symbol, "market", "sell", 0.01, undefined, { ...params, idempotencyKey: "one" })
+    const seen = answered({ outcome: "accepted", decisions: [] })
+    const set = answered({ triggerId: "trg_1", quantity: "0.010", decidedAtEpochMs: 1, stopLoss: { triggerPrice: "49000.0" } })
+    const urls = () => venue.seen.map(({ method, url }) => `${method} ${url.split("/").at(-1)!}`)
+    made().setMarkets([market])
+    venue.script(seen, set)
+    expect(await stop({ stopLossPrice: 49_000 })).toMatchObject({ id: "trg_1", stopLossPrice: 49_000 })
+    expect(urls()).toEqual(["GET outcomes?idempotencyKey=one", "PUT auto-close"])
+    // Which of the two a `triggerPrice` was, the answer tells: the other one is another body.
+    venue.script(seen, failed(409, "idempotency_key_conflict", false), seen, set)
+    expect(await stop({ triggerPrice: 49_000, reduceOnly: true })).toMatchObject({ id: "trg_1" })
+    const bodies = venue.seen.filter(({ method }) => method === "PUT").map(({ body }) => Object.keys(JSON.parse(body)))
+    expect(bodies).toEqual([["takeProfit"], ["stopLoss"]])
+    const broken = { status: 502, body: "" }
+    venue.script(broken, broken, broken)
+    await expect(stop({ stopLossPrice: 49_000 })).rejects.toMatchObject({ name: "OutcomeUnknown", idempotencyKey: "one" })
+  })
+
   it("a defect of the venue leaves a command's outcome open too", async () => {
     venue.script(failed(500, "internal_error", false), answered({ outcome: "refused" }), failed(422, "order_rejected", false))
     await expect(switchOff()).rejects.toBeInstanceOf(ccxt.InvalidOrder)
@@ -255,6 +291,21 @@ describe("an answer as scripted", () => {
     venue.script(html, html, { status: 502, body: "Bad Gateway" }, answered({ outcome: "accepted" }), answered({ done: 2 }))
     expect(await switchOff()).toEqual({ done: 2 })
     expect(new Set([...keys().slice(0, 3), ...keys().slice(4)]).size).toBe(1)
+  })
+
+  it("an error of something in between, with any status and any body, is a lost answer", async () => {
+    made().setMarkets([market])
+    for (const status of [401, 413, 418, 422, 429, 499, 502, 523, 524, 599]) {
+      for (const body of ["<html>", "{\"error\":\"timeout\"}"]) {
+        const between = { status, body }
+        venue.script(between, between, between, answered({ outcome: "never_seen" }), answered({ fenced: true }))
+        await expect(place(exchange), `${status} ${body}`).rejects.toBeInstanceOf(NothingDone)
+        venue.script(between, between, between)
+        const read = await exchange.fetchOpenOrders().then(() => undefined, (reason: unknown) => reason)
+        expect(read, `${status} ${body}`).toBeInstanceOf(ccxt.NetworkError)
+        if (status === 429) expect(read).toBeInstanceOf(ccxt.RateLimitExceeded)
+      }
+    }
   })
 
   it("a command that never left has nothing to look up", async () => {

@@ -84,15 +84,32 @@ describe("ccxt class", () => {
       takeProfit: high
     })
     expect(bought).toMatchObject({ status: "closed", filled: 0.02, info: { autoClose: { stopLoss: { triggerBy: "last" } } } })
-    const stop = await taker.createOrder(otherSymbol, "market", "sell", 0.02, undefined, { stopLossPrice: under })
+    const stopped = () =>
+      taker.createOrder(otherSymbol, "market", "sell", 0.02, undefined, { stopLossPrice: under, idempotencyKey: "stop" })
+    const stop = await stopped()
     expect(stop).toMatchObject({ status: "open", side: "sell", reduceOnly: true, amount: 0.02, stopLossPrice: under })
-    const profit = await taker.createOrder(otherSymbol, "limit", "sell", 0.02, limit, { triggerPrice: over, reduceOnly: true })
+    const triggered = (triggerPrice = 0) => () =>
+      taker.createOrder(otherSymbol, "limit", "sell", 0.02, triggerPrice === over ? limit : low, {
+        triggerPrice,
+        reduceOnly: true,
+        idempotencyKey: `trigger-${triggerPrice}`
+      })
+    const lossAgain = triggered(under)
+    const loss = await lossAgain()
+    expect(loss).toMatchObject({ stopLossPrice: under })
+    const profitAgain = triggered(over)
+    const profit = await profitAgain()
     expect(profit).toMatchObject({ takeProfitPrice: over, info: { replacedTriggers: 1, takeProfit: { triggerBy: "mark" } } })
     const half = taker.createOrder(otherSymbol, "market", "sell", 0.01, undefined, { stopLossPrice: under })
     await expect(half).rejects.toThrow("closes a whole position")
     await maker.createOrder(otherSymbol, "limit", "buy", 0.02, bidPrice)
     await taker.createOrder(otherSymbol, "market", "sell", 0.02, undefined, { reduceOnly: true })
     const { accountId } = bought.info as { readonly accountId: string }
+    expect(await taker.request("v1/accounts/{accountId}/triggers", "private", "GET", { accountId })).toMatchObject({ triggers: [] })
+    // Under its key each tells what became of it, though the position is gone.
+    for (const [again, first] of [[stopped, stop], [lossAgain, loss], [profitAgain, profit]] as const) expect(await again()).toEqual(first)
+    const fresh = taker.createOrder(otherSymbol, "market", "sell", 0.02, undefined, { stopLossPrice: under, idempotencyKey: "fresh" })
+    await expect(fresh).rejects.toThrow("closes a whole position")
     expect(await taker.request("v1/accounts/{accountId}/triggers", "private", "GET", { accountId })).toMatchObject({ triggers: [] })
   })
 

@@ -37,8 +37,15 @@ const setUp = () => {
   exchange.setMarkets(bases.map((base) => exchange.parseMarket({ ...market, id: idOf(base), symbol: symbolOf(base), base })!))
   let listener: Listener | undefined
   let sequence = 0
-  const follow = (_name: object, given: Listener): void => {
+  // As the client has it: a stream is followed once at a time.
+  const follow = (_name: object, given: Listener): { readonly close: () => void } => {
+    if (listener !== undefined) throw new Error("it is followed already")
     listener = given
+    return {
+      close: () => {
+        listener = undefined
+      }
+    }
   }
   Object.assign(exchange, { stream: () => ({ follow }) })
   return {
@@ -115,4 +122,34 @@ test("orders that ended meanwhile are asked for and told as they ended; one that
   while (told.length < 3) for (const { id, status } of await exchange.watchOrders()) told.push([id!, status!])
   expect(told).toEqual([["ord_5", "open"], ["ord_1", "canceled"], ["ord_3", "canceled"]])
   expect(asked).toEqual(["ord_1", "ord_2", "ord_3", "ord_3"])
+})
+
+test("where it is refused to tell how an order ended, that is said once, and watching again begins anew", async () => {
+  const { exchange, snapshot } = setUp()
+  Object.assign(exchange, {
+    fetchOrder: async () => {
+      throw new ccxt.ExchangeError("a defect")
+    }
+  })
+  const first = exchange.watchOrders()
+  await turn()
+  snapshot([order("ord_1", "open")])
+  expect(await first).toHaveLength(1)
+  const waits = exchange.watchOrders()
+  await turn()
+  snapshot([])
+  await expect(waits).rejects.toThrow("a defect")
+  const again = exchange.watchOrders()
+  await turn()
+  snapshot([order("ord_2", "open")])
+  expect(await again).toMatchObject([{ id: "ord_2" }])
+})
+
+test("a stream that cannot be followed is said so each time that it is watched", async () => {
+  const { exchange } = setUp()
+  const follow = (): never => {
+    throw new Error("it cannot be followed")
+  }
+  Object.assign(exchange, { stream: () => ({ follow }) })
+  for (let time = 0; time < 2; time++) await expect(exchange.watchOrders()).rejects.toThrow("it cannot be followed")
 })

@@ -201,17 +201,24 @@ test("a market is a place of its own, and any text that is none is none", () => 
   expect(Places.parse(Places.linkTo(odd))).toEqual(odd)
 })
 
-test("an outcome says whether the same may be tried again: only where it is unknown", () => {
-  const unknown = resultOf({ kind: "unknown", idempotencyKey: "k", cause: undefined, seen: undefined })
+test("an outcome says whether the same may be tried again: where it is unknown, or was not taken once more", () => {
+  const unknown = resultOf({ kind: "unknown", idempotencyKey: "k", cause: undefined, seen: undefined }, false)
   expect(unknown).toMatchObject({ failure: { again: true } })
-  expect(resultOf({ kind: "never_arrived", idempotencyKey: "k", fencedUntilEpochMs: undefined })).toMatchObject({
+  expect(resultOf({ kind: "never_arrived", idempotencyKey: "k", fencedUntilEpochMs: undefined }, false)).toMatchObject({
     failure: { again: false }
   })
-  expect(resultOf({ kind: "accepted", idempotencyKey: "k", value: 1 })).toEqual({ value: 1 })
+  expect(resultOf({ kind: "accepted", idempotencyKey: "k", value: 1 }, false)).toEqual({ value: 1 })
   // A key that stands for another request would be refused for ever.
   const { body } = refused(409, "idempotency_key_conflict")
   const cause = new Refusal(409, body as Contract.Envelope, undefined)
-  expect(resultOf({ kind: "unknown", idempotencyKey: "k", cause, seen: undefined })).toMatchObject({ failure: { again: false } })
+  expect(resultOf({ kind: "unknown", idempotencyKey: "k", cause, seen: undefined }, false)).toMatchObject({ failure: { again: false } })
+  const ofStatus = (status: number, code: string, isNew: boolean) => {
+    const refusal = new Refusal(status, refused(status, code).body as Contract.Envelope, undefined)
+    return resultOf({ kind: "refused", idempotencyKey: "k", refusal }, isNew)
+  }
+  expect(ofStatus(401, "unauthorized", true)).toMatchObject({ failure: { again: false } })
+  expect(ofStatus(401, "unauthorized", false)).toMatchObject({ failure: { again: true } })
+  expect(ofStatus(422, "order_rejected", false)).toMatchObject({ failure: { again: false } })
 })
 
 describe("an open market", () => {
@@ -513,6 +520,50 @@ describe("an open market", () => {
     const placed = outside.platform.requests.filter(({ method, url }) => method === "POST" && url.endsWith("/v1/orders"))
     expect(new Set(placed.map(({ body, headers }) => `${headers["idempotency-key"]} ${body}`)).size).toBe(1)
     expect(ticket.unknown).toBeUndefined()
+  })
+
+  test.each<readonly [what: string, status: number, code: string, isSignedOut: boolean]>([
+    ["the venue starts", 503, "starting", false],
+    ["the session has ended", 401, "unauthorized", true]
+  ])("an order of which nobody knows what became of it stays open where %s, and is the same one then",
+    async (_, status, code, isSignedOut) => {
+      const { outside, store } = await opened()
+      const { ticket } = store.trading
+      const session = store.credential.signed.value as Session
+      ticket.about(terms)
+      ticket.enter({ price: "60000", quantity: "1" })
+      for (const answer of ["broken", { status, body: refused(status, code).body }] as const) {
+        outside.platform.answer = () => answer
+        expect(await outside.platform.finish(ticket.submit())).toBe(false)
+      }
+      expect(store.credential.signed.value === undefined).toBe(isSignedOut)
+      if (isSignedOut) store.credential.keep(session)
+      expect(ticket.unknown).toMatchObject({ price: "60000.0", quantity: "1.000" })
+      // Where the venue can tell of the key again, though it takes nothing: what it has not seen until now may still be on its way.
+      outside.platform.answer = ({ method }) =>
+        method === "GET" ? { body: { outcome: "never_seen", decisions: [] } } : { status: 503, body: refused(503, "starting").body }
+      expect(await outside.platform.finish(ticket.submit())).toBe(false)
+      expect(ticket.unknown).toBeDefined()
+      outside.platform.answer = () => ({
+        body: { side: "buy", price: "60000.0", filledQuantity: "0.000", remainingQuantity: "1.000", canceledQuantity: "0.000" }
+      })
+      expect(await outside.platform.finish(ticket.submit())).toBe(true)
+      const placed = outside.platform.requests.filter(({ method, url }) => method === "POST" && url.endsWith("/v1/orders"))
+      expect(new Set(placed.map(({ body, headers }) => `${headers["idempotency-key"]} ${body}`)).size).toBe(1)
+      expect(ticket.unknown).toBeUndefined()
+    })
+
+  test("an order that the venue does not take at first is forgotten, and asked about by nobody", async () => {
+    const { outside, store: { trading: { ticket } } } = await opened()
+    ticket.about(terms)
+    ticket.enter({ price: "60000", quantity: "1" })
+    outside.platform.answer = () => ({ status: 403, body: refused(403, "account_not_enabled").body })
+    const before = outside.platform.requests.length
+    expect(await outside.platform.finish(ticket.submit())).toBe(false)
+    outside.platform.answer = () => ({ status: 400, body: refused(400, "invalid_request").body })
+    expect(await outside.platform.finish(ticket.submit())).toBe(false)
+    expect(ticket.unknown).toBeUndefined()
+    expect(outside.platform.requests.slice(before).map(({ url }) => url.endsWith("/v1/orders"))).toEqual([true, true])
   })
 
   test("exits that were changed behind a lost answer are another request, and the same ones are the same request", async () => {

@@ -111,7 +111,10 @@ export class Delivery extends Exchange {
     }
     const error = errorOf(this.id, statusCode, responseHeaders, response)
     if (error !== undefined) throw error
-    return undefined
+    // Something in between spoke. The library knows only some statuses, and takes the others, or a few of those, for an answer.
+    const Known: unknown = this.httpExceptions[String(statusCode)]
+    if (typeof Known === "function" && Known.prototype instanceof NetworkError) return undefined
+    throw new NetworkError(`${this.id} ${method} ${url} ${statusCode} was not answered by the venue`)
   }
 
   /**
@@ -166,28 +169,58 @@ export class Delivery extends Exchange {
       return await this.repeat(request, lost)
     } catch (error) {
       if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
-      if (!isUncertain || (isRefused(error) && isDecision(error.details))) throw error
-      return await this.recover(request, madeAtEpochMs, error)
+      if (isRefused(error) && isDecision(error.details)) throw error
+      if (isUncertain) return await this.recover(request, madeAtEpochMs, error)
+      // What was not sent at all says nothing of the venue.
+      if (madeAtEpochMs !== undefined || !isRefused(error)) throw error
+      return await this.notTaken(request, error)
+    }
+  }
+
+  /**
+   * A command that the venue did not take now, under a key of the caller's. An earlier call under it may have acted, of which the
+   * refusal says nothing: it is thrown where the venue has never seen the key, and what was decided is told otherwise.
+   */
+  private async notTaken(request: Request, refusal: Error): Promise<unknown> {
+    const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
+    const outcome = await this.outcomeUnder(idempotencyKey).catch(() => undefined)
+    if (outcome === "never_seen") throw refusal
+    if (outcome === undefined || outcome === "unknown_expired") throw this.unknown(request, refusal, outcome ?? refusal)
+    return await this.decided(request, refusal)
+  }
+
+  /** `cause`: why the command's own answer is not known; `why`: what stands in the way of finding out. */
+  private unknown([path, , , params]: Request, cause: unknown, why: unknown): OutcomeUnknown {
+    return this.unknownUnder(path, this.safeString(params, "idempotencyKey", ""), cause, why)
+  }
+
+  protected unknownUnder(path: string, idempotencyKey: string, cause: unknown, why: unknown): OutcomeUnknown {
+    return new OutcomeUnknown(
+      `${this.id} ${path}: whether it was done is unknown; the same call with params.idempotencyKey `
+        + `${idempotencyKey} tells (${why instanceof Error ? why.message : String(why)})`,
+      idempotencyKey,
+      cause
+    )
+  }
+
+  /** The answer of what was decided: the same request gets the same one. */
+  private async decided(request: Request, cause: unknown): Promise<unknown> {
+    try {
+      return await this.repeat(request, () => {})
+    } catch (error) {
+      if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
+      throw isRefused(error) && isDecision(error.details) ? error : this.unknown(request, cause, error)
     }
   }
 
   /** What became of a command whose answers were lost: its decision, or the promise that there will be none. */
   private async recover(request: Request, madeAtEpochMs: number | undefined, cause: unknown): Promise<unknown> {
-    const params = request[3]
-    const idempotencyKey = this.safeString(params, "idempotencyKey", "")
-    const unknown = (why: unknown): OutcomeUnknown =>
-      new OutcomeUnknown(
-        `${this.id} ${request[0]}: whether it was done is unknown; the same call with params.idempotencyKey `
-          + `${idempotencyKey} tells (${why instanceof Error ? why.message : String(why)})`,
-        idempotencyKey,
-        cause
-      )
-    const ignore = () => {}
+    const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     try {
       const accountId = await this.loadAccountId()
-      const outcome = this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
+      const outcome = await this.outcomeUnder(idempotencyKey)
       const isNew = isTooNewToForget(madeAtEpochMs, this.milliseconds())
-      if (outcome === "unknown_expired" && !isNew) throw unknown(outcome)
+      if (outcome === "unknown_expired" && !isNew) throw this.unknown(request, cause, outcome)
       const isAbsent = outcome === "never_seen" || outcome === "unknown_expired"
       if (isAbsent && await this.fence(accountId, idempotencyKey)) {
         throw new NothingDone(
@@ -197,14 +230,14 @@ export class Delivery extends Exchange {
         )
       }
     } catch (error) {
-      throw error instanceof OutcomeUnknown || error instanceof NothingDone ? error : unknown(error)
+      throw error instanceof OutcomeUnknown || error instanceof NothingDone ? error : this.unknown(request, cause, error)
     }
-    try {
-      return await this.repeat(request, ignore)
-    } catch (error) {
-      if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
-      throw isRefused(error) && isDecision(error.details) ? error : unknown(error)
-    }
+    return await this.decided(request, cause)
+  }
+
+  /** Whether the venue has seen a key, and what it came to. */
+  protected async outcomeUnder(idempotencyKey: string): Promise<string> {
+    return this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
   }
 
   /** What the venue remembers under a key. */

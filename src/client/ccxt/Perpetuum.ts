@@ -29,7 +29,7 @@ import {
 import * as Closing from "./Closing.js"
 import * as Cost from "./Cost.js"
 import * as Description from "./Description.js"
-import { isDecision, isRefused } from "./Refusals.js"
+import { isConflict, isDecision, isRefused, OutcomeUnknown } from "./Refusals.js"
 import { Watching } from "./Watching.js"
 
 export { apiKeyOf } from "./KeyFile.js"
@@ -286,19 +286,52 @@ export class Perpetuum extends Watching {
 
   // Requests.
 
-  /** Sets the take-profit and the stop-loss of a whole position: the amount must be all of it. */
+  /**
+   * Sets the take-profit and the stop-loss of a whole position: the amount must be all of it. What was decided under the key before
+   * is told as it was, however the position stands by now.
+   */
   private async setClosing(request: OrderRequest, idempotencyKey: unknown): Promise<Order> {
-    const { amount, params = {}, price, side, symbol, type } = request
+    const { amount, params = {}, side, symbol } = request
     Closing.check(params)
     const market = await this.loadMarket(symbol)
+    const key = idempotencyKey === undefined ? undefined : String(idempotencyKey)
+    const seen = key === undefined ? "never_seen" : await this.outcomeUnder(key).catch((cause: unknown) => {
+      throw this.unknownUnder(Description.autoClosePath, key, cause, cause)
+    })
+    if (seen !== "never_seen" && seen !== "unknown_expired") return await this.setEarlier(request, market, idempotencyKey)
     const position = await this.fetchPosition(symbol)
     const held = this.numberToString(position.contracts ?? 0)
     if (
       position.side === undefined || side !== (position.side === "long" ? "sell" : "buy") || amount === undefined
       || !Precise.stringEq(this.numberToString(amount), held)
     ) {
-      throw new InvalidOrder(`${this.id} a stop loss or take profit closes a whole position: ${held} in ${market.symbol}`)
+      const invalid = new InvalidOrder(`${this.id} a stop loss or take profit closes a whole position: ${held} in ${market.symbol}`)
+      // What the venue has forgotten may have been set while the position was another.
+      throw key === undefined || seen === "never_seen" ? invalid : this.unknownUnder(Description.autoClosePath, key, invalid, seen)
     }
+    return await this.sendClosing(request, market, position, idempotencyKey)
+  }
+
+  /** Asks for the answer of what was decided under a key: the same request gets the same one, and nothing is set by it. */
+  private async setEarlier(request: OrderRequest, market: MarketInterface, idempotencyKey: unknown): Promise<Order> {
+    // The order is against the position. What a `triggerPrice` was then, by a mark that is gone, only the answer tells.
+    const position = { side: request.side === "sell" ? "long" : "short" } as Position
+    const isOneOfTwo = request.params?.["triggerPrice"] !== undefined
+    try {
+      return await this.sendClosing(request, market, { ...position, markPrice: 0 }, idempotencyKey)
+    } catch (error) {
+      const isOther = error instanceof OutcomeUnknown && isRefused(error.cause) && isConflict(error.cause.details)
+      if (!isOneOfTwo || !isOther) throw error
+    }
+    return await this.sendClosing(request, market, { ...position, markPrice: Infinity }, idempotencyKey)
+  }
+
+  private async sendClosing(
+    { params = {}, price, side, type }: OrderRequest,
+    market: MarketInterface,
+    position: Position,
+    idempotencyKey: unknown
+  ): Promise<Order> {
     const limit = type === "market" ? undefined : price
     const body = Closing.autoClose(params, position, limit, (value) => this.onGrid(value as Num, market, "price"))
     const target = { accountId: await this.loadAccountId(), marketId: market.id, ...body }

@@ -47,9 +47,9 @@ export interface Refused extends Error {
 export const isRefused = (error: unknown): error is Refused => error instanceof Error && "details" in error
 
 /**
- * A command whose answer was lost, and whose outcome the venue could not tell either. Repeating the same call with
- * `params.idempotencyKey` set to this key is safe: it is done at most once. Or one whose key stands for an earlier call with another
- * body: then the message says what became of that one, and repeating tells no more.
+ * A command whose answer was lost, or that was not taken under a key of the caller's, and whose outcome the venue could not tell either.
+ * Repeating the same call with `params.idempotencyKey` set to this key is safe: it is done at most once. Or one whose key stands for an
+ * earlier call with another body: then the message says what became of that one, and repeating tells no more.
  */
 export class OutcomeUnknown extends RequestTimeout {
   constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {

@@ -36,7 +36,13 @@ import { errorOf } from "./Refusals.js"
 type Told<A> = readonly [name: string, symbol: string, value: A]
 
 /** What is done about things that were told of and are missing from a snapshot, by their names. */
-type End<A> = (left: ReadonlyArray<readonly [name: string, value: A]>, into: News<A>, sequence: number) => void
+type End<A> = (
+  left: ReadonlyArray<readonly [name: string, value: A]>,
+  into: News<A>,
+  sequence: number,
+  /** Follows the stream no more. */
+  leave: () => void
+) => void
 
 /** How long is waited where the venue could not be asked how an order has ended. */
 const askAgainMs = 2_000
@@ -113,7 +119,7 @@ export class Watching extends Orders {
       (data as ReadonlyArray<Contract.Order>).map((order) => {
         const parsed = this.parseOrder(order)
         return [order.orderId, parsed.symbol!, parsed] as const
-      }), {}, (left, into) => void this.tellEnded(left, into))
+      }), {}, (left, into, _sequence, leave) => void this.tellEnded(left, into, leave))
     return this.filterBySinceLimit(await news.next(only === undefined ? undefined : [only.symbol], this.isWhole()), since, limit,
       "timestamp", true) as Array<Order>
   }
@@ -200,7 +206,13 @@ export class Watching extends Orders {
     if (held !== undefined) return held as News<A>
     const made = new News<A>(this.safeInteger(this.options, "watchedMost", 1))
     this.watched.set(key, made as AnyNews)
-    follow(made)
+    try {
+      follow(made)
+    } catch (error) {
+      // Nobody feeds it: whoever asks next is not to wait for it.
+      this.watched.delete(key)
+      throw error
+    }
     return made
   }
 
@@ -225,15 +237,15 @@ export class Watching extends Orders {
         const told = read(event, progress)
         // A snapshot has nothing of what has ended since the last event.
         const left = event.type === "snapshot" ? into.beside(new Set(told.map(([thing]) => thing))) : []
-        if (left.length > 0) end(left, into, event.sequence)
+        if (left.length > 0) end(left, into, event.sequence, () => following.close())
         for (const [thing, symbol, value] of told) into.put(thing, symbol, value)
       }
-      this.stream().follow(name, { snapshot: take, update: take, ended: (refusal) => this.endedBy(key, into, refusal) })
+      const following = this.stream().follow(name, { snapshot: take, update: take, ended: (refusal) => this.endedBy(key, into, refusal) })
     })
   }
 
   /** Asks how orders have ended that were open when last told of, and are missing from a snapshot: one after the other. */
-  private async tellEnded(left: ReadonlyArray<readonly [string, Order]>, into: News<Order>): Promise<void> {
+  private async tellEnded(left: ReadonlyArray<readonly [string, Order]>, into: News<Order>, leave: () => void): Promise<void> {
     const open = left.filter(([, { status }]) => status === "open")
     const key = "account.orders"
     for (let at = 0; at < open.length && this.watched.get(key) === into as AnyNews;) {
@@ -244,10 +256,12 @@ export class Watching extends Orders {
         at++
       } catch (error) {
         if (error instanceof NetworkError) await this.sleep(askAgainMs)
-        // What the venue does not know any more cannot be told; anything else it refuses is said to who watches.
+        // What the venue does not know any more cannot be told; anything else it refuses is said to who watches, and who watches again
+        // asks again.
         else if (error instanceof OrderNotFound) at++
         else {
           this.watched.delete(key)
+          leave()
           return into.fail(error)
         }
       }

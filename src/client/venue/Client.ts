@@ -57,6 +57,8 @@ export interface OrderName {
 /** Under which identity a command is sent: a key of its own is made where none is given. The same key is for the same command alone. */
 export interface Identity {
   readonly idempotencyKey?: string
+  /** Whether the key that is given was made for this very call, and nothing was ever sent under it; it may have been otherwise. */
+  readonly isNew?: boolean
 }
 
 /** A page of a listing. */
@@ -265,9 +267,9 @@ export class Client {
   }
 
   /** The key that a command is sent under. */
-  private keyOf({ idempotencyKey }: Identity): CommandKey {
-    return idempotencyKey === undefined
-      ? { idempotencyKey: this.platform.newKey(), madeAtEpochMs: this.platform.nowEpochMs() }
+  private keyOf({ idempotencyKey, isNew = false }: Identity): CommandKey {
+    return idempotencyKey === undefined || isNew
+      ? { idempotencyKey: idempotencyKey ?? this.platform.newKey(), madeAtEpochMs: this.platform.nowEpochMs() }
       : { idempotencyKey, madeAtEpochMs: undefined }
   }
 
@@ -298,8 +300,8 @@ export class Client {
   private async overThisAlone<A>(command: Command, answer: FrameAnswer | undefined): Promise<Outcome<A>> {
     const { idempotencyKey } = command
     if (answer?.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
-    if (answer?.kind === "refused" && answer.refusal.code !== "internal_error")
-      return { kind: "refused", idempotencyKey, refusal: answer.refusal }
+    if (answer?.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
+    if (answer?.kind === "refused" && answer.refusal.code !== "internal_error") return await this.outcomes.notTaken(command, answer.refusal)
     const cause = answer === undefined ? new Error("the stream could not take it") : answer.kind === "lost" ? answer.cause : answer.refusal
     return await this.outcomes.findOut(command, cause)
   }

@@ -2,7 +2,7 @@
 
 export interface CommandKey {
   readonly idempotencyKey: string
-  /** When it was made for this one call; undefined where the caller gave it, and may have sent it before. */
+  /** When it was made for this one call; undefined where the caller may have sent it before. */
   readonly madeAtEpochMs: number | undefined
 }
 

@@ -15,7 +15,7 @@ export interface Accepted<A> {
   readonly value: A
 }
 
-/** It was not done: the venue decided against it, or did not take it at all. */
+/** It was not done, by this call or an earlier one under its key: the venue decided against it, or did not take it at all. */
 export interface NotDone {
   readonly kind: "refused"
   readonly idempotencyKey: string
@@ -31,9 +31,9 @@ export interface NeverArrived {
 }
 
 /**
- * Its answers were lost, and the venue could not tell what became of it. The same command under the same key is safe at any time: it
- * is done once at most, and tells. Or the key stands for another body (`cause` is a `Refusal` that `isConflict`): then `seen` tells what
- * was done under it, and repeating tells no more.
+ * Its answers were lost, or it was not taken under a key that may have been sent before, and the venue could not tell what became of
+ * it. The same command under the same key is safe at any time: it is done once at most, and tells. Or the key stands for another body
+ * (`cause` is a `Refusal` that `isConflict`): then `seen` tells what was done under it, and repeating tells no more.
  */
 export interface Unknown {
   readonly kind: "unknown"
@@ -64,8 +64,22 @@ export class Outcomes {
     const { idempotencyKey } = command
     const known = outcomeOf(idempotencyKey, attempt)
     if (known?.kind === "refused" && known.refusal.isConflict) return await this.ofAnotherBody(idempotencyKey, known.refusal)
-    if (known?.kind === "accepted" || known?.kind === "refused" && (known.refusal.isDecision || !wasLost)) return known
+    if (known?.kind === "accepted" || known?.kind === "refused" && known.refusal.isDecision) return known
+    if (known?.kind === "refused" && !wasLost) return await this.notTaken(command, known.refusal)
     return await this.findOut(command, attempt.kind === "refused" ? attempt.refusal : attempt.kind === "lost" ? attempt.cause : undefined)
+  }
+
+  /**
+   * A command that the venue did not take now. Under a key of the caller's an earlier call may have acted, of which this refusal says
+   * nothing: only what the venue has never seen was not done.
+   */
+  async notTaken<A>(command: Command, refusal: Refusal): Promise<Outcome<A>> {
+    const { idempotencyKey, madeAtEpochMs } = command
+    if (madeAtEpochMs !== undefined) return { kind: "refused", idempotencyKey, refusal }
+    const seen = await this.lookUp(idempotencyKey).catch(() => undefined)
+    if (seen?.outcome === "never_seen") return { kind: "refused", idempotencyKey, refusal }
+    if (seen === undefined || seen.outcome === "unknown_expired") return { kind: "unknown", idempotencyKey, cause: refusal, seen }
+    return await this.decided(command, refusal, seen)
   }
 
   /** What the venue remembers under an identity. Rejects where it cannot be asked. */
@@ -76,24 +90,27 @@ export class Outcomes {
   /** What became of a command, without doing it: what was not decided by now is fenced. `lostCause`: why that is not known. */
   async findOut<A>(command: Command, lostCause: unknown): Promise<Outcome<A>> {
     const { idempotencyKey } = command
-    const unknown = (cause: unknown, seen?: Contract.OutcomeLookup): Unknown => ({ kind: "unknown", idempotencyKey, cause, seen })
     let seen: Contract.OutcomeLookup
     try {
       seen = await this.lookUp(idempotencyKey)
       const isNew = isTooNewToForget(command.madeAtEpochMs, this.rest.platform.nowEpochMs())
-      if (seen.outcome === "unknown_expired" && !isNew) return unknown(lostCause, seen)
+      if (seen.outcome === "unknown_expired" && !isNew) return { kind: "unknown", idempotencyKey, cause: lostCause, seen }
       if (seen.outcome === "never_seen" || seen.outcome === "unknown_expired") {
         const fence = await this.fence(idempotencyKey)
         if (fence !== undefined) return { kind: "never_arrived", idempotencyKey, fencedUntilEpochMs: fence.holdsUntilEpochMs }
       }
     } catch (cause) {
-      return unknown(cause)
+      return { kind: "unknown", idempotencyKey, cause, seen: undefined }
     }
-    // It was decided: the same request gets the same answer.
-    const again = await this.rest.repeat<A>(command, () => {})
-    const known = outcomeOf(idempotencyKey, again)
+    return await this.decided(command, lostCause, seen)
+  }
+
+  /** The answer of what was decided: the same request gets the same one. */
+  private async decided<A>(command: Command, lostCause: unknown, seen: Contract.OutcomeLookup): Promise<Outcome<A>> {
+    const { idempotencyKey } = command
+    const known = outcomeOf(idempotencyKey, await this.rest.repeat<A>(command, () => {}))
     if (known?.kind === "accepted" || known?.kind === "refused" && known.refusal.isDecision) return known
-    return unknown(known?.kind === "refused" ? known.refusal : lostCause, seen)
+    return { kind: "unknown", idempotencyKey, cause: known?.kind === "refused" ? known.refusal : lostCause, seen }
   }
 
   /** The key stands for another body: what the venue remembers under it, since something may be done that nobody was told of. */

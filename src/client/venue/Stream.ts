@@ -127,6 +127,7 @@ export class Stream {
   ready(): Promise<void> {
     if (this.isTrusted) return Promise.resolve()
     if (this.isClosed || !this.options.isForOrders) return Promise.reject(new Error("no commands go over the stream"))
+    if (this.options.tickets === undefined) return Promise.reject(new Error("commands over the stream need an API key, or tickets"))
     this.start()
     // A refusal that was for good when it came is asked for anew.
     this.authenticate(false)

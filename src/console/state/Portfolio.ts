@@ -53,7 +53,7 @@ export class Portfolio {
   /** Takes an order back, and shows what is left. */
   async cancel(order: Order): Promise<void> {
     const canceling = this.cancelingOf(order.orderId)
-    await canceling.run("", (key) => this.client.cancelOrder(order, key))
+    await canceling.run("", ({ key }) => this.client.cancelOrder(order, key))
     const failure = canceling.task.failure.value
     if (failure === undefined) this.canceling.delete(order.orderId)
     if (failure === undefined || failure.code === "not_found") await this.load()

@@ -79,8 +79,8 @@ test.each<readonly [what: string, answers: ReadonlyArray<Given>, kind: string]>(
   ["the venue takes it later", [overloaded, limited, placed], "accepted"],
   ["the venue decides against it", [rejected], "refused"],
   ["an earlier one was lost, and the venue has decided against it", ["broken", rejected], "refused"],
-  ["the venue never takes it, and lost nothing", [overloaded, overloaded, overloaded], "refused"],
-  ["it is wrong", [{ status: 400, body: refusal("invalid_request") }], "refused"],
+  ["the venue never takes it, and lost nothing", [overloaded, overloaded, overloaded, seen("never_seen")], "refused"],
+  ["it is wrong", [{ status: 400, body: refusal("invalid_request") }, seen("never_seen")], "refused"],
   ["all were lost, and it was decided", ["broken", "silence", defect, seen("accepted"), placed], "accepted"],
   ["all were lost, and it was decided against", ["broken", "broken", "broken", seen("refused"), rejected], "refused"],
   ["one was lost, and the venue takes nothing now", ["broken", overloaded, overloaded, seen("accepted"), placed], "accepted"],
@@ -109,6 +109,30 @@ test.each<readonly [what: string, answers: ReadonlyArray<Given>, kind: string]>(
   expect(new Set(keysOf(commands))).toEqual(new Set(["one"]))
   expect(new Set(commands.map(({ body }) => body)).size).toBe(1)
   expect(platform.waits).toBe(0)
+})
+
+const unauthorized: Given = { status: 401, body: refusal("unauthorized") }
+
+test.each<readonly [what: string, answers: ReadonlyArray<Given>, told: object]>([
+  ["which had acted", [overloaded, overloaded, overloaded, seen("accepted"), placed], { kind: "accepted", value: { orderId: "ord_1" } }],
+  ["which was refused", [unauthorized, seen("refused"), rejected], { kind: "refused", refusal: { code: "order_rejected" } }],
+  ["of which the venue cannot tell", [unauthorized, unauthorized], { kind: "unknown", cause: { code: "unauthorized" }, seen: undefined }],
+  ["of which it may have forgotten", [unauthorized, seen("unknown_expired")], { kind: "unknown", seen: { outcome: "unknown_expired" } }],
+  ["whose answer is not to be had", [unauthorized, seen("accepted"), unauthorized], { kind: "unknown", seen: { outcome: "accepted" } }],
+  ["which it has never seen", [unauthorized, seen("never_seen")], { kind: "refused", refusal: { code: "unauthorized" } }]
+])("a refusal that decides nothing says nothing of an earlier call under the key %s: that is asked for", async (_, answers, told) => {
+  const { client, left, platform } = scripted(answers)
+  expect(await platform.finish(client.place(order, { idempotencyKey: "one" }))).toMatchObject({ ...told, idempotencyKey: "one" })
+  expect(left).toEqual([])
+  expect(platform.requests.some(({ url }) => url.endsWith("/fence"))).toBe(false)
+})
+
+test("nothing is asked of a key that was made for the very call, by the client or as it is told", async () => {
+  for (const identity of [{}, { idempotencyKey: "one", isNew: true }]) {
+    const { client, platform } = scripted([unauthorized])
+    expect(await platform.finish(client.place(order, identity))).toMatchObject({ kind: "refused", refusal: { code: "unauthorized" } })
+    expect(platform.requests).toHaveLength(1)
+  }
 })
 
 test("what was found out is said with it", async () => {

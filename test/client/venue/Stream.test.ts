@@ -556,6 +556,21 @@ test("what is to end with its connection is placed over that alone", async () =>
   expect(paths().at(-1)).toBe("POST /orders/cancel-all")
 })
 
+test("a refusal that decides nothing says nothing there of an earlier call under the key", async () => {
+  const { client, line, platform } = await trading([{ body: { outcome: "accepted", decisions: [] } }, { body: { orderId: "ord_1" } }], {
+    cancelOnDisconnect: true
+  })
+  const refuse = (): void => line.say({ type: "error", id: line.last("place").id, error: refusal("scope_missing") })
+  const again = client.place(order, { idempotencyKey: "one" })
+  await platform.settle()
+  refuse()
+  expect(await platform.finish(again)).toMatchObject({ kind: "accepted", value: { orderId: "ord_1" } })
+  const first = client.place(order)
+  await platform.settle()
+  refuse()
+  expect(await first).toMatchObject({ kind: "refused", refusal: { code: "scope_missing" } })
+})
+
 test("whoever waits to trade over the stream is told where that will never be", async () => {
   const forbidden: Given = { status: 403, body: refusal("scope_missing") }
   const { client, platform } = await authenticated([forbidden, forbidden], { orders: "socket" })
@@ -566,6 +581,7 @@ test("whoever waits to trade over the stream is told where that will never be", 
   await platform.pass(10_000)
   await closing
   await expect(made({ apiKey: "key" }).client.connected()).rejects.toThrow("no commands go over the stream")
+  await expect(made({ orders: "socket" }).client.connected()).rejects.toThrow("need an API key, or tickets")
 })
 
 test("closing ends every stream, and leaves nothing to happen", async () => {

@@ -5,6 +5,7 @@ import type { Outcome } from "../../../client/venue/Outcome.js"
 import { Refusal } from "../../../client/venue/Refusal.js"
 import type { Credential } from "../Credential.js"
 import * as Failure from "../Failure.js"
+import type { Key } from "../Keyed.js"
 import type { Outside } from "../Outside.js"
 
 /** Until an answer is taken for lost, and how often a command is sent before the venue is asked what became of it. */
@@ -32,16 +33,22 @@ const isUnknown = unheard(
   true
 )
 
+/** Whether a refusal is what will be answered under the key from now on. */
+const standsForKey = (refusal: Refusal): boolean => refusal.isDecision || refusal.isConflict
+
 /** Whether a key was found to stand for another request: asking again under it tells no more. */
 const isConflict = (cause: unknown): boolean => cause instanceof Refusal && cause.isConflict
 
-/** An outcome as the pages take it. One that is unknown may be tried again under its key, and nothing else may. */
-export const resultOf = <A>(outcome: Outcome<A>): Failure.Result<A> => {
+/**
+ * An outcome as the pages take it. One that is unknown may be tried again under its key. So may one that was not taken under a key that
+ * was sent before (`isNew` is false): nothing was done until now, but an earlier request may still be on its way.
+ */
+export const resultOf = <A>(outcome: Outcome<A>, isNew: boolean): Failure.Result<A> => {
   switch (outcome.kind) {
     case "accepted":
       return { value: outcome.value }
     case "refused":
-      return { failure: Failure.ofEnvelope(outcome.refusal.envelope, false) }
+      return { failure: Failure.ofEnvelope(outcome.refusal.envelope, !isNew && !outcome.refusal.isDecision) }
     case "never_arrived":
       return { failure: neverArrived }
     case "unknown":
@@ -60,21 +67,21 @@ export class Commands {
 
   constructor(private readonly credential: Credential, private readonly venue: Outside["venue"]) {}
 
-  async place(order: NewOrder, idempotencyKey: string): Promise<Failure.Result<Contract.PlacedOrder>> {
-    return this.told(await this.client.place(order, { idempotencyKey }))
+  async place(order: NewOrder, { isNew, key }: Key): Promise<Failure.Result<Contract.PlacedOrder>> {
+    return this.told(await this.client.place(order, { idempotencyKey: key, isNew }), isNew)
   }
 
-  async cancelAll(marketId: string, idempotencyKey: string): Promise<Failure.Result<Contract.CanceledAll>> {
-    return this.told(await this.client.cancelAll(marketId, { idempotencyKey }))
+  async cancelAll(marketId: string, { isNew, key }: Key): Promise<Failure.Result<Contract.CanceledAll>> {
+    return this.told(await this.client.cancelAll(marketId, { idempotencyKey: key, isNew }), isNew)
   }
 
   /** Sets what closes the position in a market by itself, in the place of all that did. */
-  async setAutoClose(marketId: string, autoClose: object, idempotencyKey: string): Promise<Failure.Result<unknown>> {
-    return await this.ask({ method: "PUT", path: this.autoClose(marketId), body: autoClose }, idempotencyKey)
+  async setAutoClose(marketId: string, autoClose: object, key: Key): Promise<Failure.Result<unknown>> {
+    return await this.ask({ method: "PUT", path: this.autoClose(marketId), body: autoClose }, key)
   }
 
-  async removeAutoClose(marketId: string, idempotencyKey: string): Promise<Failure.Result<unknown>> {
-    return await this.ask({ method: "DELETE", path: this.autoClose(marketId) }, idempotencyKey)
+  async removeAutoClose(marketId: string, key: Key): Promise<Failure.Result<unknown>> {
+    return await this.ask({ method: "DELETE", path: this.autoClose(marketId) }, key)
   }
 
   /** Forgets whose commands these were. */
@@ -102,22 +109,28 @@ export class Commands {
     return `/v1/accounts/${encodeURIComponent(this.accountId)}/positions/${encodeURIComponent(marketId)}/auto-close`
   }
 
-  private async ask(asked: Asked, idempotencyKey: string): Promise<Failure.Result<unknown>> {
-    const attempt = await this.client.rest.repeat<unknown>({ ...asked, idempotencyKey }, () => {})
+  private async ask(asked: Asked, { isNew, key }: Key): Promise<Failure.Result<unknown>> {
+    let mayBeDone = !isNew
+    const attempt = await this.client.rest.repeat<unknown>({ ...asked, idempotencyKey: key }, () => {
+      mayBeDone = true
+    })
     switch (attempt.kind) {
       case "answered":
         return { value: attempt.value }
       case "refused":
         this.refused(attempt.refusal)
+        // Says nothing of what was sent before: the same key finds that out.
+        if (mayBeDone && !standsForKey(attempt.refusal)) return { failure: Failure.ofEnvelope(attempt.refusal.envelope, true) }
         return { failure: Failure.ofEnvelope(attempt.refusal.envelope) }
       case "lost":
         return { failure: isUnknown }
     }
   }
 
-  private told<A>(outcome: Outcome<A>): Failure.Result<A> {
+  private told<A>(outcome: Outcome<A>, isNew: boolean): Failure.Result<A> {
     if (outcome.kind === "refused") this.refused(outcome.refusal)
-    return resultOf(outcome)
+    if (outcome.kind === "unknown" && outcome.cause instanceof Refusal) this.refused(outcome.cause)
+    return resultOf(outcome, isNew)
   }
 
   /** A session that the venue no longer takes has ended. */

@@ -115,8 +115,10 @@ export class Ticket {
       key: this.outside.nextKey()
     }
     this.open.value = new Map([...this.open.value, [accountId, open]])
-    const placed = await this.sending.run(() => this.commands.place(open.order, open.key))
+    const placed = await this.sending.run(() => this.commands.place(open.order, { key: open.key, isNew: known === undefined }))
     if (this.sending.failure.value?.again !== true) this.open.value = new Map([...this.open.value].filter(([of]) => of !== accountId))
+    // Who has signed out meanwhile has nothing to be shown, and nothing to read.
+    if (this.accountId() !== accountId) return placed !== undefined
     this.placed()
     if (placed === undefined) return false
     this.outcome.value = told(placed)

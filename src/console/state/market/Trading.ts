@@ -121,7 +121,7 @@ export class Trading {
   async close({ marketId, quantity, side }: Contract.Position): Promise<boolean> {
     const order = { marketId, side: side === "long" ? "sell" : "buy", orderType: "market", quantity, reduceOnly: true } as const
     // Named by its key, so that trying again is the same order.
-    const isDone = await this.closing.run(JSON.stringify(order), (key) => this.commands.place({ ...order, clientOrderId: key }, key))
+    const isDone = await this.closing.run(JSON.stringify(order), (key) => this.commands.place({ ...order, clientOrderId: key.key }, key))
     await this.load()
     return isDone
   }
