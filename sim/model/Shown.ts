@@ -29,8 +29,11 @@ export const both = (name: string, atoms: bigint | number, scale: number): Membe
 
 export const moment = (atEpochMs: number): Members => ({ timestamp: atEpochMs, datetime: new Date(atEpochMs).toISOString() })
 
-/** round(a / b), half up, for a >= 0 and b > 0. */
-export const halfUp = (a: bigint, b: bigint): bigint => (2n * a + b) / (2n * b)
+/** round(a / b), half up, for b > 0: toward +infinity also below zero. */
+export const halfUp = (a: bigint, b: bigint): bigint => {
+  const [over, under] = [2n * a + b, 2n * b]
+  return (over - ((over % under) + under) % under) / under
+}
 
 export const idOf = (prefix: string, ordinal: number): string => `${prefix}_${ordinal.toString(36)}`
 const symbolOf = ({ baseAsset, quoteAsset, settlementAsset }: Market.Parameters): string => `${baseAsset}/${quoteAsset}:${settlementAsset}`

@@ -6,7 +6,7 @@ import type { NaiveVenue } from "./NaiveVenue.js"
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import { commandIdOf } from "../reading/Funds.js"
-import { idOf } from "./Shown.js"
+import { halfUp, idOf } from "./Shown.js"
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -145,7 +145,6 @@ const episodesOf = (model: NaiveVenue, account: number, sequence: number): Reado
 }
 
 const ceilDiv = (one: bigint, by: bigint): bigint => (one + by - 1n) / by
-const halfUp = (one: bigint, by: bigint): bigint => (2n * one + by) / (2n * by)
 const sizeOf = (atoms: number): bigint => BigInt(Math.abs(atoms))
 
 /** What a change was to an episode: so much opened or grew it, or closed it, with its parts of notional and fee. */

@@ -100,8 +100,26 @@ const again = (retries: number) =>
     Schedule.intersect(Schedule.recurs(retries))
   )
 
+/** What says nothing of a request under the same key that was sent before: who asks is not known any more, or has asked too often. */
+const saysNothing: ReadonlySet<number> = new Set([401, 403, 429])
+
 /** Sends one request, and again while there is no answer to it. */
 const send = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure, HttpClient.HttpClient> =>
+  Effect.suspend(() => {
+    let mayBeDone = false
+    return sendOnce(target, call).pipe(
+      Effect.catchTag("Refused",
+        (error) => Effect.fail(mayBeDone && saysNothing.has(error.status) ? new NoAnswer({ text: error.text }) : error)),
+      Effect.tapError((error) =>
+        Effect.sync(() => {
+          mayBeDone ||= error._tag === "NoAnswer"
+        })
+      ),
+      Effect.retry({ schedule: again(target.retries), while: (error) => error._tag === "NoAnswer" })
+    )
+  })
+
+const sendOnce = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure, HttpClient.HttpClient> =>
   Effect.gen(function*() {
     const client = yield* HttpClient.HttpClient
     const { method, path } = placeOf(call)
@@ -118,8 +136,7 @@ const send = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure,
       RequestError: (error) => new NoAnswer({ text: `${target.url} cannot be reached: ${error.message}` }),
       ResponseError: (error) => new NoAnswer({ text: `${target.url} broke off: ${error.message}` })
     }),
-    Effect.flatMap(({ status, text }) => status === 200 ? decode(target, call.answer, text) : fail(target, status, text)),
-    Effect.retry({ schedule: again(target.retries), while: (error) => error._tag === "NoAnswer" })
+    Effect.flatMap(({ status, text }) => status === 200 ? decode(target, call.answer, text) : fail(target, status, text))
   )
 
 const decode = <A, I>(target: Target, answer: Schema.Schema<A, I>, text: string): Effect.Effect<A, Unexpected> =>

@@ -184,7 +184,9 @@ export class Delivery extends Exchange {
   private async notTaken(request: Request, refusal: Error): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     const outcome = await this.outcomeUnder(idempotencyKey).catch(() => undefined)
-    if (outcome === "never_seen") throw refusal
+    // What is wrong with a request, or with who sends it, is told as it is: no repetition would help.
+    const isLasting = isRefused(refusal) && refusal.details.retryable === false
+    if (outcome === "never_seen" || isLasting && (outcome === undefined || outcome === "unknown_expired")) throw refusal
     if (outcome === undefined || outcome === "unknown_expired") throw this.unknown(request, refusal, outcome ?? refusal)
     return await this.decided(request, refusal)
   }

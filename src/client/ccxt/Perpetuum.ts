@@ -15,6 +15,7 @@ import {
   ArgumentsRequired,
   type Int,
   InvalidOrder,
+  NetworkError,
   type MarketInterface,
   NotSupported,
   type Num,
@@ -296,7 +297,7 @@ export class Perpetuum extends Watching {
     const market = await this.loadMarket(symbol)
     const key = idempotencyKey === undefined ? undefined : String(idempotencyKey)
     const seen = key === undefined ? "never_seen" : await this.outcomeUnder(key).catch((cause: unknown) => {
-      throw this.unknownUnder(Description.autoClosePath, key, cause, cause)
+      throw cause instanceof NetworkError ? this.unknownUnder(Description.autoClosePath, key, cause, cause) : cause
     })
     if (seen !== "never_seen" && seen !== "unknown_expired") return await this.setEarlier(request, market, idempotencyKey)
     const position = await this.fetchPosition(symbol)

@@ -15,7 +15,7 @@ export interface Accepted<A> {
   readonly value: A
 }
 
-/** It was not done, by this call or an earlier one under its key: the venue decided against it, or did not take it at all. */
+/** It was not done so far: the venue decided against it, or did not take it, and has seen no earlier one under its key. */
 export interface NotDone {
   readonly kind: "refused"
   readonly idempotencyKey: string
@@ -70,15 +70,19 @@ export class Outcomes {
   }
 
   /**
-   * A command that the venue did not take now. Under a key of the caller's an earlier call may have acted, of which this refusal says
-   * nothing: only what the venue has never seen was not done.
+   * A command that the venue did not take now. Under a key of the caller's an earlier call may have acted, of which a refusal says
+   * nothing that would be another at another time: the venue is starting, the session has ended.
    */
   async notTaken<A>(command: Command, refusal: Refusal): Promise<Outcome<A>> {
     const { idempotencyKey, madeAtEpochMs } = command
     if (madeAtEpochMs !== undefined) return { kind: "refused", idempotencyKey, refusal }
     const seen = await this.lookUp(idempotencyKey).catch(() => undefined)
     if (seen?.outcome === "never_seen") return { kind: "refused", idempotencyKey, refusal }
-    if (seen === undefined || seen.outcome === "unknown_expired") return { kind: "unknown", idempotencyKey, cause: refusal, seen }
+    if (seen === undefined || seen.outcome === "unknown_expired") {
+      // What is wrong with a request, or allowed to nobody with this key, was so before.
+      const isPassing = refusal.isRetryable || refusal.code === "unauthorized"
+      return isPassing ? { kind: "unknown", idempotencyKey, cause: refusal, seen } : { kind: "refused", idempotencyKey, refusal }
+    }
     return await this.decided(command, refusal, seen)
   }
 

@@ -81,6 +81,7 @@ test.each<readonly [what: string, answers: ReadonlyArray<Given>, kind: string]>(
   ["an earlier one was lost, and the venue has decided against it", ["broken", rejected], "refused"],
   ["the venue never takes it, and lost nothing", [overloaded, overloaded, overloaded, seen("never_seen")], "refused"],
   ["it is wrong", [{ status: 400, body: refusal("invalid_request") }, seen("never_seen")], "refused"],
+  ["it is wrong, and the venue may have forgotten", [{ status: 400, body: refusal("invalid_request") }, seen("unknown_expired")], "refused"],
   ["all were lost, and it was decided", ["broken", "silence", defect, seen("accepted"), placed], "accepted"],
   ["all were lost, and it was decided against", ["broken", "broken", "broken", seen("refused"), rejected], "refused"],
   ["one was lost, and the venue takes nothing now", ["broken", overloaded, overloaded, seen("accepted"), placed], "accepted"],

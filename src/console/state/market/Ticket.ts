@@ -118,7 +118,10 @@ export class Ticket {
     const placed = await this.sending.run(() => this.commands.place(open.order, { key: open.key, isNew: known === undefined }))
     if (this.sending.failure.value?.again !== true) this.open.value = new Map([...this.open.value].filter(([of]) => of !== accountId))
     // Who has signed out meanwhile has nothing to be shown, and nothing to read.
-    if (this.accountId() !== accountId) return placed !== undefined
+    if (this.accountId() !== accountId) {
+      this.sending.clear()
+      return placed !== undefined
+    }
     this.placed()
     if (placed === undefined) return false
     this.outcome.value = told(placed)
