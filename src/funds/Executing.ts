@@ -2,6 +2,7 @@
  * Executes the step at hand: has it signed, journals that it is about to be executed, hands it over, and journals what was answered.
  * A crash in between leaves a submission of which nothing is known, and that is what the journal then says.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
@@ -98,7 +99,12 @@ const counterAt = 33
  * Another transfer of the account that the same passkey approved before, and whose signature has yet to be asked for. The signer takes
  * no counter that goes back, so that one comes first. What stands still until somebody helps holds up nothing.
  */
-const approvedBefore = ({ reads }: Parts, { participantId }: Bound, { step, transfer }: Prepared): TransferView | undefined => {
+const approvedBefore = (
+  { reads }: Parts,
+  { participantId }: Bound,
+  { step, transfer }: Prepared,
+  nowEpochMs: number
+): TransferView | undefined => {
   const { approval } = step
   if (approval === null) return undefined
   const counter = counterOf(approval.authenticatorData)
@@ -106,6 +112,8 @@ const approvedBefore = ({ reads }: Parts, { participantId }: Bound, { step, tran
     number !== transfer.number && awaits === "submission" && other?.approval?.credentialId === approval.credentialId
     && other.submissions.length + other.unlisted === 0 && other.binding?.participantId === participantId
     && (kind !== "withdrawal" || reads.funds.stop === undefined)
+    // One whose transaction is over is looked after first, and may stop for an operator.
+    && (other.preparation?.maxRecordTimeEpochMs ?? 0) >= nowEpochMs
     && counterOf(other.approval.authenticatorData) < counter
   )
 }
@@ -120,7 +128,9 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     if (binding.participantId !== bound.participantId) {
       return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
     }
-    const before = step.submissions.length + step.unlisted === 0 ? approvedBefore(parts, bound, prepared) : undefined
+    const before = step.submissions.length + step.unlisted === 0
+      ? approvedBefore(parts, bound, prepared, yield* Clock.currentTimeMillis)
+      : undefined
     if (before !== undefined) {
       return yield* new Unreachable({
         whom: "signer",

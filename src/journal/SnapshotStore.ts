@@ -118,7 +118,9 @@ export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effe
         sequence: lastStep,
         isStep: true,
         name: "the state that the last step began with",
-        load: Effect.map(store.latestStep, (loaded) => loaded ?? "it is gone")
+        // Whoever writes beside this may have taken another step by now.
+        load: Effect.map(store.latestStep, (loaded) =>
+          loaded === undefined || typeof loaded !== "string" && loaded.sequence !== lastStep ? "it is gone" : loaded)
       })
     }
     return kept.filter((each) => each.sequence < sequence)

@@ -29,10 +29,12 @@ export const withAnotherPinned = (
     Effect.mapError(funds.accountKeys(state.accountId(account)), () => Errors.ledgerUnavailable),
     (keys) => {
       if (funds.pinning.isUnderWay(account, keys !== undefined)) return fail(Errors.ledgerUnavailable)
-      const gone = [credentialId, ...funds.pinning.removals(account)]
-      const left = state.passkeys(account).filter((each) => !gone.includes(each.credentialId))
+      const gone = funds.pinning.removals(account)
+      // A removal that is under way may still be refused: then these are left, and the engine keeps none back as the last one.
+      const others = state.passkeys(account).filter((each) => each.credentialId !== credentialId)
+      const left = others.filter((each) => !gone.includes(each.credentialId))
       const isLeft = keys === undefined || left.some((each) => keys.credentialIds.includes(each.credentialId))
-      if (!isLeft && left.length > 0) return fail(Errors.lastPinnedPasskey)
+      if (!isLeft && others.length > 0) return fail(Errors.lastPinnedPasskey)
       funds.pinning.beginRemoval(account, credentialId)
       return Effect.void
     }

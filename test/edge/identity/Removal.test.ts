@@ -7,14 +7,14 @@ import { removed, withAnotherPinned } from "../../../src/edge/identity/Removal.j
 import { Pinning } from "../../../src/funds/Pinning.js"
 
 /** An account with three passkeys, two of which the signer knows; whatever is submitted is decided when the test says so. */
-const begin = () => {
+const begin = (passkeys: ReadonlyArray<string> = ["laptop", "phone", "tablet"], pinned: ReadonlyArray<string> = ["laptop", "phone"]) => {
   const decisions: Array<(outcome: unknown) => void> = []
   const services = {
-    funds: { accountKeys: () => Effect.succeed({ credentialIds: ["laptop", "phone"] }), pinning: new Pinning() },
+    funds: { accountKeys: () => Effect.succeed({ credentialIds: pinned }), pinning: new Pinning() },
     state: {
       party: () => ({}),
       accountId: () => "acc_1",
-      passkeys: () => ["laptop", "phone", "tablet"].map((credentialId) => ({ credentialId }))
+      passkeys: () => passkeys.map((credentialId) => ({ credentialId }))
     },
     submit: (_: unknown, answer: (outcome: unknown) => void) => void decisions.push(answer)
   } as unknown as Services
@@ -43,4 +43,12 @@ test("and is taken once the first was refused", async () => {
   const second = remove("phone")
   decide(Refusal.none)
   expect(await second).toBe("removed")
+})
+
+test("the only one that the signer knows stays, also while the removal of the others is under way and may be refused", async () => {
+  const { decide, remove } = begin(["laptop", "phone"], ["laptop"])
+  const first = remove("phone")
+  expect(await remove("laptop")).toBe("LastPinnedPasskey")
+  decide(Refusal.sessionEnded)
+  expect(await first).toBe("SessionEnded")
 })
