@@ -9,6 +9,13 @@ import { type NaiveAccount, type NaiveMarket, type NaivePosition, remaining } fr
 /** ceil(a / b) for b > 0. */
 export const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
+/** round(a / b), half toward +infinity; b > 0. */
+export const halfUp = (a: bigint, b: bigint): bigint => {
+  const doubled = 2n * a + b
+  const whole = doubled / (2n * b)
+  return doubled < 0n && doubled % (2n * b) !== 0n ? whole - 1n : whole
+}
+
 /** An account's money with what is open, summed anew. All in money atoms. */
 export interface NaiveMargin {
   readonly equity: bigint

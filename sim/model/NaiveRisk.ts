@@ -5,7 +5,7 @@
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { ceilDiv } from "./NaiveMoney.js"
+import { ceilDiv, halfUp } from "./NaiveMoney.js"
 import type * as Session from "../../src/domain/Session.js"
 import { isDelisted, type NaiveFunding, type NaiveMarket, type NaiveRisk, type NaiveSession, remaining } from "./NaiveState.js"
 
@@ -37,12 +37,6 @@ const abs = (value: bigint): bigint => (value < 0n ? -value : value)
 const max = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 const min = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 const within = (value: bigint, most: bigint): bigint => max(-most, min(most, value))
-/** round(a / b), half toward +infinity; b > 0. */
-const rounded = (a: bigint, b: bigint): bigint => {
-  const doubled = 2n * a + b
-  const whole = doubled / (2n * b)
-  return doubled < 0n && doubled % (2n * b) !== 0n ? whole - 1n : whole
-}
 const middle = (values: ReadonlyArray<bigint>): bigint => [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[1]!
 
 export const isStale = ({ parameters, risk }: NaiveMarket, atEpochMs: number): boolean => atEpochMs >= risk.source + parameters.indexStaleMs
@@ -75,7 +69,7 @@ export const finalPrice = (
   const since = (last < within - lookedBack ? last : within) - lookedBack
   const prices = risk.ticks.filter(({ minute }) => minute >= since).map(({ index }) => BigInt(index))
   if (prices.length === 0) return risk.index
-  const average = rounded(prices.reduce((sum, each) => sum + each, 0n), BigInt(prices.length))
+  const average = halfUp(prices.reduce((sum, each) => sum + each, 0n), BigInt(prices.length))
   return Number(min(BigInt(maxPriceAtoms), max(BigInt(minPriceAtoms), average)))
 }
 
@@ -271,9 +265,9 @@ export const tick = (
   const interval = BigInt(parameters.fundingIntervalMs)
   const toFunding = interval - BigInt(atEpochMs) % interval
   const rate = perInterval(runningRate8h(market), parameters.fundingIntervalMs)
-  const first = index + rounded(index * rate * toFunding, interval * billion)
+  const first = index + halfUp(index * rate * toFunding, interval * billion)
   const basis = risk.basis.reduce((sum, each) => sum + each, 0n)
-  const second = risk.basis.length === 0 ? index : index + rounded(basis, 2n * BigInt(risk.basis.length))
+  const second = risk.basis.length === 0 ? index : index + halfUp(basis, 2n * BigInt(risk.basis.length))
   const last = market.lastPrice === 0 ? index : BigInt(market.lastPrice)
   const third = bid === undefined || ask === undefined ? index : middle([bid, ask, last])
   const band = BigInt(parameters.markBandBps)

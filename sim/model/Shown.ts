@@ -14,7 +14,7 @@ import * as Risk from "./NaiveRisk.js"
 import type { Trigger } from "../../src/operations/accounts/AutoClose.js"
 import type { NaiveBracket } from "./NaiveAutoClose.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
-import { initial, liquidationPrice, maintenance } from "./NaiveMoney.js"
+import { initial, liquidationPrice, maintenance, halfUp } from "./NaiveMoney.js"
 
 /** Members of a JSON object; those that are undefined are absent. */
 export type Members = { readonly [name: string]: unknown }
@@ -28,12 +28,6 @@ export const both = (name: string, atoms: bigint | number, scale: number): Membe
 })
 
 export const moment = (atEpochMs: number): Members => ({ timestamp: atEpochMs, datetime: new Date(atEpochMs).toISOString() })
-
-/** round(a / b), half up, for b > 0: toward +infinity also below zero. */
-export const halfUp = (a: bigint, b: bigint): bigint => {
-  const [over, under] = [2n * a + b, 2n * b]
-  return (over - ((over % under) + under) % under) / under
-}
 
 export const idOf = (prefix: string, ordinal: number): string => `${prefix}_${ordinal.toString(36)}`
 const symbolOf = ({ baseAsset, quoteAsset, settlementAsset }: Market.Parameters): string => `${baseAsset}/${quoteAsset}:${settlementAsset}`

@@ -6,7 +6,8 @@ import type { NaiveVenue } from "./NaiveVenue.js"
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import { commandIdOf } from "../reading/Funds.js"
-import { halfUp, idOf } from "./Shown.js"
+import { halfUp } from "./NaiveMoney.js"
+import { idOf } from "./Shown.js"
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -12,7 +12,8 @@ import * as Refusals from "../reading/Refusals.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import { type NaiveCompared, type NaiveMemory, type NaiveOrder, type NaiveOutcome } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
-import { both, halfUp, idOf, type Members, moment } from "./Shown.js"
+import { halfUp } from "./NaiveMoney.js"
+import { both, idOf, type Members, moment } from "./Shown.js"
 
 /** One decision with all that its answer is made of. */
 export interface Decision {

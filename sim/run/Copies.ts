@@ -77,8 +77,8 @@ export class Copies {
         return `${which} fails at record ${record.sequence}: ${String(error)}`
       }
       const { length, words } = engine.state.events
-      const at = Array.from({ length: Math.max(length, to - from) }).findIndex((_, index) => words[index] !== events[from + index])
-      if (at >= 0 || length !== to - from) return `${which} decides record ${record.sequence} otherwise`
+      const isSame = length === to - from && words.subarray(0, length).every((word, index) => word === events[from + index])
+      if (!isSame) return `${which} decides record ${record.sequence} otherwise`
       if (engine.nextDueEpochMs !== nextDueEpochMs) {
         return `${which} wakes at ${engine.nextDueEpochMs} behind record ${record.sequence}, and not at ${nextDueEpochMs}`
       }

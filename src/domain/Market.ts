@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import * as Ids from "./Ids.js"
 import { bpsOne, moneyScale, powerOfTen } from "./Units.js"
+import { floorDiv } from "./FloorDiv.js"
 
 /** Market statuses of the contract, in the order of their codes. */
 export const statuses = ["draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only"] as const
@@ -160,9 +161,7 @@ export const averagePriceAtoms = (
   sizeAtoms: bigint
 ): bigint => {
   const divisor = sizeAtoms * BigInt(notionalFactor(market))
-  const [over, under] = [2n * notionalAtoms + divisor, 2n * divisor]
-  // Half up is a quotient rounded down; a division of whole numbers rounds toward zero.
-  return over >= 0n || over % under === 0n ? over / under : over / under - 1n
+  return floorDiv(2n * notionalAtoms + divisor, 2n * divisor)
 }
 
 /** `BASE/QUOTE:SETTLE`, the market's name in the compatibility layer. */

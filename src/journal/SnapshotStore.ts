@@ -90,13 +90,18 @@ interface Names {
   readonly lastStep: number | undefined
 }
 
+/** A file may be gone by the time it is read: whoever writes beside a reader removes old ones. */
+const gone = "it is gone"
+const unlessGone = <A>(loading: Effect.Effect<A | string, DiskError>): Effect.Effect<A | string, DiskError> =>
+  Effect.catchIf(loading, (error) => error.code === "ENOENT", () => Effect.succeed(gone))
+
 /** A state that is kept, and how it is loaded. */
 export interface Kept {
   readonly sequence: number
   readonly isStep: boolean
   /** What a warning calls it. */
   readonly name: string
-  /** It, or why it cannot be trusted. Whoever writes beside a reader removes old ones at any time. */
+  /** It, or why it cannot be trusted. */
   readonly load: Effect.Effect<Stored | string, DiskError>
 }
 
@@ -110,7 +115,7 @@ export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effe
       sequence: at,
       isStep: false,
       name: `the snapshot at sequence ${at}`,
-      load: Effect.catchIf(store.load(at), (error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+      load: unlessGone(store.load(at))
     }))
     if (lastStep !== undefined) {
       // Of one sequence the snapshot comes first.
@@ -120,7 +125,7 @@ export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effe
         name: "the state that the last step began with",
         // Whoever writes beside this may have taken another step by now.
         load: Effect.map(store.latestStep, (loaded) =>
-          loaded === undefined || typeof loaded !== "string" && loaded.sequence !== lastStep ? "it is gone" : loaded)
+          loaded === undefined || typeof loaded !== "string" && loaded.sequence !== lastStep ? gone : loaded)
       })
     }
     return kept.filter((each) => each.sequence < sequence)
@@ -277,10 +282,7 @@ const latestStep = (disk: DiskService, loading: Loading): Effect.Effect<Stored |
 const latest = (disk: DiskService, loading: Loading): Effect.Effect<Stored | undefined, DiskError> =>
   Effect.gen(function*() {
     for (const sequence of (yield* list(disk)).toReversed()) {
-      const read = yield* Effect.scoped(load(disk, loading, sequence, pathOf(sequence))).pipe(
-        // A venue beside this reader may remove an old one at any time.
-        Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
-      )
+      const read = yield* unlessGone(Effect.scoped(load(disk, loading, sequence, pathOf(sequence))))
       if (typeof read !== "string") return read
       ;(yield* Marks)?.("a damaged snapshot was passed over")
       yield* Effect.logWarning(`${pathOf(sequence)} is passed over: ${read}`)

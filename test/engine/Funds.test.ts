@@ -459,7 +459,8 @@ describe("what the ledger says", () => {
     expect(firstBroken(driver.engine.state)).toBe(undefined)
   })
 
-  test("of a deposit that was over that its last step was done: it is credited all the same, with an alarm", () => {
+  /** A deposit whose offer stands, and whose acceptance nobody approved in a day. */
+  const expired = () => {
     const driver = new FundsDriver()
     const owner = driver.funded(usdc(10))
     const number = driver.deposit(owner, usdc(5))
@@ -467,6 +468,11 @@ describe("what the ledger says", () => {
     driver.prepare(number)
     driver.atEpochMs += dayMs
     driver.send({ kind: "PassTime" })
+    return { driver, owner, number }
+  }
+
+  test("of a deposit that was over that its last step was done: it is credited all the same, with an alarm", () => {
+    const { driver, number, owner } = expired()
     expect(driver.transfer(number)).toMatchObject({ status: "expired", stepAtHand: { name: "treasury_offer_withdrawal" } })
     driver.complete(number, "owner_offer_acceptance", "unasked")
     expect(driver.transfer(number)).toMatchObject({ status: "ledger_confirmed", stepAtHand: undefined, failure: null })
@@ -476,13 +482,7 @@ describe("what the ledger says", () => {
   })
 
   test("of a deposit that was over that its last step was done: what withdraws its offer is a command of nobody's from then on", () => {
-    const driver = new FundsDriver()
-    const owner = driver.funded(usdc(10))
-    const number = driver.deposit(owner, usdc(5))
-    driver.finishStep(owner, number)
-    driver.prepare(number)
-    driver.atEpochMs += dayMs
-    driver.send({ kind: "PassTime" })
+    const { driver, number } = expired()
     const step = "treasury_offer_withdrawal"
     driver.prepare(number)
     driver.begin(number, "one")

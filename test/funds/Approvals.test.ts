@@ -1,6 +1,6 @@
 /** Approvals that the signer could not be asked for at once: they are asked for in the order in which the owner gave them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { Bank, origin, Owner } from "./Bank.js"
+import { Bank, Owner } from "./Bank.js"
 
 const path = "/v1/accounts/{account}/withdrawals/confirm"
 const depositAtoms = 25_000_000
@@ -9,14 +9,7 @@ describe("of approvals that wait", () => {
   let bank: Bank
   let owner: Owner
 
-  const funded = async (): Promise<Owner> => {
-    const opened = await Owner.open(bank)
-    const id = await opened.request("deposit", depositAtoms)
-    await bank.venue.leap(30_000)
-    await bank.give(await opened.party, depositAtoms)
-    expect(await opened.confirm("deposit", id)).toBe("ledger_confirmed")
-    return opened
-  }
+  const funded = (): Promise<Owner> => Owner.funded(bank, depositAtoms)
 
   beforeEach(async () => {
     bank = await Bank.open()
@@ -78,12 +71,7 @@ describe("of approvals that wait", () => {
     expect(again).toMatchObject({ status: 503, json: { recoveryActions: ["contact_operator"] } })
     await bank.venue.leap(26 * 3_600_000, 60_000)
     // The session is over by then.
-    const { options, challengeIdentifier } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
-    const session = await owner.must("POST", "/v1/auth/passkeys/authentication/verify", {
-      challengeIdentifier,
-      credential: owner.authenticator.assert(options, origin)
-    })
-    owner.token = session.accessToken
+    await owner.signIn()
     expect(await statusOf(one)).toBe("expired")
   }, 60_000)
 })

@@ -215,6 +215,27 @@ export class Owner {
     return owner
   }
 
+  /** One whose first deposit is confirmed. */
+  static async funded(bank: Bank, amountAtoms: number): Promise<Owner> {
+    const owner = await Owner.open(bank)
+    const id = await owner.request("deposit", amountAtoms)
+    await bank.venue.leap(30_000)
+    await bank.give(await owner.party, amountAtoms)
+    const status = await owner.confirm("deposit", id)
+    if (status !== "ledger_confirmed") throw new Error(`the first deposit is ${status}`)
+    return owner
+  }
+
+  /** Signs in anew, with the passkey that it has. */
+  async signIn(): Promise<void> {
+    const begun = await this.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
+    const session = await this.must("POST", "/v1/auth/passkeys/authentication/verify", {
+      challengeIdentifier: begun.challengeIdentifier,
+      credential: this.authenticator.assert(begun.options, origin)
+    })
+    this.token = session.accessToken
+  }
+
   /** Asks for a deposit or a withdrawal; its id. */
   async request(kind: "deposit" | "withdrawal", amountAtoms: number, destinationPartyId?: string): Promise<string> {
     const body = { asset: "USDC", amountAtoms: String(amountAtoms), ...(destinationPartyId === undefined ? {} : { destinationPartyId }) }

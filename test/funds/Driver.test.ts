@@ -12,14 +12,7 @@ const depositAtoms = 25_000_000
 describe("over a slow ledger", () => {
   const path = "/v1/accounts/{account}/withdrawals/confirm"
 
-  const funded = async (bank: Bank): Promise<Owner> => {
-    const owner = await Owner.open(bank)
-    const id = await owner.request("deposit", depositAtoms)
-    await bank.venue.leap(30_000)
-    await bank.give(await owner.party, depositAtoms)
-    expect(await owner.confirm("deposit", id)).toBe("ledger_confirmed")
-    return owner
-  }
+  const funded = (bank: Bank): Promise<Owner> => Owner.funded(bank, depositAtoms)
 
   const slow = (bank: Bank, afterMs: number, step?: "treasury_withdrawal") =>
     bank.script([{

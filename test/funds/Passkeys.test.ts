@@ -63,12 +63,7 @@ describe("between the first deposit and the account's party", () => {
     await bank.script([])
     const byPhone = new Owner(bank, phone)
     byPhone.accountId = owner.accountId
-    const signIn = await byPhone.must("POST", "/v1/auth/passkeys/authentication/options", { purpose: "sign_in" })
-    const session = await byPhone.must("POST", "/v1/auth/passkeys/authentication/verify", {
-      challengeIdentifier: signIn.challengeIdentifier,
-      credential: phone.assert(signIn.options, origin)
-    })
-    byPhone.token = session.accessToken
+    await byPhone.signIn()
     const { deposits } = await byPhone.must("GET", "/v1/accounts/{account}/deposits")
     await bank.venue.leap(60_000)
     await bank.give(await byPhone.party, amountAtoms)

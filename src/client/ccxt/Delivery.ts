@@ -184,11 +184,10 @@ export class Delivery extends Exchange {
   private async notTaken(request: Request, refusal: Error): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     const outcome = await this.outcomeUnder(idempotencyKey).catch(() => undefined)
+    if (outcome !== undefined && outcome !== "never_seen" && outcome !== "unknown_expired") return await this.decided(request, refusal)
     // What is wrong with a request, or with who sends it, is told as it is: no repetition would help.
     const isLasting = isRefused(refusal) && refusal.details.retryable === false
-    if (outcome === "never_seen" || isLasting && (outcome === undefined || outcome === "unknown_expired")) throw refusal
-    if (outcome === undefined || outcome === "unknown_expired") throw this.unknown(request, refusal, outcome ?? refusal)
-    return await this.decided(request, refusal)
+    throw outcome === "never_seen" || isLasting ? refusal : this.unknown(request, refusal, outcome ?? refusal)
   }
 
   /** `cause`: why the command's own answer is not known; `why`: what stands in the way of finding out. */

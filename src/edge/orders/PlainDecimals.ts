@@ -17,12 +17,10 @@ interface Body extends Closing {
   readonly autoClose?: Closing
 }
 
-const plain = (text: string): string => plainDecimal(text)
-
 const plainTrigger = <A extends Triggered>(trigger: A): A => ({
   ...trigger,
-  triggerPrice: plain(trigger.triggerPrice),
-  ...(trigger.limitPrice === undefined ? undefined : { limitPrice: plain(trigger.limitPrice) })
+  triggerPrice: plainDecimal(trigger.triggerPrice),
+  ...(trigger.limitPrice === undefined ? undefined : { limitPrice: plainDecimal(trigger.limitPrice) })
 })
 
 /** A body of an order, an amendment or an auto-close with plain decimals. */
@@ -30,8 +28,8 @@ export const withPlainDecimals = <A extends Body>(body: A): A => {
   const { autoClose, price, quantity, stopLoss, takeProfit } = body
   return {
     ...body,
-    ...(price === undefined ? undefined : { price: plain(price) }),
-    ...(quantity === undefined ? undefined : { quantity: plain(quantity) }),
+    ...(price === undefined ? undefined : { price: plainDecimal(price) }),
+    ...(quantity === undefined ? undefined : { quantity: plainDecimal(quantity) }),
     ...(takeProfit === undefined || takeProfit === null ? undefined : { takeProfit: plainTrigger(takeProfit) }),
     ...(stopLoss === undefined || stopLoss === null ? undefined : { stopLoss: plainTrigger(stopLoss) }),
     ...(autoClose === undefined ? undefined : { autoClose: withPlainDecimals(autoClose) })

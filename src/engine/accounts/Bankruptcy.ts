@@ -7,10 +7,8 @@
  *
  * Whoever closes it there or better takes no more than its part of the equity with it.
  */
+import { floorDiv } from "../../domain/FloorDiv.js"
 import type { MarketState } from "../Markets.js"
-
-/** floor(a / b) for b > 0. */
-const floorDiv = (a: bigint, b: bigint): bigint => a >= 0n ? a / b : -((-a + b - 1n) / b)
 
 /** Price atoms; at or below zero where no price would do. Money in money atoms. */
 export const price = (

@@ -9,6 +9,7 @@
  * An impact price is what selling or buying `impactNotional` into the book comes to on average; a side that cannot take it
  * is thin. Its rounding is towards the book: an impact bid down, an impact ask up.
  */
+import { floorDiv } from "../../domain/FloorDiv.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { bpsOne } from "../../domain/Units.js"
@@ -154,9 +155,6 @@ export const averagePrice = (
   }
   return none
 }
-
-/** floor(a / b) for b > 0. */
-const floorDiv = (a: bigint, b: bigint): bigint => a >= 0n ? a / b : -((-a + b - 1n) / b)
 
 /** round(a / b) for b > 0: half goes toward +infinity. */
 const halfUp = (a: bigint, b: bigint): number => Number(floorDiv(2n * a + b, 2n * b))
