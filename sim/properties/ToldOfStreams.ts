@@ -115,14 +115,14 @@ const positionRow = (model: NaiveVenue, account: number, index: number): Members
     : { marketId: market.parameters.marketId, closed: true, lastSequence: model.sequence }
 }
 
-/** Deposits that a record has changed, each as it left them. */
-const depositsTold = ({ history: { transfers }, sequence }: NaiveVenue): ReadonlyArray<NaiveTransferTold> => {
+/** Deposits that a record has changed, each as it left them. What it has ended and forgotten as well is told nobody any more. */
+const depositsTold = ({ funds, history: { transfers }, sequence }: NaiveVenue): ReadonlyArray<NaiveTransferTold> => {
   const last = new Map<number, NaiveTransferTold>()
   for (let at = transfers.length - 1; at >= 0 && transfers[at]!.sequence === sequence; at--) {
     const told = transfers[at]!
     if (told.kind === "deposit" && !last.has(told.number)) last.set(told.number, told)
   }
-  return [...last.values()]
+  return [...last.values()].filter(({ number }) => !funds.transfers.some((each) => each.number === number && each.isForgotten))
 }
 
 export class ToldOfStreams {

@@ -169,7 +169,11 @@ const judgeIssued = (state: State, seen: Handled, what: string): Verdict => {
   const after = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> =>
     windows.map((window) => counted(window, limits.perKey, isCancel) ?? window)
   if (answer === undefined) {
-    known.set(token, { windows: distinct([...before, ...after(before)]), highestEpochMs: atEpochMs })
+    // Counted for the address it leaves the credential's window as it was, also one that is over by this clock: should the clock be
+    // set back, that one may go on.
+    const { highestEpochMs, windows } = known.get(token) ?? { highestEpochMs: 0, windows: before }
+    const latest = Math.max(highestEpochMs, atEpochMs)
+    known.set(token, { windows: distinct([...windows, ...before, ...after(before)]), highestEpochMs: latest })
     return holds
   }
   const faults = before.map((window) => faultOf(seen, window, limits.perKey, isCancel, limits))

@@ -32,6 +32,9 @@ const meanUntilSegmentMs = 700
 const besideMs = [-1_000, -1, 0, 0, 1, 1_000]
 const standingMs = [5, 60, 400]
 
+/** Starts in a row that come to nothing; behind them no further crash strikes until the venue is ready. */
+const mostVainStarts = 3
+
 /** For how long the keys of those who trade go on behind the farthest of these steps: longer than all other ones of a run come to. */
 const outlivedMs = 60 * 24 * 3_600_000
 
@@ -243,7 +246,8 @@ export class Faults {
     const { gracefulShare, meanCrashMs } = options.process
     const random = this.#random
     this.#every(random, meanCrashMs, () => {
-      if (this.host.process === undefined) return
+      // Where crashes come faster than a start takes, the venue would never be ready again, and nobody's work be done.
+      if (this.host.process === undefined || this.host.vainStarts > mostVainStarts) return
       const atMs = elapsedMs()
       if (this.host.reads !== undefined && random.chance(gracefulShare)) {
         this.#struck({ do: "stop", atMs })

@@ -351,6 +351,11 @@ export class Host {
     return after ? this.#rules + 1 : this.#rules
   }
 
+  /** Processes that ended one after the other before they were ready, with the one that is about to start, or starts. */
+  get vainStarts(): number {
+    return this.#vain
+  }
+
   /** Whether another version than the first has been started. */
   get hasOtherVersion(): boolean {
     return this.#running !== versions.rules || this.#rules !== versions.rules
