@@ -537,9 +537,13 @@ export class NaiveVenue {
   /** How many outcomes beside the first of each there may be at most. */
   mostFurther = 0
 
-  /** How many keys and fences must be remembered at a time, and how many outcomes beside the first of each. */
+  /**
+   * How many keys and fences must be remembered at a time, and how many outcomes beside the first of each. At one that is past also
+   * what somebody's key was decided for then, and has been decided anew for since.
+   */
   keptKeys(atEpochMs: number): { readonly keys: number; readonly further: number } {
-    const kept = [...this.memory.values()].filter((memory) => this.isRemembered(memory, atEpochMs))
+    const all = [...this.memory.values(), ...[...this.forgotten.values()].flat()]
+    const kept = all.filter((memory) => this.isRemembered(memory, atEpochMs))
     const fences = [...this.#fences.values()].filter((fence) => atEpochMs < fence.holdsUntilEpochMs)
     return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
   }
