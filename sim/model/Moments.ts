@@ -32,7 +32,7 @@ export const dues = (model: NaiveVenue): ReadonlyArray<number> =>
 const keyEnds = (model: NaiveVenue): ReadonlyArray<number> => [...model.memory.values()].flatMap((memory) => endOf(memory) ?? [])
 
 /** When an ended order is forgotten, by order. */
-const orderEnds = (model: NaiveVenue): ReadonlyArray<number> =>
+export const orderEnds = (model: NaiveVenue): ReadonlyArray<number> =>
   [...model.orders.values()]
     .filter((order) => order.status !== Order.open && isKept(order, model.atEpochMs))
     .map((order) => order.endedAtEpochMs + order.retentionMs + orderExtraMs)

@@ -9,7 +9,7 @@ import type * as SimDisk from "../world/SimDisk.js"
 import type * as SimRandom from "../world/SimRandom.js"
 import { unfinishedPath } from "../../src/journal/Segment.js"
 import { isSnapshot } from "../world/SnapshotTap.js"
-import type { Host } from "./Host.js"
+import { boundsOf, type Host } from "./Host.js"
 import type { World } from "./World.js"
 
 type CrashAtStart = Extract<Script.FaultStep, { readonly do: "crash at start" }>
@@ -363,7 +363,11 @@ export class Faults {
     const random = this.#steps
     if (edges === undefined) return
     this.#every(random, edges.meanStepMs, () => {
-      const ahead = this.#msAhead(random.pick(Moments.kinds)(this.host.follower.model))
+      const { model } = this.host.follower
+      // With a full table there is room behind an ended order's time, and whoever comes first finds it.
+      const isFull = model.keptOrders(model.atEpochMs) >= boundsOf(this.world.options).orders / 2
+      const moments = isFull && random.chance(0.5) ? Moments.orderEnds : random.pick(Moments.kinds)
+      const ahead = this.#msAhead(moments(model))
       if (ahead.length === 0) return
       const atMs = this.world.elapsedMs()
       this.#struck({ do: "jump", atMs, byMs: random.pick(ahead) + random.pick(besideMs) })

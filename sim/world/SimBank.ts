@@ -209,6 +209,11 @@ const overhearing = (time: SimTime, random: SimRandom, keys: SimKeyStore, { isGo
     // Just before the venue, which finds it done or under way.
     const begun = command.kind === "BeginSubmission" ? current.get(`${command.transfer} ${command.step}`) : undefined
     if (begun !== undefined) execute(begun, 0)
+    // Behind a refusal that ends the venue's own try, and may end the transfer: what comes to nothing there is done all the same.
+    const refused = command.kind === "NoteSubmission" && command.outcome === "refused"
+      ? current.get(`${command.transfer} ${command.step}`)
+      : undefined
+    if (refused !== undefined) execute(refused, random.pick(strangerWaitsMs))
   }
 }
 
