@@ -56,14 +56,17 @@ const ofOutcome = (outcome: NaiveOutcome, isOfOrders: boolean): ReadonlyArray<Mu
   return [["EntryDecided", { codes, first: orderNumber, second: filled, third: Number(filledNotional), fifth: price, sixth: quantity }]]
 }
 
-/** How many orders of an account ended in a record for a reason. */
-const endedFor = ({ decision: { touchedOrders }, record: { sequence } }: Committed, account: number, reason: Order.CancelReason): number =>
-  [...touchedOrders].filter((order) => order.account === account && order.lastSequence === sequence && order.cancelReason === reason).length
+/** How many orders of an account were cancelled in a record, for one reason or whichever. */
+const canceledIn = ({ decision: { touchedOrders }, record: { sequence } }: Committed, account: number, reason?: Order.CancelReason): number =>
+  [...touchedOrders].filter((order) =>
+    order.account === account && order.lastSequence === sequence && order.status === Order.canceled
+    && (reason === undefined || order.cancelReason === reason)
+  ).length
 
 /** A switch that fired, with how many orders it cancelled: where the record cancels others too, more of them may leave for its reason. */
 const fired = (seen: Committed, account: number): ReadonlyArray<Must> => {
   if (seen.record.command.kind.startsWith("Cancel")) return [["SwitchFired", { account }]]
-  const orders = endedFor(seen, account, Order.CancelReason.cancelAllAfter)
+  const orders = canceledIn(seen, account, Order.CancelReason.cancelAllAfter)
   return [["SwitchFired", { account, orders }], ["OrdersCanceled", { account, orders }]]
 }
 
@@ -113,7 +116,7 @@ export class ToldOfAccounts {
       case "CancelAllOrders": {
         if (outcomes[0]?.refusal !== Refusal.none) return
         const { account } = command
-        const orders = endedFor(seen, account, Order.CancelReason.user)
+        const orders = canceledIn(seen, account)
         // Where others left with the same record, or some leave with later ones, it is told in parts.
         if (orders === outcomes[0].canceled) musts.push(["OrdersCanceled", { account, orders }])
         return
