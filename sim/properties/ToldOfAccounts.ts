@@ -57,7 +57,11 @@ const ofOutcome = (outcome: NaiveOutcome, isOfOrders: boolean): ReadonlyArray<Mu
 }
 
 /** How many orders of an account were cancelled in a record, for one reason or whichever. */
-const canceledIn = ({ decision: { touchedOrders }, record: { sequence } }: Committed, account: number, reason?: Order.CancelReason): number =>
+const canceledIn = (
+  { decision: { touchedOrders }, record: { sequence } }: Committed,
+  account: number,
+  reason?: Order.CancelReason
+): number =>
   [...touchedOrders].filter((order) =>
     order.account === account && order.lastSequence === sequence && order.status === Order.canceled
     && (reason === undefined || order.cancelReason === reason)

@@ -3,6 +3,7 @@
  * Nothing in the venue does this by itself.
  */
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File, Locked } from "./Disk.js"
@@ -32,10 +33,11 @@ const zeroingBytes = 1 << 20
  * looks at nothing behind that block but for what a newer version wrote at the journal's end, which is not cut
  * (`NewerFormat`). Undefined if the journal ends before `sequence`; `Corrupt` if damage begins earlier, naming the
  * sequence to cut at. A segment of another size than its own gets that back where its whole blocks end. It goes from the front to
- * the back, so that the journal of an interrupted cut has a hole and is refused until the cut has been run again.
+ * the back, so that the journal of an interrupted cut has a hole and is refused until the cut has been run again. No venue may start
+ * on the directory until the scope closes: what else goes with the records, as their snapshots do, is taken away within it.
  */
-export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
-  Effect.scoped(Effect.gen(function*() {
+export const cutting = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk | Scope.Scope> =>
+  Effect.gen(function*() {
     const disk = yield* Disk
     yield* disk.lock(lockPath)
     const segments = yield* Scan.segments
@@ -66,7 +68,11 @@ export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadab
       restored: false,
       goesOn: false
     }
-  }))
+  })
+
+/** Cuts, and nothing else. */
+export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
+  Effect.scoped(cutting(sequence))
 
 /**
  * Gives the segment whose whole blocks end before `sequence` the size that its header names, where it has another: what lies behind

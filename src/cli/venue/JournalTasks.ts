@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { copyTo } from "../../journal/Copy.js"
-import { cutAt } from "../../journal/Cut.js"
+import { cutting } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
 import type { Unreadable } from "../../journal/Journal.js"
 import * as Scan from "../../journal/Scan.js"
@@ -59,8 +59,8 @@ export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.sc
 export const cut = (
   sequence: number
 ): Effect.Effect<ReadonlyArray<string>, Unreadable | Locked | DiskError, Disk> =>
-  Effect.gen(function*() {
-    const done = yield* cutAt(sequence)
+  Effect.scoped(Effect.gen(function*() {
+    const done = yield* cutting(sequence)
     const removed = done?.goesOn === true ? [] : yield* SnapshotStore.removeFrom(done === undefined ? sequence : done.firstSequence)
     const snapshots = removed.map((snapshot) => `removed the snapshot at ${snapshot}`)
     if (done === undefined) return [`nothing was cut: the journal ends before sequence ${sequence}`, ...snapshots]
@@ -79,4 +79,4 @@ export const cut = (
       ...done.removedSegments.map((segment) => `removed ${segment}`),
       ...snapshots
     ]
-  })
+  }))
