@@ -3,7 +3,7 @@ import { Effect, Either, Layer } from "effect"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import * as Block from "../../src/journal/Block.js"
-import { cutAt } from "../../src/journal/Cut.js"
+import { cutAt, cutting } from "../../src/journal/Cut.js"
 import { Disk } from "../../src/journal/Disk.js"
 import { Corrupt, Journal } from "../../src/journal/Journal.js"
 import * as Scan from "../../src/journal/Scan.js"
@@ -236,6 +236,14 @@ describe("An unfinished write", () => {
 })
 
 describe("The operator's cut", () => {
+  test("keeps the directory to itself until what goes with the records is gone too", async () => {
+    const { disk } = await smallJournal()
+    const beside = Effect.provide(Effect.flip(cutAt(5)), disk.mount())
+    const met = await Effect.runPromise(Effect.provide(Effect.scoped(Effect.zipRight(cutting(20), beside)), disk.mount()))
+    expect(met).toMatchObject({ _tag: "Locked" })
+    expect(await cut(disk, 5)).toMatchObject({ firstSequence: expect.any(Number) })
+  })
+
   test("goes on from any damaged place, giving up what lies behind it and nothing before", async () => {
     for (let seed = 1; seed <= 120; seed++) {
       const random = generator(seed)
