@@ -88,7 +88,8 @@ export class ToldOfChanges {
       }
       if (status !== before.status) musts.push(["MarketStatusSet", { market, status: Market.statuses.indexOf(status) }])
       if (mark !== before.mark) musts.push(["MarkSet", { market, priceAtoms: mark }])
-      if (index !== before.index || source !== before.source) {
+      // A price that is none under a market's new parameters is dropped with them, and of that these tell.
+      if (index !== 0 && (index !== before.index || source !== before.source)) {
         musts.push(["IndexPriceSet", { market, priceAtoms: index, sourceEpochMs: source }])
       }
     }
