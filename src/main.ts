@@ -30,6 +30,7 @@ import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
 import * as HttpLedger from "./ledger/HttpLedger.js"
 import type { Ledger } from "./ledger/Ledger.js"
 import { runMain } from "./NodeMain.js"
+import * as NodeThreads from "./NodeThreads.js"
 import * as NodeEventLoop from "./observe/NodeEventLoop.js"
 import * as NodeLog from "./observe/NodeLog.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
@@ -369,24 +370,38 @@ const exitCode = (cause: Cause.Cause<unknown>): number =>
 /** How long the process may take to stop once it was asked to. */
 const stopMs = 9_500
 
-/** How long it waits, when all is done, for operations on files that have not returned. */
+/**
+ * How long it waits, when all is done, for operations on files that have not returned, and for threads, which on a busy machine may
+ * have a batch of the histories to write before they hear that they are to end.
+ */
 const fileMs = 500
+const threadMs = 4_000
 
 const tell = (message: string): void => NodeLog.lastWord("venue", message)
 
 /** Whether the system still works on an operation on a file. */
 const worksOnFiles = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback")
 
-/** The end where an operation on a file never returns: an ordinary exit would wait for it. The status is that of SIGKILL. */
+/** The end where an operation on a file or a thread comes to none: an ordinary exit would wait for it. The status is that of SIGKILL. */
 const killItself = (message: string): void => {
   tell(message)
   process.kill(process.pid, "SIGKILL")
 }
 
-/** Leaves with an exit code; by SIGKILL where operations on files do not return in time. */
+/** What an exit would wait for by now, and for how long at most that is waited for before it; undefined where there is nothing. */
+const held = (): readonly [what: string, mostMs: number] | undefined =>
+  worksOnFiles()
+    ? ["an operation of the disk does not return", fileMs]
+    : NodeThreads.areLeft()
+    ? ["a thread does not end", threadMs]
+    : undefined
+
+/** Leaves with an exit code; by SIGKILL where operations on files do not return in time, or threads do not end. */
 const leave = (onExit: (code: number) => void, code: number, waitedMs = 0): void => {
-  if (!worksOnFiles()) return onExit(code)
-  if (waitedMs >= fileMs) return killItself(`an operation of the disk does not return; killed, where the exit code would have been ${code}`)
+  const holding = held()
+  if (holding === undefined) return onExit(code)
+  const [what, mostMs] = holding
+  if (waitedMs >= mostMs) return killItself(`${what}; killed, where the exit code would have been ${code}`)
   setTimeout(() => leave(onExit, code, waitedMs + 20), 20)
 }
 

@@ -39,7 +39,7 @@ const moved = (sql: SqlClient.SqlClient, table: string, kind: Kind): Effect.Effe
  * Fills the tables of a kind with so many rows: the first thousand as the venue writes them, all others as copies of these that are
  * further on, ten times as many each time.
  */
-const filled = (sql: SqlClient.SqlClient, kind: Kind, rows: number): Effect.Effect<void, SqlError> =>
+const filled = (sql: SqlClient.SqlClient, kind: Kind, rows: number): Effect.Effect<void, SqlError | Tables.Overtaken> =>
   Effect.gen(function*() {
     yield* Tables.begin(sql, "development")
     yield* run(sql, "PRAGMA synchronous = OFF")

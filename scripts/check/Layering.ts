@@ -4,11 +4,15 @@ import { type Import, type Source, type Violation, violation } from "./Source.js
 /** Which process holds a locked file: asked by whatever keeps a file to itself. */
 const holders = "src/NodeLockHolder.ts"
 
+/** The threads of the process: known to whatever begins one. */
+const threads = "src/NodeThreads.ts"
+
 /** Where the venue is put together: these see everything in `src`. */
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
   "src/NodeMain.ts",
   holders,
+  threads,
   "src/Venue.ts",
   "src/Bootstrap.ts",
   "src/VenueConfig.ts",
@@ -45,14 +49,14 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   operations: ["src/domain/"],
   engine: [...vocabulary],
   journal: [...vocabulary, holders],
-  sequencer: [...vocabulary, "src/engine/", "src/journal/"],
+  sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
   readmodel: [...vocabulary, events, feed],
   // It is told of records as they are decided, and reads what they changed; candles it folds as the histories do.
   streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
   // What clients missed is read elsewhere than beside the writer, and told in the very words of the stream.
   readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
-    "src/edge/socket/Payloads.ts"],
-  ledger: [...vocabulary, ...wayIn, feed, holders],
+    "src/edge/socket/Payloads.ts", threads],
+  ledger: [...vocabulary, ...wayIn, feed, holders, threads],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared, holders],
   funds: [

@@ -60,8 +60,11 @@ export class Rebuilding {
     if (lastSequence > this.sequence) return
     this.projection.apply(committed)
     if (lastSequence < this.sequence) return
-    this.rebuilt = rows(":memory:",
-      (sql) => Effect.zipRight(Tables.begin(sql, environment), Tables.write(sql, this.projection.take(), Tables.placeBehind(block), true)))
+    this.rebuilt = rows(":memory:", (sql) =>
+      Effect.flatMap(Tables.begin(sql, environment), (begun) =>
+        typeof begun === "string"
+          ? Effect.die(begun)
+          : Tables.write(sql, begun, this.projection.take(), Tables.placeBehind(block), true)))
   }
 
   /** Where the two differ first; undefined where they are the same. */

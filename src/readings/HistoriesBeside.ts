@@ -39,6 +39,8 @@ class Beside {
   private line: Line | undefined
   /** How far it is. */
   private reached: Histories.Reached | undefined
+  /** Whether anyone has been at work on the database. */
+  private hasBegun = false
   /** Since when there has been a durable record that it is not known to have; undefined where there is none. */
   private behindSinceEpochMs: number | undefined
   private readonly waiting = new Map<number, (read: Histories.Read<unknown> | undefined) => void>()
@@ -117,10 +119,10 @@ class Beside {
   private broken: (reason: string) => void = () => {}
 
   private begin(gone: Deferred.Deferred<string>): void {
-    const { durable, source: { environment, options } } = this
+    const { durable, hasBegun, source: { environment, options } } = this
     this.broken = (reason) => void Deferred.unsafeDone(gone, Effect.succeed(reason))
     const line: Line = this.dial(
-      { environment, options, durable },
+      { environment, options, hasBegun, durable },
       (said) => {
         if (this.line === line) this.heard(said, line)
       },
@@ -140,7 +142,9 @@ class Beside {
       }
       case "Reached":
         this.reached = said.reached
-        if (said.reached !== undefined) this.behindSinceEpochMs = this.behindSince(said.reached)
+        if (said.reached === undefined) return
+        this.hasBegun = true
+        this.behindSinceEpochMs = this.behindSince(said.reached)
         return
       case "Wanted":
         Runtime.runFork(this.runtime)(

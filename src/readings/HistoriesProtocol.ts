@@ -9,6 +9,8 @@ export type Question = Exclude<keyof Histories["Type"], "standing">
 export interface Begun {
   readonly environment: string
   readonly options: Options
+  /** Whether one before has been at work on them. */
+  readonly hasBegun: boolean
   /** Holds the last durable sequence, one number that both see. */
   readonly durable: SharedArrayBuffer
 }

@@ -89,7 +89,7 @@ class Reader implements Feed.Reading<Feed.Committed> {
 
 /** Begins to make them; `ended` is called when all is over that was asked for with `End`. */
 export const serve = (
-  { durable, environment, options }: Begun,
+  { durable, environment, hasBegun, options }: Begun,
   capacity: Capacity,
   say: (said: Said) => void,
   ended: () => void
@@ -115,6 +115,7 @@ export const serve = (
         digestAt: (sequence) => JournalReading.digestAt(journal.links, sequence),
         stepSequence: latestStepSequence(snapshots),
         environment,
+        hasBegun,
         reached: (reached) => say({ _tag: "Reached", reached })
       }, options),
       scope

@@ -1,8 +1,12 @@
-/** Whoever makes a venue's histories, as a thread of its own (`NodeHistoriesThread`). It dies with the process. */
+/**
+ * Whoever makes a venue's histories, as a thread of its own (`NodeHistoriesThread`). It ends by itself once it was asked to: a process that
+ * ended it in the midst of SQLite could die of that.
+ */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
 import type { Capacity } from "../engine/State.js"
+import * as NodeThreads from "../NodeThreads.js"
 import { HistoriesHost } from "../readmodel/HistoriesHost.js"
 import * as HistoriesBeside from "./HistoriesBeside.js"
 import type { Begun, Said } from "./HistoriesProtocol.js"
@@ -24,8 +28,10 @@ const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => {
       if (isOver) return resolve()
       let reason = "their thread has ended"
       const started: Started = { dataDir, capacity, begun }
-      worker = new Worker(new URL("./NodeHistoriesThread.js", import.meta.url), { workerData: started })
-      worker.on("message", (said: Said) => heard(said))
+      worker = NodeThreads.begin(new URL("./NodeHistoriesThread.js", import.meta.url), started)
+      worker.on("message", (said: Said) => {
+        if (!isOver) heard(said)
+      })
       worker.on("error", (cause) => {
         reason = `their thread has failed: ${String(cause)}`
       })
@@ -49,8 +55,8 @@ const dialTo = (dataDir: string, capacity: Capacity): HistoriesBeside.Dial => {
           let timer: NodeJS.Timeout | undefined
           await Promise.race([exited, new Promise<void>((resolve) => void (timer = setTimeout(resolve, patienceMs)))])
           clearTimeout(timer)
-          // Whatever the disk does not answer is not waited for: what was not written is made again from the journal.
-          void worker?.terminate()
+          // Whatever the disk does not answer is not waited for: what was not written is made again from the journal. The thread goes
+          // when the disk has answered, and nobody hears it until then.
         })
     }
   }

@@ -1,8 +1,9 @@
 /** Whoever reads the journal for a venue, as a thread of its own (`NodeReadingsThread`). It dies with the process. */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
 import type { Capacity } from "../engine/State.js"
+import * as NodeThreads from "../NodeThreads.js"
 import type { ReplayHost } from "../streams/ReplayHost.js"
 import type { Asked, Said } from "./Protocol.js"
 import * as Readings from "./Readings.js"
@@ -16,7 +17,7 @@ export interface Begun {
 const dialTo = (workerData: Begun): Readings.Dial => (heard, gone) => {
   let worker: Worker
   try {
-    worker = new Worker(new URL("./NodeReadingsThread.js", import.meta.url), { workerData })
+    worker = NodeThreads.begin(new URL("./NodeReadingsThread.js", import.meta.url), workerData)
   } catch (cause) {
     // The system may have no thread left now, and have one later. It is gone once whoever dialled has the line.
     queueMicrotask(() => gone(`the thread that reads the journal did not begin: ${String(cause)}`))

@@ -14,6 +14,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type Committed, type Feed, isOfOthers, type ReadError } from "../sequencer/Feed.js"
@@ -184,6 +185,8 @@ export interface Parts {
   /** The record by which this version of the rules took over; undefined where it has decided all of the journal. */
   readonly stepSequence: Effect.Effect<number | undefined, ReadError>
   readonly environment: string
+  /** Whether this process has been at work on the database before: what is wrong with its place since then is another process's doing. */
+  readonly hasBegun?: boolean
   /** Told how far the database is, whenever that changes; undefined where there is none. */
   readonly reached?: (reached: Reached | undefined) => void
 }
@@ -233,29 +236,44 @@ class Foreign extends Schema.TaggedError<Foreign>()("HistoriesForeign", { reason
   }
 }
 
-type Failure = SqlError | DatabaseUnusable | Foreign | ReadError
+/** What comes of work on the database that is open. */
+type Unwritten = SqlError | Tables.Overtaken
+
+type Failure = Unwritten | DatabaseUnusable | Foreign | ReadError
 
 type Pull = Effect.Effect<Chunk.Chunk<Committed>, ReadError>
+
+const codeOf = ({ cause }: SqlError): string => cause instanceof Error && "code" in cause ? String(cause.code) : ""
+
+/** Whether another connection has what is asked for just then: a copy of the file that is being made, or a look at it by hand. */
+const isBusy = (failure: Unwritten): boolean => failure._tag === "SqlError" && codeOf(failure).startsWith("SQLITE_BUSY")
 
 /** Whether a failure says that the file itself is no good, rather than that it could not be had just then. */
 const isDamage = (failure: Failure): boolean => {
   if (failure._tag === "HistoriesForeign") return true
   if (failure._tag === "HistoriesDatabaseUnusable") return /not a database|malformed|corrupt/i.test(failure.reason)
   if (failure._tag !== "SqlError") return false
-  const { cause } = failure
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
+  const code = codeOf(failure)
   // The statements are the program's own: where one means nothing, the tables are not what they were made as.
   return code === "SQLITE_ERROR" || code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
 }
 
+/** Those of the histories' own. */
+const own: ReadonlySet<string> = new Set<Exclude<Failure, ReadError>["_tag"]>([
+  "SqlError",
+  "HistoriesDatabaseUnusable",
+  "HistoriesForeign",
+  "HistoriesOvertaken"
+])
+
 /** Whether it was the feed that failed. */
-const isRead = (failure: Failure): failure is ReadError =>
-  failure._tag !== "SqlError" && failure._tag !== "HistoriesDatabaseUnusable" && failure._tag !== "HistoriesForeign"
+const isRead = (failure: Failure): failure is ReadError => !own.has(failure._tag)
 
 class Follower {
   private opened: Opened | undefined
-  /** What a read found wrong with the database, for the fiber that has it open. */
-  private damage: SqlError | undefined
+  /** What a read or a board found wrong with the database, for the fiber that has it open. */
+  private damage: Unwritten | undefined
+  private hasBegun: boolean
   /** Whether another version has decided records that this one is to begin with. */
   private isOthers = false
   /** Whether the last boards were made. */
@@ -267,7 +285,9 @@ class Follower {
     private readonly options: Options,
     private readonly clock: Clock.Clock,
     private readonly turn: Effect.Semaphore
-  ) {}
+  ) {
+    this.hasBegun = parts.hasBegun === true
+  }
 
   readonly standing = (): Standing | undefined => this.opened === undefined ? undefined : this.standingOf(this.opened)
 
@@ -335,12 +355,12 @@ class Follower {
       return Effect.catchAll(this.makeBoard(opened, window), (error) =>
         Effect.sync(() => {
           this.rolled = false
-          this.damage = error
+          this.noteFault(error)
         }))
     }))
   }
 
-  private makeBoard({ place, sql }: Opened, window: WindowKind): Effect.Effect<void, SqlError> {
+  private makeBoard({ place, sql }: Opened, window: WindowKind): Effect.Effect<void, Unwritten> {
     return Effect.gen(this, function*() {
       const { clock, parts: { environment } } = this
       const markEpochMs = clock.unsafeCurrentTimeMillis()
@@ -362,7 +382,7 @@ class Follower {
         periodEndEpochMs: toEpochMs,
         histogram
       }
-      yield* Effect.uninterruptible(BoardTables.keepBoard(sql, head, entries))
+      yield* Effect.uninterruptible(Tables.writeAt(sql, place, BoardTables.keepBoard(sql, head, entries)))
     })
   }
 
@@ -379,11 +399,16 @@ class Follower {
       return Effect.mapBoth(from(opened.sql), {
         onSuccess: (found) => ({ found, standing }),
         onFailure: (error) => {
-          this.damage = error
+          this.noteFault(error)
           return new Unavailable()
         }
       })
     }))
+  }
+
+  /** What is busy is no fault of the database's: it is asked again. */
+  private noteFault(error: Unwritten): void {
+    if (!isBusy(error)) this.damage = error
   }
 
   private standingOf(opened: Opened): Standing {
@@ -411,7 +436,9 @@ class Follower {
         Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
       )
     }
-    if (!isDamage(failure)) {
+    // A process that stood still, and is followed by another one meanwhile, finds that one's file: it is never in its way.
+    const isOthersFile = this.hasBegun && failure._tag === "HistoriesForeign"
+    if (isOthersFile || !isDamage(failure)) {
       return Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${failure.message}`), again)
     }
     return Effect.logWarning(`${database.name} is set aside and made anew from the journal: ${failure.message}`).pipe(
@@ -430,7 +457,7 @@ class Follower {
       const step = yield* stepSequence
       if (typeof begun === "string" || begun.sequence > 0 || step === undefined) return
       const seed = yield* seedAt(feed, step)
-      if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place, false)
+      if (seed !== undefined) yield* Tables.write(sql, begun, seed.batch, seed.place, false)
     })
   }
 
@@ -460,6 +487,7 @@ class Follower {
         })
       )
       this.damage = undefined
+      this.hasBegun = true
       this.opened = opened
       this.noteEnd(opened)
       const pull: Pull = Effect.catchAll(
@@ -480,7 +508,7 @@ class Follower {
   }
 
   /** Fails with what a read has found. */
-  private get undamaged(): Effect.Effect<void, SqlError> {
+  private get undamaged(): Effect.Effect<void, Unwritten> {
     return Effect.suspend(() => this.damage === undefined ? Effect.void : Effect.fail(this.damage))
   }
 
@@ -516,8 +544,17 @@ class Follower {
         opened.fills = batch.fillCount
         this.noteEnd(opened)
       })
-      yield* Effect.uninterruptible(this.turn.withPermits(1)(Effect.zipRight(Tables.write(opened.sql, batch, place, isFinished), noted)))
+      const written = Effect.zipRight(Tables.write(opened.sql, opened.place, batch, place, isFinished), noted)
+      yield* this.whenFree(Effect.uninterruptible(this.turn.withPermits(1)(written)))
     })
+  }
+
+  /** Does it as soon as no other connection is at work on the database; what is there is read meanwhile, and an end is heard. */
+  private whenFree(written: Effect.Effect<void, Unwritten>): Effect.Effect<void, Unwritten> {
+    const { options: { pauseMs }, parts: { database: { name } } } = this
+    const told = Effect.logWarning(`another connection writes to ${name}: what is new is written when it is over`)
+    const again = Effect.retry(written, { while: isBusy, schedule: Schedule.spaced(pauseMs) })
+    return Effect.catchIf(written, isBusy, () => told.pipe(Effect.zipRight(pause(pauseMs)), Effect.zipRight(again)))
   }
 
   /** Notes whether all that is durable was taken in, and since when not. */

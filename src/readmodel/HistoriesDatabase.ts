@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { run } from "./Sql.js"
 
 /** There is no database to work with: the file cannot be opened, or is none. */
 export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("HistoriesDatabaseUnusable", {
@@ -28,10 +29,17 @@ export class HistoriesDatabase extends Context.Tag("venue/readmodel/HistoriesDat
   readonly setAside: Effect.Effect<void, DatabaseUnusable>
 }>() {}
 
+/** How long a statement waits for another connection's: a thread that waits hears nothing, so that whoever can tries again later. */
+const busyMs = 100
+
 /** Opens a database; a file that is none is told of, not died of. */
 export const openAt = (filename: string): Effect.Effect<SqlClient.SqlClient, DatabaseUnusable, Scope.Scope> =>
-  Layer.build(SqliteClient.layer({ filename })).pipe(
+  // The client would ask for a write-ahead log before anybody could say how long that may take.
+  Layer.build(SqliteClient.layer({ filename, disableWAL: true })).pipe(
     Effect.map((built) => Context.get(built, SqlClient.SqlClient)),
+    Effect.tap((sql) => run(sql, `PRAGMA busy_timeout = ${busyMs}`)),
+    Effect.tap((sql) => run(sql, "PRAGMA journal_mode = WAL")),
+    Effect.mapError((error) => error._tag === "SqlError" ? error.cause : error),
     Effect.orDie,
     Effect.catchAllDefect((cause) => Effect.fail(new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })))
   )

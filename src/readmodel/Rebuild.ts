@@ -24,7 +24,7 @@ export interface Rebuilt {
   readonly environment: string
 }
 
-type Failure = DatabaseUnusable | SqlError | ReadError
+type Failure = DatabaseUnusable | SqlError | Tables.Overtaken | ReadError
 
 /**
  * Sets aside what is there, and takes in the journal from its first record to its last, or, where another version has decided the
@@ -53,19 +53,20 @@ const takeIn = (
     const begun = yield* Tables.begin(sql, environment)
     if (typeof begun === "string") return yield* new DatabaseUnusable({ reason: `what was set aside is there again: it is ${begun}` })
     const seed = fromStep && stepSequence !== undefined ? yield* seedAt(feed, stepSequence) : undefined
-    if (seed !== undefined) yield* Tables.write(sql, seed.batch, seed.place, seed.place.sequence >= last)
-    let written = seed?.place.sequence ?? begun.sequence
-    if (written >= last) return
+    if (seed !== undefined) yield* Tables.write(sql, begun, seed.batch, seed.place, seed.place.sequence >= last)
+    let written: Tables.Place = seed?.place ?? begun
+    if (written.sequence >= last) return
     const projection = new Projection(seed === undefined ? nothingKept : { ...nothingKept, ...keptOf(seed) })
-    const blocks = Stream.takeUntil(feed.from(written + 1), ({ block }) => block.lastSequence >= last)
+    const blocks = Stream.takeUntil(feed.from(written.sequence + 1), ({ block }) => block.lastSequence >= last)
     yield* Stream.runForEach(blocks, (committed) =>
       Effect.suspend(() => {
         const { lastSequence } = committed.block
         projection.apply(committed)
-        const isFull = lastSequence - written >= batchRecords || projection.waiting >= batchRows
+        const isFull = lastSequence - written.sequence >= batchRecords || projection.waiting >= batchRows
         if (lastSequence < last && !isFull) return Effect.void
-        written = lastSequence
+        const from = written
+        written = Tables.placeBehind(committed.block)
         taken(lastSequence)
-        return Tables.write(sql, projection.take(), Tables.placeBehind(committed.block), lastSequence >= last)
+        return Tables.write(sql, from, projection.take(), written, lastSequence >= last)
       }))
   }))

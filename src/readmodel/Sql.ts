@@ -11,7 +11,7 @@ export const run = <Row extends object>(
 ): Effect.Effect<ReadonlyArray<Row>, SqlError> => Effect.withTracerEnabled(sql.unsafe<Row>(statement, parameters), false)
 
 /** All of it or nothing. */
-export const inOne = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+export const inOne = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
   Effect.withTracerEnabled(sql.withTransaction(effect), false)
 
 /** A table whose rows have times that never go back from one key to the next, so that they need no index by time. */

@@ -7,6 +7,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Committed } from "../sequencer/Feed.js"
 import * as BoardTables from "./BoardTables.js"
 import type { CandleRow } from "./Candles.js"
@@ -33,6 +34,13 @@ export interface Place {
   readonly atEpochMs: number
   /** The digest of its block, hex; empty for none. */
   readonly digest: string
+}
+
+/** The database is not where this process has left it: another one goes on with it, and nothing of this one's belongs there. */
+export class Overtaken extends Schema.TaggedError<Overtaken>()("HistoriesOvertaken", {}) {
+  override get message() {
+    return "another process has written to them"
+  }
 }
 
 /** The place behind a block. */
@@ -102,7 +110,6 @@ const statements: ReadonlyArray<string> = [
   ...MoneyTables.statements,
   ...TransferTables.statements,
   ...SecurityTables.statements,
-  marks(unfinished),
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
@@ -112,8 +119,23 @@ const formerIndexes = ["orders_by_time", "fill_by_time"]
 /** Why a database is not the one that is wanted; undefined if it is. */
 export type Foreign = "another version's" | "another environment's"
 
+/** Makes the tables of an empty database: it is looked whether another process has made them meanwhile, once none can any more. */
+const make = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<void, SqlError | Overtaken> =>
+  inOne(
+    sql,
+    Effect.gen(function*() {
+      yield* run(sql, marks(unfinished))
+      if ((yield* objectCount(sql)) > 0) return yield* new Overtaken()
+      yield* Effect.forEach(statements, (statement) => run(sql, statement), { discard: true })
+      yield* run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '', 0, 0)", [environment])
+    })
+  )
+
+const objectCount = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+  Effect.map(run<{ readonly count: number }>(sql, "SELECT count(*) AS count FROM sqlite_schema"), ([objects]) => objects?.count ?? 0)
+
 /** How far the database is; why it is none of this venue's; or nowhere in one that was made by this. */
-export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<Begun | Foreign, SqlError> =>
+export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Effect<Begun | Foreign, SqlError | Overtaken> =>
   Effect.gen(function*() {
     // The journal is the truth: what a power failure takes from here is read again.
     yield* run(sql, "PRAGMA synchronous = NORMAL")
@@ -122,15 +144,8 @@ export const begin = (sql: SqlClient.SqlClient, environment: string): Effect.Eff
     // What a statement would put back if it failed half way: as a file, it took more of the processor than the rows themselves.
     yield* run(sql, "PRAGMA temp_store = MEMORY")
     const [version] = yield* run<{ readonly user_version: number }>(sql, "PRAGMA user_version")
-    const [objects] = yield* run<{ readonly count: number }>(sql, "SELECT count(*) AS count FROM sqlite_schema")
-    if (version?.user_version === 0 && objects?.count === 0) {
-      yield* inOne(
-        sql,
-        Effect.zipRight(
-          Effect.forEach(statements, (statement) => run(sql, statement), { discard: true }),
-          run(sql, "INSERT INTO place VALUES (1, ?, 0, 0, '', 0, 0)", [environment])
-        )
-      )
+    if (version?.user_version === 0 && (yield* objectCount(sql)) === 0) {
+      yield* make(sql, environment)
       return nowhere
     }
     if (version?.user_version !== schemaVersion) return "another version's"
@@ -225,11 +240,42 @@ export const putCandles = (sql: SqlClient.SqlClient, candles: Iterable<CandleRow
 export const putEpisodes = (sql: SqlClient.SqlClient, episodes: Iterable<Episode>): Effect.Effect<void, SqlError> =>
   put(sql, episodeTable, episodes)
 
-/** Writes a batch, and how far it goes. `isFinished`: with it a file that was being made has had all that there is. */
-export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place, isFinished: boolean): Effect.Effect<void, SqlError> =>
+/** Changes the row of the place, where that is still the one that was left. */
+const change = (
+  sql: SqlClient.SqlClient,
+  { digest, sequence }: Place,
+  columns: string,
+  values: ReadonlyArray<number | string>
+): Effect.Effect<void, SqlError | Overtaken> =>
+  Effect.flatMap(
+    run(sql, `UPDATE place SET ${columns} WHERE id = 1 AND sequence = ? AND digest = ? RETURNING id`, [...values, sequence, digest]),
+    (changed) => changed.length === 0 ? Effect.fail(new Overtaken()) : Effect.void
+  )
+
+/** Writes what belongs to a place: nothing where the database is at another one by now. */
+export const writeAt = <E>(
+  sql: SqlClient.SqlClient,
+  place: Place,
+  written: Effect.Effect<void, E>
+): Effect.Effect<void, E | SqlError | Overtaken> => inOne(sql, Effect.zipRight(change(sql, place, "id = id", []), written))
+
+/**
+ * Writes a batch that goes on from a place, and how far it goes; nothing where the database is at another place by now. The place is
+ * written first, so that what it is compared with stays so. `isFinished`: with it a file that was being made has had all that there is.
+ */
+export const write = (
+  sql: SqlClient.SqlClient,
+  from: Place,
+  batch: Batch,
+  place: Place,
+  isFinished: boolean
+): Effect.Effect<void, SqlError | Overtaken> =>
   inOne(
     sql,
     Effect.gen(function*() {
+      const { atEpochMs, digest, sequence } = place
+      const columns = "sequence = ?, at_epoch_ms = ?, digest = ?, born = ?, fills = ?"
+      yield* change(sql, from, columns, [sequence, atEpochMs, digest, batch.born, batch.fillCount])
       for (const { market } of batch.rescaled) yield* run(sql, "DELETE FROM candle WHERE market = ?", [market])
       yield* put(sql, scaleTable, batch.rescaled)
       yield* putCandles(sql, batch.candles)
@@ -240,14 +286,6 @@ export const write = (sql: SqlClient.SqlClient, batch: Batch, place: Place, isFi
       yield* MoneyTables.write(sql, batch.money)
       yield* TransferTables.write(sql, batch.transfers)
       yield* SecurityTables.write(sql, batch.notes)
-      const { atEpochMs, digest, sequence } = place
-      yield* run(sql, "UPDATE place SET sequence = ?, at_epoch_ms = ?, digest = ?, born = ?, fills = ?", [
-        sequence,
-        atEpochMs,
-        digest,
-        batch.born,
-        batch.fillCount
-      ])
       if (isFinished) yield* run(sql, marks(0))
     })
   )

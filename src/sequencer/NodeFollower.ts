@@ -5,7 +5,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
+import * as NodeThreads from "../NodeThreads.js"
 import { type Ended, FollowerHost, type Said, type Setting, type Told } from "./FollowerHost.js"
 
 /** What the thread is started with. */
@@ -23,7 +24,7 @@ const runAt = (dataDir: string, setting: Setting, told: Told, hear: (said: Said)
     const workerData: Begun = { dataDir, setting, memory: told.memory }
     let worker: Worker
     try {
-      worker = new Worker(new URL("./NodeFollowerThread.js", import.meta.url), { workerData })
+      worker = NodeThreads.begin(new URL("./NodeFollowerThread.js", import.meta.url), workerData)
     } catch (cause) {
       // The system may have no thread left now, and have one later.
       return resume(Effect.fail({ reason: `its thread did not begin: ${String(cause)}` }))

@@ -18,8 +18,9 @@ const begunAt5 = async (isFinished: boolean) => {
   const open = openAt(path.join(directory, "histories.db"))
   await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
     const sql = yield* open
-    yield* Tables.begin(sql, "development")
-    yield* Tables.write(sql, new Projection(nothingKept).take(), { sequence: 5, atEpochMs: 1, digest: "aa" }, isFinished)
+    const begun = yield* Tables.begin(sql, "development")
+    if (typeof begun === "string") return yield* Effect.die(begun)
+    yield* Tables.write(sql, begun, new Projection(nothingKept).take(), { sequence: 5, atEpochMs: 1, digest: "aa" }, isFinished)
   })))
   return Effect.runPromise(Effect.scoped(Effect.gen(function*() {
     const histories = yield* Histories.make({

@@ -47,7 +47,7 @@ export const rebuilt = (capacity: Capacity) =>
     const stepSequence = yield* latestStepSequence(snapshots)
     const database = yield* HistoriesDatabase
     yield* withBar(last, (taken) => rebuild(database, { feed, stepSequence, last, environment }, taken)).pipe(
-      Effect.catchTags({ HistoriesDatabaseUnusable: failed, SqlError: failed })
+      Effect.catchTags({ HistoriesDatabaseUnusable: failed, HistoriesOvertaken: failed, SqlError: failed })
     )
     return [`histories  made anew from ${Format.count(last)} records: ${database.name}`]
   }))

@@ -2,7 +2,8 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
+import * as NodeThreads from "../../NodeThreads.js"
 import { Lost, type Question, type Reply, type Transport, Unsent } from "../Transport.js"
 import type { Handled } from "./DevelopmentLedger.js"
 import type { Script } from "./Faults.js"
@@ -51,7 +52,7 @@ class Thread {
   /** Starts it; it is there once the file is open. */
   static readonly start = (begun: Begun): Effect.Effect<Thread, StoreUnreadable> =>
     Effect.async((resume) => {
-      const worker = new Worker(new URL("./NodeLedgerThread.js", import.meta.url), { workerData: begun })
+      const worker = NodeThreads.begin(new URL("./NodeLedgerThread.js", import.meta.url), begun)
       const thread = new Thread(worker)
       const unopened = ({ reason }: Unopened): void => resume(Effect.fail(new StoreUnreadable({ file: begun.file, reason })))
       worker.on("message", (message: "open" | Unopened | Answer) => {
@@ -97,7 +98,7 @@ class Thread {
       onTimeout: () => new Lost(`the ledger has not answered for ${patienceMs} ms`)
     }))
 
-  /** Has the file closed, and lets go of a thread that does not come to it. */
+  /** Has the file closed; a thread that does not come to it soon is not waited for, and goes by itself once it has. */
   get close(): Effect.Effect<void> {
     return Effect.async((resume) => {
       if (this.broken !== undefined) return resume(Effect.void)
@@ -105,10 +106,7 @@ class Thread {
         clearTimeout(patience)
         resume(Effect.void)
       }
-      const patience = setTimeout(() => {
-        void this.worker.terminate()
-        end()
-      }, closingMs)
+      const patience = setTimeout(end, closingMs)
       this.worker.once("exit", end)
       this.worker.postMessage("close")
     })

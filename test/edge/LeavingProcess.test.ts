@@ -1,0 +1,119 @@
+/**
+ * How a real process ends while one of its threads waits: for another connection that holds the histories' database, which takes nothing
+ * from the exit code, and for a call of the system that never returns, which it does not wait for. A library in front of the system's
+ * makes that call wait; where no compiler is there to make it, this is left out.
+ */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import { afterAll, expect, test } from "vitest"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { lockPath } from "../../src/journal/SegmentJournal.js"
+import { lastWords } from "./LastWords.js"
+import { libraryOf } from "./Preloaded.js"
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-leaving-"))
+afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
+
+/** Has every write to the histories' database wait as soon as there is the file that FROZEN names, and says so in it. */
+const source = `#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void wait_while_frozen(int fd) {
+  char link[32], name[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, name, sizeof name - 1);
+  if (length < 0) return;
+  name[length] = 0;
+  const char *frozen = getenv("FROZEN");
+  if (frozen == 0 || strstr(name, "histories.db") == 0) return;
+  int told = open(frozen, O_WRONLY | O_TRUNC);
+  if (told < 0) return;
+  if (write(told, "waits", 5) == 5) for (;;) pause();
+}
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
+  wait_while_frozen(fd);
+  return ((ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, bytes, count, at);
+}
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) { return pwrite64(fd, bytes, count, at); }
+`
+
+const library = libraryOf(directory, source)
+
+const small = { ORDER_CAPACITY: "1000", IDEMPOTENCY_CAPACITY: "1000", SEGMENT_MIB: "2" }
+
+/** Asks until it is so. */
+const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  const limit = AbortSignal.timeout(30_000)
+  while (!await isSo()) {
+    limit.throwIfAborted()
+    await Effect.runPromise(Effect.sleep(10))
+  }
+}
+
+/** A venue whose histories have begun, and have something to write that they cannot: another connection holds their database. */
+const held = async (dataDir: string) => {
+  const venue = await VenueProcess.start(dataDir, small)
+  await until(async () => ((await venue.metrics())("venue_histories_sequence") ?? 0) > 0)
+  const holder = new SqliteDatabase(path.join(dataDir, "histories.db"))
+  holder.exec("BEGIN IMMEDIATE")
+  const { sequence } = holder.prepare("SELECT sequence FROM place").get() as { readonly sequence: number }
+  await until(async () => (await venue.metrics())("venue_durable_sequence")! > sequence)
+  return { venue, holder }
+}
+
+/** How long a stop may take at most. */
+const stopMs = 10_000
+
+/** What a stop comes to; one that takes too long is ended, and comes to nothing. */
+const stopped = async (venue: VenueProcess): Promise<number | NodeJS.Signals | undefined> => {
+  const late = new Promise<undefined>((resolve) => AbortSignal.timeout(stopMs).addEventListener("abort", () => resolve(undefined)))
+  try {
+    return await Promise.race([venue.stop(), late])
+  } finally {
+    await venue.kill()
+  }
+}
+
+test("a stop while another connection holds the histories' database ends with 0", { concurrent: true, timeout: 60_000 }, async () => {
+  const { holder, venue } = await held(path.join(directory, "stopped"))
+  const closed = new Promise((resolve) => venue.child.once("close", resolve))
+  expect(await stopped(venue)).toBe(0)
+  await closed
+  expect(venue.output).toContain("stopped cleanly")
+  holder.close()
+})
+
+test("a failure while another connection holds the histories' database ends with 1", { concurrent: true, timeout: 60_000 }, async () => {
+  const dataDir = path.join(directory, "failed")
+  const { holder, venue } = await held(dataDir)
+  const closed = new Promise((resolve) => venue.child.once("close", resolve))
+  fs.rmSync(path.join(dataDir, lockPath))
+  expect(await venue.exited).toBe(1)
+  await closed
+  expect(lastWords(venue.output).map(({ message }) => message)).toEqual([expect.stringContaining("the writer stopped (JournalFenced)")])
+  holder.close()
+})
+
+test.skipIf(library === undefined)("a stop while a thread is in a call that never returns ends by SIGKILL", {
+  concurrent: true,
+  timeout: 60_000
+}, async () => {
+  const frozen = path.join(directory, "frozen")
+  const venue = await VenueProcess.start(path.join(directory, "frozen-venue"), { ...small, LD_PRELOAD: library!, FROZEN: frozen })
+  await until(async () => ((await venue.metrics())("venue_histories_sequence") ?? 0) > 0)
+  fs.writeFileSync(frozen, "")
+  await until(() => fs.readFileSync(frozen, "utf8") !== "")
+  const closed = new Promise((resolve) => venue.child.once("close", resolve))
+  expect(await stopped(venue)).toBe("SIGKILL")
+  await closed
+  expect(lastWords(venue.output).map(({ message }) => message)).toEqual([
+    "venue: a thread does not end; killed, where the exit code would have been 0"
+  ])
+})

@@ -1,0 +1,176 @@
+/** A database of histories that more than one connection writes to: a successor's, which is never in danger, and somebody's who goes again. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
+import { Context, Effect, Layer, Logger, Scope } from "effect"
+import { expect, onTestFinished, test } from "vitest"
+import { Journal } from "../../src/journal/Journal.js"
+import * as JournalReading from "../../src/journal/Reading.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import * as BoardTables from "../../src/readmodel/BoardTables.js"
+import * as Histories from "../../src/readmodel/Histories.js"
+import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
+import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
+import * as Tables from "../../src/readmodel/Tables.js"
+import { Feed } from "../../src/sequencer/Feed.js"
+import { Barrier } from "../../src/sequencer/Submit.js"
+import { start, type World } from "../readings/world.js"
+import { commandsOf } from "../sequencer/commandsOf.js"
+
+const newFile = (): string => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "overtaken-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  return path.join(directory, "histories.db")
+}
+
+const placeAt = (sequence: number): Tables.Place => ({ sequence, atEpochMs: 60_000 + sequence, digest: String(sequence) })
+
+/** A batch of one candle. */
+const batchOf = (closeAtoms: number): Tables.Batch => ({
+  ...new Projection(nothingKept).take(),
+  candles: [
+    {
+      series: 0,
+      market: 0,
+      timeframe: 0,
+      openTimeEpochMs: 60_000,
+      openAtoms: 100,
+      highAtoms: 200,
+      lowAtoms: 90,
+      closeAtoms,
+      volumeAtoms: 9n
+    }
+  ],
+  fillCount: closeAtoms
+})
+
+const began = (sql: Parameters<typeof Tables.begin>[0]) =>
+  Effect.map(Tables.begin(sql, "development"), (begun) => {
+    if (typeof begun === "string") throw new Error(begun)
+    return begun
+  })
+
+test("what goes on from a place that is left is not written, nor a board of it, and rows and place stay the successor's", async () => {
+  const file = newFile()
+  await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const before = yield* openAt(file)
+    yield* Tables.write(before, yield* began(before), batchOf(100), placeAt(5), false)
+    const after = yield* openAt(file)
+    yield* Tables.write(after, yield* began(after), batchOf(130), placeAt(20), true)
+
+    const late = [
+      Tables.write(before, placeAt(5), batchOf(110), placeAt(10), false),
+      // A place of the same sequence, but of another journal.
+      Tables.write(before, { ...placeAt(20), digest: "another" }, batchOf(110), placeAt(30), false),
+      Tables.writeAt(before, placeAt(5), BoardTables.keepBoard(before, {
+        window: "7d",
+        version: 1,
+        markEpochMs: 1,
+        throughSequence: 5,
+        periodStartEpochMs: 0,
+        periodEndEpochMs: 1,
+        histogram: []
+      } as never, []))
+    ]
+    for (const written of late) expect(yield* Effect.either(written)).toMatchObject({ left: { _tag: "HistoriesOvertaken" } })
+    expect(yield* began(after)).toEqual({ ...placeAt(20), born: 0, fills: 130, isUnfinished: false })
+    const asked = { series: 0, market: 0, timeframe: 0, sinceEpochMs: undefined, limit: 9 }
+    expect(yield* Tables.candles(after, asked)).toMatchObject([{ closeAtoms: 130 }])
+    expect(yield* after.unsafe("SELECT * FROM board")).toEqual([])
+    yield* Tables.write(after, placeAt(20), batchOf(140), placeAt(30), false)
+  })))
+})
+
+const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
+
+/** Histories of a world over a file: what they logged, and how often they opened the file and would have set it aside. */
+const over = async (world: World, file: string) => {
+  const { context, scope } = world
+  const { links } = Context.get(context, Journal)
+  const seen = { opened: 0, setAside: 0, logged: [] as Array<string> }
+  const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void seen.logged.push(String(message))))
+  const histories = await Histories.make({
+    database: {
+      name: "histories.db",
+      open: Effect.suspend(() => {
+        seen.opened++
+        return openAt(file)
+      }),
+      setAside: Effect.sync(() => void seen.setAside++)
+    },
+    feed: Context.get(context, Feed),
+    durableSequence: Context.get(context, Barrier).durableSequence,
+    digestAt: (sequence) => JournalReading.digestAt(links, sequence),
+    stepSequence: SnapshotStore.latestStepSequence(Context.get(context, SnapshotStore.SnapshotStore)),
+    environment: "development"
+  }, options).pipe(Effect.provide(logger as Layer.Layer<never>), Scope.extend(scope), Effect.runPromise)
+  return { histories, seen }
+}
+
+/** Lets others work until it is so. */
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await Effect.runPromise(Effect.sleep(1))
+}
+
+const lastOf = ({ context }: World): number => Context.get(context, Barrier).durableSequence()
+
+test("histories that find a successor's place never set its file aside, nor write to it, however often they look", async () => {
+  const world = await start({ blocks: 1_000 })
+  const file = newFile()
+  const { histories, seen } = await over(world, file)
+  const commands = commandsOf(21, 120)
+  await world.submit(commands.slice(0, 60))
+  await until(() => histories.standing()?.sequence === lastOf(world))
+  const successor = new SqliteDatabase(file)
+  const place = () => successor.prepare("SELECT sequence, digest FROM place").get()
+  // It waits where they write just then.
+  successor.exec("UPDATE place SET sequence = 1000000, digest = 'of the successor'")
+  await world.submit(commands.slice(60))
+  await until(() => seen.opened >= 4)
+  expect(seen.setAside).toBe(0)
+  expect(seen.logged[0]).toContain("another process has written to them")
+  expect(seen.logged[1]).toContain("ahead of the journal")
+  expect(place()).toEqual({ sequence: 1_000_000, digest: "of the successor" })
+  expect(histories.standing()).toBeUndefined()
+  successor.close()
+  await world.stop()
+})
+
+test("histories whose file another connection holds are read meanwhile, and go on as soon as it lets go", async () => {
+  const world = await start({ blocks: 1_000 })
+  const file = newFile()
+  const { histories, seen } = await over(world, file)
+  const commands = commandsOf(22, 120)
+  await world.submit(commands.slice(0, 60))
+  await until(() => histories.standing()?.sequence === lastOf(world))
+  const holder = new SqliteDatabase(file)
+  holder.exec("BEGIN IMMEDIATE")
+  const last = lastOf(world)
+  await world.submit(commands.slice(60))
+  await until(() => seen.logged.length > 0)
+  expect(seen.logged).toEqual(["another connection writes to histories.db: what is new is written when it is over"])
+  expect(await Effect.runPromise(histories.order(0, 1))).toMatchObject({ standing: { sequence: last } })
+  holder.exec("ROLLBACK")
+  holder.close()
+  await until(() => histories.standing()?.sequence === lastOf(world))
+  expect([seen.opened, seen.setAside]).toEqual([1, 0])
+  await world.stop()
+})
+
+test("histories that cannot open their file while another connection holds all of it open it later, and set nothing aside", async () => {
+  const world = await start({ blocks: 1_000 })
+  await world.submit(commandsOf(23, 60))
+  const file = newFile()
+  await Effect.runPromise(Effect.scoped(Effect.flatMap(openAt(file), began)))
+  const holder = new SqliteDatabase(file)
+  holder.pragma("locking_mode = EXCLUSIVE")
+  holder.exec("BEGIN IMMEDIATE; UPDATE place SET id = id; COMMIT")
+  const { histories, seen } = await over(world, file)
+  await until(() => seen.opened >= 2)
+  expect(seen.logged[0]).toContain("database is locked")
+  holder.close()
+  await until(() => histories.standing()?.sequence === lastOf(world))
+  expect(seen.setAside).toBe(0)
+  await world.stop()
+})
