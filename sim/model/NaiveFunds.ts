@@ -719,7 +719,9 @@ export class NaiveFunds {
     if (attempt.scheme < 3 || recordTimeEpochMs <= attempt.mostRecordTime) return impossible
     return () => {
       attempt.isVoid = true
-      if (transfer.end === undefined) this.#waitAnew(transfer)
+      // A transaction that nobody approved came and went within the day that its owner has.
+      const isAnswered = attempt.approval !== undefined || submissions.length > 0
+      if (transfer.end === undefined && isAnswered) this.#waitAnew(transfer)
       return transfer
     }
   }

@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
 import type * as Scope from "effect/Scope"
+import { idsPerRecord } from "../domain/Ids.js"
 import type { TransferView } from "../engine/Reads.js"
 import { waitMs } from "./Backoff.js"
 import { note } from "./Journaled.js"
@@ -43,8 +44,9 @@ const mostPages = 1_000
 interface Tended {
   readonly memory: Memory
   failures: number
-  /** When it is next gone on with by itself. */
-  dueAtEpochMs: number
+  /** From when it waits to be gone on with by itself, and how long. */
+  waitsSinceEpochMs: number
+  waitMs: number
   trouble: Trouble | undefined
   /** What goes on with it now. */
   underWay: Fiber.RuntimeFiber<void, Trouble> | undefined
@@ -112,7 +114,8 @@ export class Driver {
     const tended: Tended = {
       memory: newMemory(),
       failures: 0,
-      dueAtEpochMs: 0,
+      waitsSinceEpochMs: 0,
+      waitMs: 0,
       trouble: undefined,
       underWay: undefined,
       waitsForTurn: false
@@ -178,8 +181,10 @@ export class Driver {
       const trouble = Exit.isSuccess(exit) ? undefined : troubleOf(exit.cause)
       if (Exit.isSuccess(exit) && exit.value === "over") tended.failures = 0
       else tended.failures++
-      const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, number)
-      tended.dueAtEpochMs = now + (trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs)
+      // Numbers of transfers are multiples of what a record may give birth to: what tells them apart is the record.
+      const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, Math.floor(number / idsPerRecord))
+      tended.waitsSinceEpochMs = now
+      tended.waitMs = trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs
       if (trouble?._tag === "Stopped" && tended.trouble?._tag !== "Stopped") {
         yield* Effect.logError(`transfer ${this.parts.reads.transfer(number)?.id} waits for an operator: ${trouble.message}`)
       }
@@ -230,7 +235,7 @@ export class Driver {
       yield* this.withheld(transfer)
       if (begun >= this.options.atOnce) break
       const tended = this.tend(number)
-      if (tended.underWay !== undefined || tended.dueAtEpochMs > now) continue
+      if (tended.underWay !== undefined || isWaiting(tended, now)) continue
       begun++
       yield* this.start(number, false)
     }
@@ -311,6 +316,10 @@ export class Driver {
     return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
+
+/** Whether a wait is not over yet. One that has yet to begin was measured before the clock was set back, and is over. */
+const isWaiting = ({ waitMs: forMs, waitsSinceEpochMs }: Tended, nowEpochMs: number): boolean =>
+  nowEpochMs >= waitsSinceEpochMs && nowEpochMs < waitsSinceEpochMs + forMs
 
 /** A defect is said, and the next round is another one. */
 const caught = (round: Effect.Effect<void>): Effect.Effect<void> =>

@@ -13,6 +13,7 @@ import { note } from "./Journaled.js"
 import { actorOf } from "./Looking.js"
 import { type Bound, ofSigner, type Parts } from "./Parts.js"
 import { Stopped, type Trouble, Unreachable } from "./Trouble.js"
+import { approvedBefore, counterOf } from "./Unsigned.js"
 
 /** A step that was prepared, and approved where it has to be. */
 export interface Prepared {
@@ -88,33 +89,16 @@ const signed = (
   )
 }
 
-/** An authenticator's counter when it approved (WebAuthn, 6.1): behind the hash of the site's name, and the flags. */
-const counterOf = (authenticatorData: string): number => {
-  const bytes = Buffer.from(authenticatorData, "base64url")
-  return bytes.length < counterAt + 4 ? 0 : bytes.readUInt32BE(counterAt)
-}
-const counterAt = 33
-
 /**
- * Another transfer of the account that the same passkey approved before, and whose signature has yet to be asked for. The signer takes
- * no counter that goes back, so that one comes first. What stands still until somebody helps holds up nothing.
+ * Another transfer of the account that the same passkey approved before, and whose signature has yet to be asked for: that one comes
+ * first. One that is bound to another participant stands still until somebody helps, and holds up nothing.
  */
-const approvedBefore = (
-  { reads }: Parts,
-  { participantId }: Bound,
-  { step, transfer }: Prepared,
-  nowEpochMs: number
-): TransferView | undefined => {
+const before = ({ reads }: Parts, { participantId }: Bound, { step, transfer }: Prepared, nowEpochMs: number): TransferView | undefined => {
   const { approval } = step
   if (approval === null) return undefined
-  const counter = counterOf(approval.authenticatorData)
-  return reads.openTransfersOf(transfer.account).find(({ awaits, kind, number, stepAtHand: other }) =>
-    number !== transfer.number && awaits === "submission" && other?.approval?.credentialId === approval.credentialId
-    && other.submissions.length + other.unlisted === 0 && other.binding?.participantId === participantId
-    && (kind !== "withdrawal" || reads.funds.stop === undefined)
-    // One whose transaction is over is looked after first, and may stop for an operator.
-    && (other.preparation?.maxRecordTimeEpochMs ?? 0) >= nowEpochMs
-    && counterOf(other.approval.authenticatorData) < counter
+  const { account, number } = transfer
+  return approvedBefore(reads, account, approval.credentialId, counterOf(approval.authenticatorData), nowEpochMs).find((other) =>
+    other.number !== number && other.stepAtHand?.binding?.participantId === participantId
   )
 }
 
@@ -128,13 +112,13 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     if (binding.participantId !== bound.participantId) {
       return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
     }
-    const before = step.submissions.length + step.unlisted === 0
-      ? approvedBefore(parts, bound, prepared, yield* Clock.currentTimeMillis)
+    const first = step.submissions.length + step.unlisted === 0
+      ? before(parts, bound, prepared, yield* Clock.currentTimeMillis)
       : undefined
-    if (before !== undefined) {
+    if (first !== undefined) {
       return yield* new Unreachable({
         whom: "signer",
-        detail: `${before.id} was approved before it with the same passkey, and is signed first`
+        detail: `${first.id} was approved before it with the same passkey, and is signed first`
       })
     }
     const signature = yield* signed(parts, bound, prepared)

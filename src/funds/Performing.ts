@@ -24,9 +24,11 @@ export interface Memory {
   /** How far the completions of a transaction were read, and of which. */
   place: Looking.Place | undefined
   hash: string | undefined
+  /** When it was last executed from here, by the clock as it is; undefined where it was not. */
+  executedAtEpochMs: number | undefined
 }
 
-export const newMemory = (): Memory => ({ place: undefined, hash: undefined })
+export const newMemory = (): Memory => ({ place: undefined, hash: undefined, executedAtEpochMs: undefined })
 
 /** How it is gone on with. */
 export interface Manner {
@@ -80,13 +82,25 @@ const scan = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView
     return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
   })
 
-/** Whether the last submission is too young to be followed by another. */
-const isFresh = ({ submissions }: StepView, nowEpochMs: number): boolean => {
+/**
+ * Whether the last submission is too young to be followed by another. The journal's time stands still ahead of a clock that was set
+ * back: what it says was begun later than now is as old as is remembered here, and where nothing is, old enough. Executed too early,
+ * the same bytes are refused by the ledger as a duplicate.
+ */
+export const isFresh = ({ submissions }: StepView, { executedAtEpochMs }: Memory, nowEpochMs: number): boolean => {
   const last = submissions.at(-1)
   if (last === undefined) return false
   const isTaken = last.outcome === "accepted" || last.outcome === "duplicate"
-  return last.begunAtEpochMs + (isTaken ? decidedWithinMs : answeredWithinMs) > nowEpochMs
+  const sinceEpochMs = last.begunAtEpochMs <= nowEpochMs ? last.begunAtEpochMs : executedAtEpochMs
+  if (sinceEpochMs === undefined || sinceEpochMs > nowEpochMs) return false
+  return nowEpochMs < sinceEpochMs + (isTaken ? decidedWithinMs : answeredWithinMs)
 }
+
+const execute = (parts: Parts, bound: Bound, prepared: Executing.Prepared, memory: Memory): Effect.Effect<void, Trouble> =>
+  Effect.flatMap(Clock.currentTimeMillis, (nowEpochMs) => {
+    memory.executedAtEpochMs = nowEpochMs
+    return Executing.execute(parts, bound, prepared)
+  })
 
 /** The ledger may have the step. It is looked for; if that says nothing, it is executed once more, or waited for. */
 const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
@@ -99,8 +113,8 @@ const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepV
     if (isPassed(step, looked)) return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
     // A look may have told of refusals: then it is no longer the same step.
     if (parts.reads.transfer(transfer.number)?.awaits !== "resolution") return "on"
-    if (isFresh(step, yield* Clock.currentTimeMillis)) return "waits"
-    yield* Executing.execute(parts, bound, { transfer, step, preparation })
+    if (isFresh(step, memory, yield* Clock.currentTimeMillis)) return "waits"
+    yield* execute(parts, bound, { transfer, step, preparation }, memory)
     return "waits"
   })
 
@@ -119,7 +133,7 @@ const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory
   if (step === undefined) return Effect.succeed("over")
   switch (awaits) {
     case "party":
-      return Effect.as(Preparing.bindParty(parts, transfer), "on")
+      return Effect.as(Preparing.bindParty(parts, bound, transfer), "on")
     case "preparation":
       if (!isAsked && step.name !== "treasury_offer_withdrawal") return Effect.succeed("over")
       return Preparing.needsTurn(step) && !hasTurn
@@ -131,7 +145,7 @@ const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory
       return Effect.gen(function*() {
         if (step.preparation === null) return "over"
         if ((yield* renew(parts, bound, transfer, step, memory)) === "on") return "on"
-        yield* Executing.execute(parts, bound, { transfer, step, preparation: step.preparation })
+        yield* execute(parts, bound, { transfer, step, preparation: step.preparation }, memory)
         return "waits"
       })
     case "resolution":

@@ -1,4 +1,5 @@
 /** What comes before a step can be approved: the party that acts, and the transaction, held to the plan before it is journaled. */
+import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
@@ -26,13 +27,21 @@ const pinned = ({ pinning, reads, signer }: Parts, account: number) =>
     })
   )
 
+/**
+ * What the key of a party is for that takes the place of another one. It is the same for every change of that one on a participant, so
+ * that a change takes up the key, and the party of it, of those before it that came to nothing: the signer holds few keys of an
+ * account. On another participant the party would have another topology, and a key is signed into one alone.
+ */
+export const referenceAfter = (partyId: string, participantId: string): string =>
+  `after_${createHash("sha256").update(`${partyId}|${participantId}`).digest("hex").slice(0, 16)}`
+
 /** Has the signer make a key for the transfer's account, and the ledger a party of it, and binds it. Repeating it comes to the same. */
-export const bindParty = (parts: Parts, { account, id, kind, number }: TransferView): Effect.Effect<void, Trouble> =>
+export const bindParty = (parts: Parts, { participantId }: Bound, { account, kind, number }: TransferView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { ledger, reads, signer, submit } = parts
     const accountId = reads.accountId(account)
     const isChange = kind === "party_change"
-    const reference = isChange ? id : "first"
+    const reference = isChange ? referenceAfter(reads.party(account)?.partyId ?? "", participantId) : "first"
     const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
     const refused = (error: { readonly message: string }) => new Stopped({ reason: "signer_refused", detail: error.message })
     const { keyId, publicKey } = yield* signer.newParty({ accountId, reference, passkeys }).pipe(
@@ -40,7 +49,7 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     )
     const { partyId } = yield* ledger.allocateParty(
       publicKey,
-      isChange ? `${accountId}-${id}` : accountId,
+      isChange ? `${accountId}-${reference}` : accountId,
       (multiHash, topologyTransactions) =>
         Effect.map(signer.signTopology({ keyId, topologyTransactions, multiHash }), ({ signature }) => signature)
     ).pipe(Effect.mapError((error): Trouble => {

@@ -61,7 +61,7 @@ export class VenueOver {
   cuts = 0
   /** Ended once the venue takes requests, or has failed to start. */
   readonly started: Promise<Exit.Exit<Venue.Venue["Type"], unknown>>
-  private readonly sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>()
+  private readonly sleepers = new Set<{ untilMs: number; readonly wake: () => void }>()
   private readonly served: Array<Application> = []
   private readonly scope = Effect.runSync(Scope.make())
   private keys = 0
@@ -140,6 +140,12 @@ export class VenueOver {
       }
       for (let turn = 0; turn < settlingTurns; turn++) await nextTurn()
     }
+  }
+
+  /** The clock is set back: who sleeps is woken no later for that. */
+  setBack(millis: number): void {
+    this.nowMs -= millis
+    for (const sleeper of this.sleepers) sleeper.untilMs -= millis
   }
 
   /**

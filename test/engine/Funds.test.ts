@@ -527,6 +527,31 @@ describe("a transfer that nobody approves", () => {
     expect(driver.engine.nextDueEpochMs).toBeGreaterThan(due)
   })
 
+  test("has no more time where it is prepared anew, and a day again where its approval became void", () => {
+    const driver = new FundsDriver()
+    const owner = driver.funded(usdc(10))
+    const number = driver.withdrawal(owner, usdc(5))
+    const due = driver.atEpochMs + dayMs
+    const step = "treasury_withdrawal"
+    const pass = () => {
+      const { maxRecordTimeEpochMs } = driver.transfer(number).stepAtHand!.preparation!
+      expect(driver.scan(number, step, maxRecordTimeEpochMs + 1)).toBe(Refusal.none)
+    }
+    driver.atEpochMs += 23 * hourMs
+    driver.prepare(number)
+    pass()
+    expect(driver.engine.nextDueEpochMs).toBe(due)
+    driver.prepare(number)
+    expect(driver.approve(driver.signIn(owner), number)).toBe(Refusal.none)
+    driver.atEpochMs += 2 * hourMs
+    pass()
+    expect(driver.transfer(number)).toMatchObject({ status: "requested", awaits: "preparation" })
+    expect(driver.engine.nextDueEpochMs).toBe(driver.atEpochMs + dayMs)
+    driver.atEpochMs += dayMs
+    driver.send({ kind: "PassTime" })
+    expect(driver.transfer(number).status).toBe("expired")
+  })
+
   test("expires under a halt too, so many in a record, the longest waiting first", () => {
     const driver = new FundsDriver({ expiredAtOnce: 2 })
     const numbers = [driver.owner(), driver.owner(), driver.owner()].map((owner) => {

@@ -1,6 +1,7 @@
 /** What goes on with transfers while the ledger is slow or many ask at once: who waits for whom, and what is said of it. */
 import { Clock, Effect, Fiber, Logger, Scope, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
+import * as Ids from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { defaults, Driver } from "../../src/funds/Driver.js"
 import type { Parts } from "../../src/funds/Parts.js"
@@ -174,6 +175,62 @@ describe("among many deposits over a slow ledger", () => {
       expect(yield* Fiber.poll(late)).toMatchObject({ value: { value: { left: { code: "HOLDINGS_IN_USE" } } } })
       expect(preparedAt).toEqual([10_000, 20_000, 30_000, 40_000])
     })))
+})
+
+test("transfers that fail together are not all tried again together", async () => {
+  const tried = new Map<string, Array<number>>()
+  const transfer = (number: number) => ({
+    account: 1,
+    amountAtoms: 1_000_000,
+    awaits: "submission",
+    id: `wdr_${number}`,
+    keyId: "",
+    kind: "withdrawal",
+    number,
+    partyId: "p",
+    stepAtHand: {
+      name: "treasury_withdrawal",
+      approval: null,
+      binding: { participantId: "p", commandId: "c" },
+      preparation: { maxRecordTimeEpochMs: 1e12, preparedTransaction: "", hash: "", hashingScheme: 3 },
+      submissions: [],
+      unlisted: 0
+    }
+  })
+  const numbers = [Ids.ordinal(15, 0), Ids.ordinal(16, 0)]
+  const parts = partsOf({
+    barrier: { whenDurable: (_: unknown, then: () => void) => then() },
+    ledger: { participantId: Effect.succeed("p"), allocateParty: () => Effect.succeed({ partyId: "t::1" }) },
+    reads: {
+      accountId: String,
+      isDisabled: () => false,
+      openTransfers: () => [],
+      openTransfersOf: () => [],
+      transfer,
+      transfersToDrive: () => numbers.map(transfer)
+    },
+    setting: {},
+    signer: {
+      treasuryKey: Effect.succeed({ keyId: "k", publicKey: new Uint8Array(32) }),
+      sign: ({ id }: { readonly id: string }) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          tried.set(id, [...tried.get(id) ?? [], now])
+          return Effect.fail({ _tag: "SignerUnavailable", message: "down" })
+        })
+    }
+  })
+  await Effect.runPromise(
+    Effect.gen(function*() {
+      const driver = new Driver(parts, yield* Scope.Scope, { ...defaults, busyMs: 50 })
+      yield* Effect.forkScoped(driver.loops[0]!)
+      yield* TestClock.adjust(20_000)
+    }).pipe(Effect.scoped, Effect.provide(TestContext.TestContext))
+  )
+  const [one, other] = numbers.map((number) => tried.get(`wdr_${number}`)!)
+  expect([one![0], other![0]]).toEqual([0, 0])
+  expect(one!.length).toBeGreaterThan(4)
+  // The wait is a quarter shorter at most, after each failure.
+  expect(other![4]! - one![4]!).toBeGreaterThan(1_000)
 })
 
 test("several who bind at first have the same, and choose holdings in the same turn", async () => {

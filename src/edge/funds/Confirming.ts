@@ -95,7 +95,7 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
     const open = funds.steps.ask(`${number}/${name}/${hash}`, about,
       (nonce) => approvalChallenge({ kind, id, step: name, commandId, hash: Buffer.from(hash, "hex"), nonce }), at)
     if (open === undefined) return yield* fail(Errors.identityBusy)
-    const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", at)
+    const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", Factor.decidedAt(services))
     // Where the signer cannot be asked now, it is asked when the approval comes.
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(transfer.account)), () => undefined)
     const allowed = keys === undefined ? may : may.filter((each) => keys.credentialIds.includes(each))
@@ -159,8 +159,9 @@ export const complete = (
       challenge, remoteAddress)
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
     if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
-    if (transfer.kind !== "deposit" && approvesFromEpochMs > now()) {
-      return yield* fail(Errors.refused(Refusal.passkeyTooNew, { limit: String(approvesFromEpochMs), actual: String(now()) }))
+    const at = Factor.decidedAt(services)
+    if (transfer.kind !== "deposit" && approvesFromEpochMs > at) {
+      return yield* fail(Errors.refused(Refusal.passkeyTooNew, { limit: String(approvesFromEpochMs), actual: String(at) }))
     }
     const { authenticatorData, clientData, signature } = body.firstFactor.credentialAssertion
     const approval = owned("ApproveStep", trader, Operation.approveStep, {

@@ -8,8 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
 import type { PinsQuestion } from "../../funds/Funds.js"
+import { approvedBefore, counterOf } from "../../funds/Unsigned.js"
 import { pinsChallenge } from "../../signer/Approval.js"
-import type { AccountKeys } from "../../signer/Requests.js"
+import { type AccountKeys, mostPasskeys } from "../../signer/Requests.js"
 import { withAccount } from "../accounts/Own.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
@@ -38,15 +39,18 @@ const Pins = Schema.Struct({
   challenge: Fields.optional(Factor.Challenge)
 }).annotations({ identifier: "LedgerPartyPasskeys" })
 
-/** What has to change next so that what is pinned is what the account has; undefined where it is. */
+/**
+ * What has to change next so that what is pinned is what the account has; undefined where it is. What is missing is added first, so that
+ * there is one more to approve by; where no more can be pinned, what is left over goes first.
+ */
 const dueOf = ({ state }: Services, account: number, { accountId, credentialIds, revision }: AccountKeys): PinsQuestion | undefined => {
   const own = state.passkeys(account)
   const missing = own.find(({ credentialId }) => !credentialIds.includes(credentialId))
-  if (missing !== undefined) {
+  const left = credentialIds.find((each) => own.every(({ credentialId }) => credentialId !== each))
+  if (missing !== undefined && (left === undefined || credentialIds.length < mostPasskeys)) {
     const { credentialId, publicKey } = missing
     return { accountId, change: "add", passkey: { credentialId, publicKey }, revision }
   }
-  const left = credentialIds.find((each) => own.every(({ credentialId }) => credentialId !== each))
   // Of one that is removed the signer looks at its id alone; the venue does not know its key any more.
   return left === undefined ? undefined : { accountId, change: "remove", passkey: { credentialId: left, publicKey: "none" }, revision }
 }
@@ -61,13 +65,28 @@ const withKeys = <A>(
     (keys) => keys === undefined ? fail(Errors.refused(Refusal.partyMissing)) : then(keys)
   )
 
-/** The change that is due, asked of a passkey that is pinned. */
-const due = (services: Services, account: number): Effect.Effect<typeof Pins.Type, Errors.Failure> =>
+/**
+ * Whether a passkey has approved a transfer whose signature has yet to be asked for, with a counter below another one. The signer takes
+ * no counter that goes back: were the pins changed first, it would refuse the transfer for good. By then the transfer is signed, or the
+ * time of its transaction is over.
+ */
+const isBehind = ({ now, state }: Services, account: number, credentialId: string, counter: number): boolean =>
+  approvedBefore(state, account, credentialId, counter, now()).length > 0
+
+/** The same of a passkey that is to answer yet. One that counts nothing, and always says 0, is behind nothing. */
+const willBeBehind = ({ now, state }: Services, account: number, credentialId: string): boolean =>
+  approvedBefore(state, account, credentialId, Infinity, now()).some(({ stepAtHand }) =>
+    counterOf(stepAtHand?.approval?.authenticatorData ?? "") > 0
+  )
+
+/** The change that is due, asked of a passkey that is pinned; `isFirst`: not behind one that has just been made. */
+const due = (services: Services, account: number, isFirst: boolean): Effect.Effect<typeof Pins.Type, Errors.Failure> =>
   withKeys<typeof Pins.Type>(services, account, (keys) => {
     const { accountId } = keys
     const asked = dueOf(services, account, keys)
     if (asked === undefined)
       return Effect.succeed({ version: "external-ledger-party-passkeys/v1" as const, accountId, status: "current" as const })
+    if (isFirst && keys.credentialIds.some((each) => willBeBehind(services, account, each))) return fail(Errors.approvalFirst)
     const { change, passkey: { credentialId }, revision } = asked
     const question = services.funds.pins.ask(
       `${accountId}/${revision}/${change}/${credentialId}`,
@@ -101,12 +120,14 @@ export const pinPasskeys = Route.effect({
   handler: (services) => ({ path: { accountId }, payload, trader }) =>
     withAccount(services.state, trader, accountId, (account) =>
       Effect.gen(function*() {
-        if (payload.action === "initiate") return yield* due(services, account)
+        if (payload.action === "initiate") return yield* due(services, account, true)
+        const { authenticatorData, clientData: clientDataJSON, credId: credentialId, signature } = payload.firstFactor.credentialAssertion
+        // Before the question is taken, so that the same answer may be given again.
+        if (isBehind(services, account, credentialId, counterOf(authenticatorData))) return yield* fail(Errors.approvalFirst)
         const taken = services.funds.pins.take(payload.challengeIdentifier, services.now())
         if (taken === undefined || taken.about.accountId !== accountId) {
           return yield* fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
         }
-        const { authenticatorData, clientData: clientDataJSON, credId: credentialId, signature } = payload.firstFactor.credentialAssertion
         const assertion = { credentialId, clientDataJSON, authenticatorData, signature }
         // The signer alone judges it: what is pinned may be a passkey that the account no longer has.
         yield* Effect.mapError(
@@ -116,6 +137,6 @@ export const pinPasskeys = Route.effect({
               ? Errors.assertionInvalid("The signer does not take it for an approval of this change.")
               : Errors.ledgerUnavailable
         )
-        return yield* due(services, account)
+        return yield* due(services, account, false)
       }))
 })

@@ -598,6 +598,15 @@ export const treasuryBusy: Failure = {
   }
 }
 
+/** The passkey that is asked has approved a transfer that the signer has yet to see, and no answer of it may come before. */
+export const approvalFirst: Failure = {
+  description: {
+    ...ledgerUnavailable.description,
+    name: "ApprovalFirst",
+    safeMessage: "A transfer that was approved with this passkey is signed first. Repeat the same request in a moment."
+  }
+}
+
 /** Whoever pays has the amount in more pieces than one transaction spends: `limit` is what it could pay at once. */
 export const tooManyPieces = (code: "deposit_rejected" | "withdrawal_rejected", largestAtoms: string): Failure => ({
   description: {
@@ -684,6 +693,7 @@ export const all: ReadonlyArray<Failure> = [
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
   treasuryBusy,
+  approvalFirst,
   tooManyPieces("deposit_rejected", "12000000"),
   tooManyPieces("withdrawal_rejected", "12000000"),
   passkeyNotPinned,

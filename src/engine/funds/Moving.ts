@@ -42,6 +42,9 @@ const put = (state: State, transfer: Transfer): Transfer => {
   return changed
 }
 
+/** Whether more has become of a step than that it was prepared. */
+const isDecided = ({ approval, submissions, unlisted }: Step): boolean => approval !== null || submissions.length + unlisted > 0
+
 /** Puts a changed step in its place, and tells what has become of it. */
 export const moveStep = (
   state: State,
@@ -51,8 +54,9 @@ export const moveStep = (
   change: (typeof stepChanges)[number]
 ): Transfer => {
   tellStep(state, transfer, step, change)
-  // Whoever is to approve a step has its time from when the step comes to him.
-  const dueSinceEpochMs = change === "voided" && transfer.end === null ? state.atEpochMs : transfer.dueSinceEpochMs
+  // Whoever is to approve a step has its time from when the step comes to him: once more where what he had approved is void.
+  const isAnew = change === "voided" && transfer.end === null && isDecided(transfer.steps[at]!)
+  const dueSinceEpochMs = isAnew ? state.atEpochMs : transfer.dueSinceEpochMs
   return put(state, { ...withStep(transfer, at, step), dueSinceEpochMs })
 }
 

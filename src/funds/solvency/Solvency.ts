@@ -136,7 +136,9 @@ export class Solvency {
 
   private ask(): void {
     const { fork, now } = this.parts
-    if (this.isMaking || now() < this.nextAtEpochMs) return
+    const leftMs = this.nextAtEpochMs - now()
+    // Further ahead than the longest wait it is only where the clock was set back since: then it is time.
+    if (this.isMaking || (leftMs > 0 && leftMs <= everyMs)) return
     this.isMaking = true
     this.nextAtEpochMs = now() + againMs
     fork(this.make.pipe(

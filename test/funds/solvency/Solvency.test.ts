@@ -87,6 +87,20 @@ describe("what is taken of the state", () => {
     expect(solvency.published()!.treasury).toBeUndefined()
   })
 
+  test("under a clock that is set back another is made at once, and not before as much time has come once more", () => {
+    const { asked, solvency } = setting([[20]], [unreachable])
+    solvency.published()
+    asked.nowMs -= 86_400_000
+    solvency.published()
+    expect(asked.copied).toBe(2)
+    asked.nowMs += 59_999
+    solvency.published()
+    expect(asked.copied).toBe(2)
+    asked.nowMs += 1
+    solvency.published()
+    expect(asked.copied).toBe(3)
+  })
+
   test("while funding is settled nothing is taken, and it is tried again five seconds later and no sooner", () => {
     const { asked, solvency } = setting([...Array.from({ length: 5 }, () => undefined), [20]], [unreachable])
     expect(solvency.published()).toBeUndefined()
