@@ -105,6 +105,11 @@ export class NaiveBrackets {
     return this.all.filter((each) => each.account === account && each.market === market)
   }
 
+  /** What an order came with, while there is any of it: the two have one number. */
+  ofOrder(orderNumber: number): NaiveBracket | undefined {
+    return this.all.find(({ cameWithOrder, number }) => cameWithOrder && number === orderNumber)
+  }
+
   /** Whether what has fired in a market is left to be worked off. */
   isBehindIn(market: number): boolean {
     return [...this.#reached.keys()].some((key) => key.startsWith(`${market}/`))
@@ -206,7 +211,7 @@ export class NaiveBrackets {
 
   /** An order's fill took a position from one size to another. */
   opened(orderNumber: number, before: number, after: number): void {
-    const bracket = this.all.find(({ cameWithOrder, number }) => cameWithOrder && number === orderNumber)
+    const bracket = this.ofOrder(orderNumber)
     if (bracket === undefined) return
     const size = (quantity: number): number => Math.max(0, bracket.isLong ? quantity : -quantity)
     const opened = size(after) - size(before)
@@ -222,7 +227,7 @@ export class NaiveBrackets {
   }
 
   orderEnded(orderNumber: number): void {
-    const bracket = this.all.find(({ cameWithOrder, number }) => cameWithOrder && number === orderNumber)
+    const bracket = this.ofOrder(orderNumber)
     if (bracket === undefined) return
     bracket.isOrderOpen = false
     bracket.lastSequence = this.ground.sequence()

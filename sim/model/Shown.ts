@@ -176,10 +176,25 @@ export const compatPositions = (model: NaiveVenue, index: number, symbol: string
 
 const averageOf = (order: NaiveOrder, market: NaiveMarket): bigint => halfUp(order.filledNotional, BigInt(order.filled) * market.factor)
 
+/** One trigger. */
+const trigger = ({ by, limitAtoms, priceAtoms }: Trigger, scale: number): Members | undefined =>
+  priceAtoms === 0 ? undefined : {
+    ...both("triggerPrice", priceAtoms, scale),
+    triggerBy: ["mark", "last", "index"][by],
+    ...(limitAtoms === 0 ? {} : both("limitPrice", limitAtoms, scale))
+  }
+
+/** The triggers of a bracket. */
+const closing = ({ autoClose: { stopLoss, takeProfit } }: NaiveBracket, scale: number): Members => ({
+  takeProfit: trigger(takeProfit, scale),
+  stopLoss: trigger(stopLoss, scale)
+})
+
 /** `external-order/v1`. */
 export const order = (model: NaiveVenue, of: NaiveOrder): Members => {
   const market = model.markets[of.market]!
   const { marketId, priceScale, quantityScale } = market.parameters
+  const bracket = model.brackets.ofOrder(of.number)
   return {
     version: "external-order/v1",
     orderId: idOf("ord", of.number),
@@ -203,18 +218,12 @@ export const order = (model: NaiveVenue, of: NaiveOrder): Members => {
     reduceOnly: of.reduceOnly,
     selfTradePrevention: Order.selfTradePreventions[of.selfTradePrevention],
     expiresAtEpochMs: of.status !== Order.open || of.expiresAtEpochMs === 0 ? undefined : of.expiresAtEpochMs,
+    // It is told also of an order that is over, for as long as any of what that opened is to be closed by it.
+    autoClose: bracket === undefined ? undefined : closing(bracket, priceScale),
     createdAtEpochMs: of.createdAtEpochMs,
     updatedAtEpochMs: of.updatedAtEpochMs
   }
 }
-
-/** One trigger. */
-const trigger = ({ by, limitAtoms, priceAtoms }: Trigger, scale: number): Members | undefined =>
-  priceAtoms === 0 ? undefined : {
-    ...both("triggerPrice", priceAtoms, scale),
-    triggerBy: ["mark", "last", "index"][by],
-    ...(limitAtoms === 0 ? {} : both("limitPrice", limitAtoms, scale))
-  }
 
 const bracket = (model: NaiveVenue, of: NaiveBracket): Members => {
   const { marketId, priceScale, quantityScale } = model.markets[of.market]!.parameters
@@ -223,8 +232,7 @@ const bracket = (model: NaiveVenue, of: NaiveBracket): Members => {
     marketId,
     side: of.isLong ? "long" : "short",
     ...both("quantity", of.quantity, quantityScale),
-    takeProfit: trigger(of.autoClose.takeProfit, priceScale),
-    stopLoss: trigger(of.autoClose.stopLoss, priceScale),
+    ...closing(of, priceScale),
     status: of.quantity === 0 ? "pending" : of.again === 0 ? "armed" : "waiting",
     orderId: of.cameWithOrder ? idOf("ord", of.number) : undefined,
     createdAtEpochMs: of.createdAtEpochMs,

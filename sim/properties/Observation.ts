@@ -107,7 +107,7 @@ export interface FrameLeft {
   readonly timeframe?: string
   readonly series?: string
   readonly accountId?: string
-  readonly error?: { readonly code: string; readonly rejectionGuard?: string }
+  readonly error?: { readonly code: string; readonly rejectionGuard?: string; readonly realtimeTicketFailure?: string }
   readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number }
   readonly heads?: Readonly<globalThis.Record<string, number>>
 }

@@ -7,9 +7,10 @@ import * as Shown from "../model/Shown.js"
 import * as ShownHistories from "../model/ShownHistories.js"
 import * as Published from "../model/ShownPublished.js"
 import type { NaiveTransferTold } from "../model/NaiveHistory.js"
-import type { NaiveDecision, NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveDecision, NaiveMarket, NaiveOrder } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { none } from "../../src/domain/None.js"
+import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command } from "../../src/operations/Operations.js"
 import { difference, without } from "./Difference.js"
@@ -76,9 +77,6 @@ const isOfFigures = (stream: string): boolean => nameOf(stream) === "market.tick
 /** What an account's channel, or one of a market, is remembered under. `stream` is as clients call it: `market.trades:BTC-USDC-PERP`. */
 const keyOf = (stream: string, account: number): string => stream.startsWith("account.") ? `${stream} ${account}` : stream
 
-/** A row as it is compared: what closes by itself what an order opens is told by no model of orders. */
-const compared = (row: unknown): Members => without(row, ["autoClose"]) as Members
-
 /** What there is to tell of what a market is: parameters and announcements are replaced, not changed. */
 const statusOf = ({ announced, delisting, parameters, session, status }: NaiveMarket): ReadonlyArray<unknown> => [
   status,
@@ -127,6 +125,8 @@ const depositsTold = ({ funds, history: { transfers }, sequence }: NaiveVenue): 
 
 export class ToldOfStreams {
   private readonly told = new Map<string, Array<Told>>()
+  /** Open orders that bring what closes what they open, behind the last record. */
+  private closing: ReadonlySet<number> = new Set()
   private readonly figures = new ToldOfFigures()
   /** What each market was behind the last record, by index. */
   private readonly statuses: Array<ReadonlyArray<unknown>> = []
@@ -143,7 +143,9 @@ export class ToldOfStreams {
       bySubject.set(key, rows)
       rows.push(row)
     }
-    for (const order of touchedOrders) if (order.by === "client") add(keyOf("account.orders", order.account), Shown.order(model, order))
+    for (const order of new Set([...touchedOrders, ...this.unclosed(model)])) {
+      if (order.by === "client") add(keyOf("account.orders", order.account), Shown.order(model, order))
+    }
     // Of a record with more fills than the venue keeps at all, the first are gone before anybody could be told.
     for (const fill of model.retained(fills)) {
       add(`market.trades:${model.markets[fill.market]!.parameters.marketId}`, Shown.trade(model, fill))
@@ -160,6 +162,16 @@ export class ToldOfStreams {
     const named = command.kind === "SetDisplayHandle" ? keyOf("account.balance", command.account) : undefined
     for (const [key, rows] of bySubject) this.remember(key, model.sequence, inOrder(nameOf(key), rows), key === named)
     this.takeMarkets(model, command, decision)
+  }
+
+  /** Open orders of which a record has ended what closes what they open: they are told as others that it changed. */
+  private unclosed(model: NaiveVenue): ReadonlyArray<NaiveOrder> {
+    const before = this.closing
+    this.closing = new Set(model.brackets.all.filter(({ isOrderOpen }) => isOrderOpen).map(({ number }) => number))
+    return [...before].flatMap((number) => {
+      const order = this.closing.has(number) ? undefined : model.orders.get(number)
+      return order?.status === Order.open ? [order] : []
+    })
   }
 
   /** What markets are, and what their funding came to. */
@@ -205,7 +217,7 @@ export class ToldOfStreams {
     // What is so long ago is not remembered.
     if (told === undefined && sequence < (all[0]?.sequence ?? 0) && all.length === mostRemembered) return holds
     if (told === undefined) return broken(`which changed nothing of it: ${JSON.stringify(data)}`)
-    return difference("which", inOrder(name, data.map(compared)), told.rows)
+    return difference("which", inOrder(name, data), told.rows)
   }
 
   /** Whether a snapshot of a stream has what was told of it up to its record. `upTo`: the last record at which it may have been made. */
@@ -247,7 +259,7 @@ export class ToldOfStreams {
       // What is so long ago is not remembered.
       if (told === undefined && all.length === mostRemembered) continue
       if (told === undefined) return broken(`which has ${JSON.stringify(row)}, of which nothing was told`)
-      const verdict = difference(`which of ${String(row[id])}`, still(compared(row)), still(told))
+      const verdict = difference(`which of ${String(row[id])}`, still(row), still(told))
       if (verdict !== undefined) return verdict
       last.delete(row[id])
     }

@@ -207,8 +207,11 @@ const done = (line: Conversation): Verdict => {
 // ---- what leaves
 
 /** The family of a ticket that was told, and whether it is its current one. */
-const familyOf = ({ model, tickets }: State, ticket: string): { readonly family: NaiveFamily; readonly isCurrent: boolean } | undefined => {
-  const place = tickets.get(ticket)
+const familyOf = (
+  { model, tickets }: State,
+  ticket: string | undefined
+): { readonly family: NaiveFamily; readonly isCurrent: boolean } | undefined => {
+  const place = ticket === undefined ? undefined : tickets.get(ticket)
   const family = place === undefined ? undefined : model?.identity.tickets.families[place.family]
   return family === undefined ? undefined : { family, isCurrent: !family.isEnded && family.generation === place!.generation }
 }
@@ -239,8 +242,11 @@ const turnedAway = (
 ): Verdict => {
   const { isToCancel, ticket } = frame as Auth
   const found = familyOf(state, ticket)
-  const { code } = error!
-  if (found === undefined) return code === noTicket ? holds : broken(`is told ${code} of a ticket that nobody was told, ${id}`)
+  const { code, realtimeTicketFailure: failure } = error!
+  if (found === undefined) {
+    const isTold = code === noTicket && failure === (ticket === undefined ? "missing" : "invalid")
+    return isTold ? holds : broken(`is told ${code}, ${failure}, of a ticket that nobody was told, ${id}`)
+  }
   const { family, isCurrent } = found
   if (code === noTicket) {
     // It may have been ended by what is decided and on its way to the disk: nothing is told by that but that it is over.

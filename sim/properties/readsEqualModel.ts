@@ -44,25 +44,31 @@ interface Reading {
   readonly query: URLSearchParams
 }
 
-/** A native order record, but for what closes by itself what it opens, which ends without it; one that has changed since is not compared. */
-const orderVerdict = (json: Json, model: NaiveVenue, account: number): Verdict => {
+/**
+ * A native order record; one that has changed since is not compared. What closes by itself what it opened may end without it: where
+ * records were made between question and answer it may have been told before that, which only what is still there contradicts.
+ */
+const orderVerdict = (json: Json, { call: { account }, model, stands }: Reading): Verdict => {
   const number = parseOrderId(String(json["orderId"]))
   const order = number === undefined ? undefined : model.orders.get(number)
   if (order === undefined || order.account !== account)
     return broken(`account ${account} was shown ${String(json["orderId"])}, which is not its order`)
-  return json["lastSequence"] === order.lastSequence
-    ? difference(String(json["orderId"]), without(json, ["autoClose"]), Shown.order(model, order))
-    : holds
+  if (json["lastSequence"] !== order.lastSequence) return holds
+  const expected = Shown.order(model, order)
+  const mayHaveEnded = expected["autoClose"] === undefined && !stands
+  return difference(String(json["orderId"]), mayHaveEnded ? without(json, ["autoClose"]) : json, expected)
 }
 
 /** An order of the compatibility layer, likewise. */
-const compatOrderVerdict = (json: Json, model: NaiveVenue, account: number): Verdict => {
+const compatOrderVerdict = (json: Json, reading: Reading): Verdict => {
+  const { model } = reading
   const info = json["info"]
-  if (!isObject(info)) return broken(`account ${account} was shown an order without its record: ${JSON.stringify(json)}`)
-  const verdict = orderVerdict(info, model, account)
+  if (!isObject(info)) return broken(`account ${reading.call.account} was shown an order without its record: ${JSON.stringify(json)}`)
+  const verdict = orderVerdict(info, reading)
   const order = model.orders.get(parseOrderId(String(info["orderId"])) ?? -1)
   if (verdict !== undefined || order === undefined || info["lastSequence"] !== order.lastSequence) return verdict
-  return difference(String(info["orderId"]), { ...json, info: without(info, ["autoClose"]) }, Shown.compatOrder(model, order))
+  const { info: _, ...expected } = Shown.compatOrder(model, order)
+  return difference(String(info["orderId"]), without(json, ["info"]), expected)
 }
 
 const each = (items: unknown, verdictOf: (item: Json) => Verdict): Verdict => {
@@ -84,8 +90,9 @@ const isOf = (model: NaiveVenue, symbol: string | null, market: number): boolean
   symbol === null || Market.symbol(model.markets[market]!.parameters) === symbol
 
 /** Orders of the compatibility layer: each as it is, and none left out. */
-const compatOrdersVerdict = ({ call, json, model, query, stands }: Reading): Verdict => {
-  const verdict = each(json, (item) => compatOrderVerdict(item, model, call.account))
+const compatOrdersVerdict = (reading: Reading): Verdict => {
+  const { call, json, model, query, stands } = reading
+  const verdict = each(json, (item) => compatOrderVerdict(item, reading))
   if (verdict !== undefined || !stands) return verdict
   const status = query.get("status")
   const shown = (json as unknown as ReadonlyArray<Json>).map((item) => item["id"])
@@ -278,18 +285,18 @@ const ofAccount: Readonly<Record<string, (reading: Reading) => Json>> = {
 }
 
 const verdictOf = (reading: Reading): Verdict => {
-  const { call, json, model, stands } = reading
+  const { call, json, stands } = reading
   switch (call.endpoint) {
     case "getOrder":
-      return orderVerdict(json, model, call.account)
+      return orderVerdict(json, reading)
     case "getCompatOrder":
-      return compatOrderVerdict(json, model, call.account)
+      return compatOrderVerdict(json, reading)
     case "listOrders":
-      return each(json["orders"], (item) => orderVerdict(item, model, call.account))
+      return each(json["orders"], (item) => orderVerdict(item, reading))
     case "listCompatOrders":
       return compatOrdersVerdict(reading)
     case "lookUpOutcome":
-      return isObject(json["order"]) ? orderVerdict(json["order"], model, call.account) : holds
+      return isObject(json["order"]) ? orderVerdict(json["order"], reading) : holds
     case "getMarket":
       return marketVerdict(json, reading)
     case "getCurrentApiKey":

@@ -18,7 +18,7 @@ export type Frame =
   /** It is refused for what it says; without an id of its own nobody is told which it was. */
   | { readonly _tag: "malformed"; readonly id: string | undefined }
   | { readonly _tag: "ping"; readonly id: string }
-  | { readonly _tag: "auth"; readonly id: string; readonly ticket: string; readonly isToCancel: boolean }
+  | { readonly _tag: "auth"; readonly id: string; readonly ticket: string | undefined; readonly isToCancel: boolean }
   | { readonly _tag: "subscribe" | "unsubscribe"; readonly id: string; readonly subject: Subject }
   | { readonly _tag: "order"; readonly id: string }
 
@@ -28,22 +28,21 @@ const accountChannels = ["account.orders", "account.fills", "account.positions",
 
 const isText = (value: unknown): boolean => typeof value === "string"
 const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)
-const isTicket = (value: unknown): boolean => typeof value === "string" && /^[A-Za-z0-9_-]{43}$/.test(value)
 
 /** Nothing that is no Unicode can be a part of a path. */
 const isOrderId = (value: unknown): boolean => Bodies.name(value) && !/\p{Cs}/u.test(String(value))
 
 const op = { op: isText, id: isId }
-const stream = { ...op, channel: Bodies.oneOf(...marketChannels, ...accountChannels) }
+const channel = Bodies.oneOf(...marketChannels, ...accountChannels)
 const ofStream = { marketId: Bodies.name, timeframe: Bodies.oneOf(...timeframes), series: Bodies.oneOf("trade", "index") }
 const order = Bodies.shape({ ...op, idempotencyKey: isText, body: () => true })
 const ofOrder = Bodies.shape({ ...op, idempotencyKey: isText, body: () => true, orderId: isOrderId })
 
 const shapes: ReadonlyMap<string, Bodies.Shape> = new Map([
   ["ping", Bodies.shape(op)],
-  ["auth", Bodies.shape({ ...op, ticket: isTicket }, { cancelOnDisconnect: Bodies.flag })],
-  ["subscribe", Bodies.shape(stream, { ...ofStream, fromSequence: Bodies.whole(0) })],
-  ["unsubscribe", Bodies.shape(stream, ofStream)],
+  ["auth", Bodies.shape(op, { ticket: isText, cancelOnDisconnect: Bodies.flag })],
+  ["subscribe", Bodies.shape(op, { ...ofStream, channel, stream: channel, fromSequence: Bodies.whole(0) })],
+  ["unsubscribe", Bodies.shape({ ...op, channel }, ofStream)],
   ["place", order],
   ["place_batch", order],
   ["cancel_batch", order],
@@ -95,10 +94,14 @@ export const read = (text: string): Frame => {
     case "ping":
       return { _tag: "ping", id }
     case "auth":
-      return { _tag: "auth", id, ticket: String(value["ticket"]), isToCancel: value["cancelOnDisconnect"] === true }
+      return { _tag: "auth", id, ticket: value["ticket"] as string | undefined, isToCancel: value["cancelOnDisconnect"] === true }
     case "subscribe":
     case "unsubscribe": {
-      const subject = subjectOf(value as unknown as Named)
+      // Who subscribes may name the channel by either member, and not by both.
+      const { channel, stream, ...others } = value as unknown as Named & { readonly stream?: string }
+      const name = channel ?? stream
+      const isNamed = name !== undefined && (channel === undefined || stream === undefined)
+      const subject = isNamed ? subjectOf({ ...others, channel: name }) : undefined
       return subject === undefined ? { _tag: "malformed", id } : { _tag: named, id, subject }
     }
     default:

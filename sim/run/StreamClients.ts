@@ -66,6 +66,8 @@ const ticketsKept = 3
 const copiedShare = 0.2
 /** How often it shows the one before on the same connection, just behind one that it was told. */
 const beforeShare = 0.25
+/** How often a client subscribes by `stream`, as a `resync` names the channel. */
+const streamShare = 0.3
 
 /** What a client has of one stream. */
 interface Held {
@@ -100,6 +102,7 @@ class Client {
   #tickets: ReadonlyArray<string> = []
   readonly #copied: SimRandom
   readonly #replaced: SimRandom
+  readonly #spelling: SimRandom
   #accountId: string | undefined
   #isOver = false
   /** The key that its ticket came by, and how far it has read by it. */
@@ -149,6 +152,7 @@ class Client {
   ) {
     this.#copied = reading.split("copied tickets")
     this.#replaced = reading.split("replaced tickets")
+    this.#spelling = reading.split("spelling")
   }
 
   /** Trades from its next connection on. */
@@ -375,9 +379,16 @@ class Client {
 
   #say(frame: object): void {
     if (this.#line === undefined) return
-    const said: { readonly id: string; readonly channel?: string } = { id: `f${++this.#ids}`, ...frame }
+    const said: { readonly id: string; readonly op?: string; readonly channel?: string } = { id: `f${++this.#ids}`, ...frame }
     if (said.channel === "market.candles") this.#waiting.add(said.id)
-    this.#line.say(JSON.stringify(said))
+    this.#line.say(JSON.stringify(this.#spelled(said)))
+  }
+
+  /** The same, where it subscribes now and then by the name that a `resync` has. */
+  #spelled(frame: { readonly op?: string; readonly channel?: string }): object {
+    if (frame.op !== "subscribe" || !this.#spelling.chance(streamShare)) return frame
+    const { channel, ...others } = frame
+    return { ...others, stream: channel }
   }
 
   #show(ticket: string, more: object, id = `f${this.#ids + 1}`): void {

@@ -39,7 +39,7 @@ const mostTickets = 8
 
 const weights = { malformed: 6, unnamed: 1, twice: 3, never: 2, away: 4, atOnce: 2, ping: 1, ticket: 3, order: 2, end: 0.7 } as const
 
-/** Frames that are refused for what they say, but for their ids. */
+/** Frames that are refused for what they say, but for their ids: a text that is no ticket, and none, as tickets that are not good. */
 const malformed: ReadonlyArray<object> = [
   {},
   { op: "dance" },
@@ -47,8 +47,13 @@ const malformed: ReadonlyArray<object> = [
   { op: "ping", more: 1 },
   { op: "auth", ticket: "no ticket" },
   { op: "auth" },
+  { op: "auth", ticket: null },
   { op: "subscribe", channel: "market.gossip" },
   { op: "subscribe", channel: "market.book" },
+  { op: "subscribe", stream: "market.gossip", marketId: "BTC-USDC-PERP" },
+  { op: "subscribe", stream: "market.book", channel: "market.book", marketId: "BTC-USDC-PERP" },
+  { op: "subscribe", marketId: "BTC-USDC-PERP", fromSequence: 0 },
+  { op: "unsubscribe", stream: "market.book", marketId: "BTC-USDC-PERP" },
   { op: "subscribe", channel: "account.orders", marketId: "BTC-USDC-PERP" },
   { op: "subscribe", channel: "market.candles", marketId: "BTC-USDC-PERP" },
   { op: "subscribe", channel: "market.candles", marketId: "BTC-USDC-PERP", timeframe: "7m" },

@@ -27,6 +27,17 @@ export const fenceAgain = ({ fence, fenced, fencing, model, who }: Seat): Draft 
 export const lookUpOfMine = ({ past, random, who }: Seat): Draft =>
   Calls.lookUp(who, "idempotencyKey", random.pick(past).idempotencyKey ?? "never")
 
+/** How often whoever means to set what closes a position takes back instead what an open order of his brings. */
+const takenBackShare = 0.25
+
+/** Cancels what closes by itself in a market, or in all, where an open order brings some of it: the order stays, without it. */
+const takeBack = ({ model, nextKey, takingBack, who }: Seat, intent: Intent): Draft | undefined => {
+  const brought = model.brackets.all.filter(({ account, isOrderOpen }) => isOrderOpen && account === who.account)
+  if (brought.length === 0 || !takingBack.chance(takenBackShare)) return undefined
+  const { parameters: { marketId } } = model.markets[takingBack.pick(brought).market]!
+  return Calls.cancelAutoClose(who, intent, nextKey(), takingBack.chance(0.3) ? undefined : marketId)
+}
+
 export const asking = {
   read: readAnything,
   "name itself": ({ nextKey, random, who }, intent) =>
@@ -51,7 +62,10 @@ export const asking = {
     const draft = Calls.preview(who, wish)
     return random.chance(0.05) ? { ...draft, target: draft.target.replace(who.accountId, "acc_0") } : draft
   },
-  "set auto-close": ({ model, nextKey, random, who, wishes }, intent) => {
+  "set auto-close": (seat, intent) => {
+    const { model, nextKey, random, who, wishes } = seat
+    const takenBack = takeBack(seat, intent)
+    if (takenBack !== undefined) return takenBack
     const position = wishes.closing()
     const market = position === undefined || random.chance(0.03) ? random.pick(model.markets) : position.market
     const isLong = position === undefined ? random.chance(0.5) : position.side === "sell"

@@ -29,6 +29,8 @@ export class Seat {
   readonly fencing: SimRandom
   /** For names that are too long. */
   readonly naming: SimRandom
+  /** For what it takes back of what its open orders are to close by. */
+  readonly takingBack: SimRandom
   #keys = 0
   #clientOrderIds = 0
 
@@ -38,6 +40,7 @@ export class Seat {
     this.wishes = new Wishes(desk.model, who, random, options, () => `${who.client}.${this.#clientOrderIds++}`)
     this.fencing = random.split("fencing")
     this.naming = random.split("naming")
+    this.takingBack = random.split("taking back")
   }
 
   readonly nextKey = (): string => `${this.who.client}-k${this.#keys++}`

@@ -1,4 +1,5 @@
 /** Which of the things that are streamed a record has changed: read from the events that it came to. */
+import * as Order from "../domain/Order.js"
 import { EventFields, type EventName, eventNames } from "../engine/EventLog.js"
 import type { Reads } from "../engine/Reads.js"
 
@@ -41,6 +42,8 @@ interface Meaning {
   readonly accounts: ReadonlyArray<number>
   readonly market: number
   readonly orders: ReadonlyArray<number>
+  /** The number of what closes by itself, where it ends: an open order is told without it from then on. */
+  readonly bracket: number
   readonly transfer: number
   readonly figures: boolean
   readonly status: boolean
@@ -103,6 +106,7 @@ const meaningOf = (name: EventName): Meaning | undefined => {
     accounts: at(accountFields),
     market: fields.indexOf("market"),
     orders: at(orderFields),
+    bracket: name === "BracketEnded" ? fields.indexOf("bracket") : -1,
     transfer: fields.indexOf("transfer"),
     figures: ofFigures.has(name),
     status: ofStatus.has(name),
@@ -124,13 +128,23 @@ const entry = <V>(map: Map<number, V>, key: number, make: () => V): V => {
   return made
 }
 
+/**
+ * The account of an open order that a bracket has ended of: the two have one number. What an order is told to close by is there from its
+ * placement on, and changes in no other way than that it is gone: how much of it is armed is no part of the order. Of an order that is
+ * over nothing more is told, and a bracket that was set for a whole position is no order's.
+ */
+const openOrderAccount = (reads: Pick<Reads, "findOrder" | "orderAccount">, bracket: number): number => {
+  const account = reads.orderAccount(bracket)
+  return account >= 0 && reads.findOrder(account, bracket)?.status === Order.open ? account : -1
+}
+
 /** Reads the words of one record's events. `reads` stands at the record. */
 export const touchedBy = (
   words: Float64Array,
   from: number,
   to: number,
   wanted: Wanted,
-  reads: Pick<Reads, "orderAccount" | "transfer">
+  reads: Pick<Reads, "findOrder" | "orderAccount" | "transfer">
 ): Touched => {
   const accounts = new Map<number, AccountTouched>()
   const markets = new Map<number, MarketTouched>()
@@ -164,6 +178,11 @@ export const touchedBy = (
     for (const place of meaning.orders) {
       const order = words[fields + place]!
       const account = order < 0 ? -1 : reads.orderAccount(order)
+      if (account >= 0) touchedAccount(account)?.orders.add(order)
+    }
+    if (meaning.bracket >= 0) {
+      const order = words[fields + meaning.bracket]!
+      const account = openOrderAccount(reads, order)
       if (account >= 0) touchedAccount(account)?.orders.add(order)
     }
   }

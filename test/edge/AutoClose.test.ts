@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
+import { Client } from "./socket/Client.js"
 
 const make = async () => {
   const venue = LiveVenue.make()
@@ -203,5 +204,46 @@ describe("the autoClose of an order", () => {
       { accepted: true, autoClose: { stopLoss: { triggerPriceAtoms: "950" } } },
       { accepted: false, rejectionGuard: "trigger_invalid", limit: "100.0", actual: "105.0" }
     ])
+  })
+
+  test.each([
+    ["of the account", triggersOf],
+    ["of the market", (accountId: string) => targetOf(accountId)]
+  ])("that is cancelled with all %s is told of each order that is open, live, missed and by REST", async (_, target) => {
+    const { alice, bob, venue } = await make()
+    const client = new Client(venue)
+    await client.authenticate(alice)
+    client.say({ op: "subscribe", channel: "account.orders" })
+    // One is over, one has opened a part that is armed, one has opened nothing, and one has none.
+    await venue.post(alice, "/v1/orders", order(alice, { clientOrderId: "over", autoClose: both }))
+    await venue.place(bob, { side: "sell", quantity: "1.000" })
+    const open: Array<string> = []
+    for (const clientOrderId of ["armed", "pending"]) {
+      open.push(Fake.json(await venue.post(alice, "/v1/orders", order(alice, { clientOrderId, autoClose: both }))).orderId)
+    }
+    await venue.place(bob, { side: "sell", quantity: "0.400" })
+    await venue.place(alice, { price: "99.0" })
+    const before = client.fresh().filter(({ type }) => type === "update").at(-1).sequence
+    expect(Fake.json(await remove(venue, alice, target(alice.accountId)))).toMatchObject({ canceledTriggers: 3 })
+    const [update, ...further] = client.fresh()
+    expect(further).toEqual([])
+    expect(update).toMatchObject({ type: "update", channel: "account.orders", previousSequence: before, sequence: before + 1 })
+    const shown = async (orderId: string) => JSON.parse((await venue.ask({ target: `/v1/orders/${orderId}`, key: alice.key })).body)
+    const byId = (one: any, other: any): number => one.orderId < other.orderId ? -1 : 1
+    const orders = (await Promise.all(open.map(shown))).sort(byId)
+    expect([...update.data].sort(byId)).toEqual(orders)
+    expect(orders.map(({ autoClose, status }) => [autoClose, status])).toEqual([[undefined, "open"], [undefined, "open"]])
+    const changes = async () =>
+      Fake.json(await venue.ask({ target: `/v1/accounts/${alice.accountId}/changes?fromSequence=${before}`, key: alice.key })).events
+        .filter(({ channel }: any) => channel === "account.orders")
+    const told = [{ channel: "account.orders", sequence: before + 1, data: update.data }]
+    expect(await changes()).toEqual(told)
+    venue.restart()
+    expect(await changes()).toEqual(told)
+    const again = new Client(venue)
+    await again.authenticate(alice)
+    again.say({ op: "subscribe", channel: "account.orders", fromSequence: before })
+    await again.reached(2)
+    expect(again.fresh().at(-1)).toEqual(update)
   })
 })

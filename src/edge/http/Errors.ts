@@ -418,6 +418,15 @@ export const ticketMissing: Failure = {
   }
 }
 
+/** A ticket that is shown on the stream a moment after it was rotated: whoever rotated it has its successor, and nothing has ended. */
+export const ticketReplaced: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.ticketRotated),
+    name: "TicketReplaced",
+    safeMessage: "The ticket was rotated: show its successor."
+  }
+}
+
 /** A workload's token that proves nothing here. What is wrong with it helps whoever set the workload up. */
 export const workloadTokenRejected = (message: string): Failure => ({
   description: { ...invalid, name: "WorkloadTokenRejected", guard: "workload_token_rejected" },
@@ -679,6 +688,7 @@ export const all: ReadonlyArray<Failure> = [
   userCodesLocked,
   accountOpenings(1),
   ticketMissing,
+  ticketReplaced,
   workloadTokenRejected("The token has expired."),
   workloadKeysUnavailable,
   ledgerUnavailable,

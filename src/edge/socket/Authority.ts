@@ -27,8 +27,13 @@ export interface Stolen {
   readonly stolen: Place
 }
 
-/** Whom a ticket lets a socket speak for at a time; otherwise why it does not. */
-export const authorityOf = (tickets: Tickets, reads: TicketReads, text: string, atEpochMs: number): Authority | Stolen | Refusal => {
+/** Whom a ticket lets a socket speak for at a time; otherwise why it does not: `replaced` where only its successor does. */
+export const authorityOf = (
+  tickets: Tickets,
+  reads: TicketReads,
+  text: string,
+  atEpochMs: number
+): Authority | Stolen | Refusal | "replaced" => {
   const place = tickets.verify(text)
   if (place === undefined) return Refusal.ticketInvalid
   const family = reads.findTicketFamily(place.family)
@@ -41,9 +46,9 @@ export const authorityOf = (tickets: Tickets, reads: TicketReads, text: string, 
       return Refusal.ticketRevoked
     case "rotated":
       return { stolen: place }
-    // Whoever waits for an answer that was lost asks for it by the route; a socket it is not for.
+    // Whoever waits for an answer that was lost asks for it by the route; a socket it is not for. Its family stands.
     case "previous":
-      return Refusal.ticketRotated
+      return "replaced"
     case "current":
   }
   if (family === undefined) return Refusal.ticketExpired

@@ -1,10 +1,9 @@
 /** The frames that a client may send on the stream, as schemas: what is decoded here is what the reference shows. */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { ticketPattern } from "../../identity/Tickets.js"
 import { seriesNames } from "../../readmodel/Candles.js"
 import { timeframes } from "../../readmodel/Timeframes.js"
-import { channels } from "../../streams/Channels.js"
+import { type Channel, channels } from "../../streams/Channels.js"
 import * as Errors from "../http/Errors.js"
 import { decode } from "../http/Executor.js"
 import * as Fields from "../http/Fields.js"
@@ -20,7 +19,9 @@ const Id = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(longestId), 
 const Auth = Schema.Struct({
   op: Schema.Literal("auth"),
   id: Id,
-  ticket: Schema.String.pipe(Schema.pattern(ticketPattern)),
+  ticket: Fields.optional(Schema.String).annotations({
+    description: "43 characters of `[A-Za-z0-9_-]`. Another text, or none, is `realtime_ticket_rejected`."
+  }),
   cancelOnDisconnect: Fields.optional(Schema.Boolean).annotations({
     description: "Whether what is placed over this connection from `auth_ok` on is cancelled when it ends: `false` when absent."
   })
@@ -29,9 +30,10 @@ const Auth = Schema.Struct({
 const Timeframe = Schema.Literal(...timeframes)
 const Series = Schema.Literal(...seriesNames)
 
+const ChannelName = Schema.Literal(...channels)
+
 const streamMembers = {
   id: Id,
-  channel: Schema.Literal(...channels),
   marketId: Fields.optional(Fields.Name).annotations({ description: "On market channels, and on no other." }),
   timeframe: Fields.optional(Timeframe).annotations({ description: "Of candles, and of nothing else." }),
   series: Fields.optional(Series).annotations({ description: "Of candles, and of nothing else: `trade` when absent." })
@@ -40,12 +42,16 @@ const streamMembers = {
 const Subscribe = Schema.Struct({
   op: Schema.Literal("subscribe"),
   ...streamMembers,
+  channel: Fields.optional(ChannelName).annotations({ description: "This or `stream`, and not both." }),
+  stream: Fields.optional(ChannelName).annotations({
+    description: "The channel as `resync` names it: `resync` of a REST snapshot, with its `marketId`, asks for what follows."
+  }),
   fromSequence: Fields.optional(Fields.Sequence).annotations({
     description: "The last sequence that the client has of this stream: what came behind it follows. Absent: a snapshot follows."
   })
 })
 
-const Unsubscribe = Schema.Struct({ op: Schema.Literal("unsubscribe"), ...streamMembers })
+const Unsubscribe = Schema.Struct({ op: Schema.Literal("unsubscribe"), ...streamMembers, channel: ChannelName })
 
 const Ping = Schema.Struct({ op: Schema.Literal("ping"), id: Id })
 
@@ -78,7 +84,9 @@ const byOp = {
 } as const
 
 export type Op = keyof typeof byOp
-export type ClientFrame = { readonly [K in Op]: (typeof byOp)[K]["Type"] }[Op]
+/** A `subscribe` as it is meant: by whichever name it calls its channel. */
+export type Subscribing = Omit<typeof Subscribe.Type, "channel" | "stream"> & { readonly channel: Channel }
+export type ClientFrame = { readonly [K in Exclude<Op, "subscribe">]: (typeof byOp)[K]["Type"] }[Exclude<Op, "subscribe">] | Subscribing
 
 const ops = Object.keys(byOp) as ReadonlyArray<Op>
 
@@ -114,6 +122,8 @@ export const idOf = (value: unknown): string | undefined => {
 }
 
 const opUnknown = Errors.invalidRequest(`op: is one of ${ops.join(", ")}.`)
+const noChannel = Errors.invalidRequest("channel, stream: one of them is needed.")
+const twoChannels = Errors.invalidRequest("channel, stream: are two names of the same, and one of them is given.")
 const noObject = Errors.invalidRequest("A frame is one JSON object.")
 
 const isText = (value: unknown): value is string => typeof value === "string"
@@ -157,6 +167,13 @@ const isGoodOrder = (op: Op, value: object): boolean => {
   return members === size
 }
 
+/** Names the channel of a `subscribe` as answers do. */
+const meant = ({ channel, stream, ...others }: typeof Subscribe.Type): Either.Either<Subscribing, Errors.Failure> => {
+  if (channel !== undefined && stream !== undefined) return Either.left(twoChannels)
+  const named = channel ?? stream
+  return named === undefined ? Either.left(noChannel) : Either.right({ ...others, channel: named })
+}
+
 /** A frame of a client, or what is wrong with it. */
 export const read = (value: unknown): Either.Either<ClientFrame, Errors.Failure> => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return Either.left(noObject)
@@ -164,5 +181,7 @@ export const read = (value: unknown): Either.Either<ClientFrame, Errors.Failure>
   if (typeof op !== "string" || !Object.hasOwn(byOp, op)) return Either.left(opUnknown)
   if (isGoodOrder(op as Op, value)) return Either.right(value as ClientFrame)
   const schema = byOp[op as Op] as unknown as Schema.Schema<unknown, unknown>
-  return decode(schema, value, "member") as Either.Either<ClientFrame, Errors.Failure>
+  const read = decode(schema, value, "member") as Either.Either<Exclude<ClientFrame, Subscribing> | typeof Subscribe.Type, Errors.Failure>
+  return Either.flatMap(read,
+    (frame): Either.Either<ClientFrame, Errors.Failure> => frame.op === "subscribe" ? meant(frame) : Either.right(frame))
 }

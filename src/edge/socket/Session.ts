@@ -304,8 +304,9 @@ export class Session implements Conversation {
 
   private authenticate({ cancelOnDisconnect = false, id, ticket }: Extract<Frames.ClientFrame, { readonly op: "auth" }>): void {
     const { disconnects, now, reads, tickets } = this.setting
-    const found = authorityOf(tickets, reads, ticket, now())
     const refuse = (failure: Errors.Failure): void => this.say({ type: "auth_error", id, error: this.envelope(failure) })
+    if (ticket === undefined) return refuse(Errors.ticketMissing)
+    const found = authorityOf(tickets, reads, ticket, now())
     if (typeof found === "object" && "stolen" in found) {
       return this.setting.stolen(found.stolen, this.address, (refusal) =>
         this.safely(() => {
@@ -314,6 +315,7 @@ export class Session implements Conversation {
         }))
     }
     this.later(() => {
+      if (found === "replaced") return refuse(Errors.ticketReplaced)
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
       if (endOf(found, reads, now()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
@@ -567,7 +569,7 @@ export class Session implements Conversation {
   }
 }
 
-type Subscribing = Extract<Frames.ClientFrame, { readonly op: "subscribe" }>
+type Subscribing = Frames.Subscribing
 /** By what a client names a stream. */
 type Named = Pick<Subscribing, "channel" | "marketId" | "timeframe" | "series">
 

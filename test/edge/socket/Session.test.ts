@@ -79,7 +79,30 @@ describe("the stream", () => {
         "a ticket of nobody's",
         { op: "auth", ticket: "A".repeat(43) },
         { type: "auth_error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "invalid" } }
-      ]
+      ],
+      [
+        "a text that is no ticket",
+        { op: "auth", id: "a", ticket: "short" },
+        { type: "auth_error", id: "a", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "invalid" } }
+      ],
+      [
+        "a ticket that is missing",
+        { op: "auth", id: "a" },
+        { type: "auth_error", id: "a", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "missing" } }
+      ],
+      ["a ticket that is no text", { op: "auth", id: "a", ticket: 7 }, { type: "error", id: "a", error: { code: "invalid_request" } }],
+      ["a channel that is named by both its names", { op: "subscribe", ...book, stream: "market.book" }, {
+        type: "error",
+        error: { code: "invalid_request", safeMessage: "channel, stream: are two names of the same, and one of them is given." }
+      }],
+      ["a channel that is named by neither", { op: "subscribe", marketId, fromSequence: 0 }, {
+        type: "error",
+        error: { code: "invalid_request", safeMessage: "channel, stream: one of them is needed." }
+      }],
+      ["a stream to end that is named as resync names it", { op: "unsubscribe", stream: "market.book", marketId }, {
+        type: "error",
+        error: { code: "invalid_request" }
+      }]
     ])("is told of %s, and goes on", (_, frame, told) => {
       expect(client.say(frame)).toMatchObject([told])
       expect(client.ended).toBeUndefined()
@@ -177,6 +200,20 @@ describe("the stream", () => {
       venue.atEpochMs += 2 * 60_000
       await venue.place(alice, { price: "98.0" })
       expect(await kept()).toBe("0")
+    })
+
+    test.each([
+      ["a book", `/v1/markets/${marketId}/book`, "market.book"],
+      ["a market", `/v1/markets/${marketId}`, "market.status"]
+    ])("goes on behind the snapshot that REST gave of %s: its resync and marketId are a subscribe", async (_, target, channel) => {
+      const { marketId: named, resync } = Fake.json(await venue.ask({ target }))
+      expect(client.say({ op: "subscribe", id: "s", ...resync, marketId: named })).toEqual([
+        { type: "subscribed", id: "s", channel, marketId, resumed: true }
+      ])
+      await venue.place(alice, { price: "99.0" })
+      if (channel === "market.book")
+        expect(client.fresh()).toMatchObject([{ type: "update", channel, previousSequence: resync.fromSequence }])
+      expect(client.say({ op: "unsubscribe", id: "u", channel, marketId })).toEqual([{ type: "unsubscribed", id: "u", channel, marketId }])
     })
 
     test("goes on where the client was", async () => {
@@ -511,7 +548,9 @@ describe("the stream", () => {
       const ticket = await client.ticket(alice)
       const rotated = await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } })
       const { records } = venue
-      expect(client.say({ op: "auth", ticket })).toMatchObject([{ type: "auth_error", error: { realtimeTicketFailure: "rotated" } }])
+      const [refused] = client.say({ op: "auth", ticket })
+      expect(refused).toMatchObject({ type: "auth_error", error: { code: "realtime_ticket_rejected", realtimeTicketFailure: "rotated" } })
+      expect(refused.error).toMatchObject({ safeMessage: "The ticket was rotated: show its successor.", recoveryActions: ["authenticate"] })
       expect(venue.records).toBe(records)
       expect(client.say({ op: "auth", ticket: Fake.json(rotated).ticket })).toMatchObject([{ type: "auth_ok" }])
     })
