@@ -219,7 +219,12 @@ export interface Sessions {
   readonly maxOpenMs: number
   readonly maxClosedMs: number
   readonly cutoffMs: number
+  /** What its dates are beside a holiday. Absent from what was kept before there were others: nothing else. */
+  readonly dates?: SessionDates
 }
+
+/** Shortened days around the start; or for some markets nothing but holidays until the day on which the zone's clocks change. */
+export type SessionDates = "ordinary" | "shortened" | "until the clocks change"
 
 /** Owners and their agents. What they do is drawn by generators of their own, and bounded, whatever else a run does. */
 export interface Owners {
@@ -1035,7 +1040,9 @@ const withPrepared = (bounds: Bounds): Bounds => {
 
 const sessions = (random: SimRandom): Sessions => {
   const present = random.chance(sessionsShare)
+  const dates = random.split("dates").pick<SessionDates>(["ordinary", "shortened", "shortened", "until the clocks change"])
   return {
+    dates,
     markets: present ? random.pick([1, 1, 2, 3]) : 0,
     later: present && random.chance(0.5),
     timeZone: random.pick(zones),

@@ -2,9 +2,10 @@
  * The reference model's index, mark and funding, written from the rules alone: every sample kept, every average taken anew,
  * all in BigInt. Prices in price atoms, money in money atoms, rates in 10^-9.
  */
-import * as Market from "../../src/domain/Market.js"
+import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import * as MarketRules from "../reading/MarketRules.js"
 import { ceilDiv, halfUp } from "./NaiveMoney.js"
 import type * as Session from "../../src/domain/Session.js"
 import { isDelisted, type NaiveFunding, type NaiveMarket, type NaiveRisk, type NaiveSession, remaining } from "./NaiveState.js"
@@ -56,7 +57,7 @@ const hasIndex = (market: NaiveMarket, atEpochMs: number): boolean => market.sta
 
 /** Whether a listed market's index is fresh, whether it is halted or not. */
 const isPriced = (market: NaiveMarket, atEpochMs: number): boolean =>
-  market.risk.index !== 0 && Market.isListed(market.status) && !isStale(market, atEpochMs)
+  market.risk.index !== 0 && MarketRules.isListed(market.status) && !isStale(market, atEpochMs)
 
 /** What a market's positions are closed at where it is delisted at a time; 0 where it has no index. */
 export const finalPrice = (

@@ -26,6 +26,7 @@ import * as Order from "../../src/domain/Order.js"
 import { CancelReason } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
+import * as MarketRules from "../reading/MarketRules.js"
 import { decimalOf, moneyScale } from "./Decimals.js"
 import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
 import * as AutoCloses from "./NaiveAutoClose.js"
@@ -994,7 +995,7 @@ export class NaiveVenue {
   #setStatus(market: NaiveMarket | undefined, status: Market.Status): NaiveOutcome {
     if (market === undefined) return refused(Refusal.marketUnknown, -1)
     if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
-    if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, -1)
+    if (!MarketRules.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, -1)
     if (market.status === "halted" && status !== "halted") Risk.comesBack(market, this.atEpochMs)
     if (market.status === "backfilling" && status === "open") Risk.waitForMark(market, this.atEpochMs)
     this.#moveTo(market, status)
@@ -1298,7 +1299,7 @@ export class NaiveVenue {
 
   /** What parameters would come to if they were put now: how they would be taken, or what refuses them. It changes nothing. */
   putComesTo(parameters: Market.Parameters, effectiveAtEpochMs: number): "created" | "at_once" | "announced" | NaiveOutcome {
-    if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, -1)
+    if (!MarketRules.isSound(parameters)) return refused(Refusal.marketInvalid, -1)
     const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
     if (known === undefined) return effectiveAtEpochMs === 0 ? "created" : refused(Refusal.marketUnknown, -1)
     if (isDelisted(known)) return refused(Refusal.marketDelisted, -1)
@@ -1420,7 +1421,7 @@ export class NaiveVenue {
       market.delisting = undefined
       return done(-1)
     }
-    if (!Market.isListed(market.status)) return refused(Refusal.statusMoveRefused, -1)
+    if (!MarketRules.isListed(market.status)) return refused(Refusal.statusMoveRefused, -1)
     if (effectiveAtEpochMs === 0) {
       this.#beginDelisting(market)
       return done(-1)
@@ -1644,7 +1645,7 @@ export class NaiveVenue {
   /** The market if the public may see it. */
   #listed(index: number): NaiveMarket | undefined {
     const market = this.markets[index]
-    return market === undefined || !Market.isListed(market.status) ? undefined : market
+    return market === undefined || !MarketRules.isListed(market.status) ? undefined : market
   }
 
   /** The first of a market's checks that an order fails. An order that is being amended is not among the account's open ones. */

@@ -8,13 +8,13 @@
  * Requests are read by `sim/reading`, from their text alone, which shares nothing with the venue's edge.
  */
 import { Principal } from "../../src/operations/Header.js"
-import * as Market from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { type Asked, familyOf, type Reading } from "../reading/Asked.js"
 import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
 import { idOf } from "../model/Shown.js"
+import * as MarketRules from "../reading/MarketRules.js"
 import { Markets, type Moment } from "../reading/Markets.js"
 import { type Call, isLimited, type Observation, occurredAtEpochMs, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -234,7 +234,7 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   if (wanted.kind === "SetMarketStatus" || wanted.kind === "DelistMarket")
     return decided !== undefined || find(wanted.market).includes(undefined)
   // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
-  if (wanted.kind === "PutMarket" && Market.fault(wanted.parameters) !== undefined) return true
+  if (wanted.kind === "PutMarket" && !MarketRules.isSound(wanted.parameters)) return true
   // A token that proves nothing has a guard of its own: when it does not, another property says, as of keys that there are not.
   if (wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined
   if (wanted.kind === "RevokeKeyByOperator") return code === "not_found"

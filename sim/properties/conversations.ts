@@ -12,9 +12,9 @@
  */
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Frames from "../reading/Frames.js"
+import { isListed } from "../reading/MarketRules.js"
 import { goodUntil, type NaiveFamily } from "../model/NaiveTickets.js"
 import { accountId as idOf } from "../../src/domain/Ids.js"
-import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { ending } from "./inbox.js"
 import type { Conversing, Observation } from "./Observation.js"
@@ -117,15 +117,12 @@ const due = (
 const orders = ({ due }: Conversation): number =>
   [...due.values()].filter(({ frame, must }) => frame._tag === "order" && must === undefined).length
 
-/** Whether a market is shown: one that is put and not opened is as if it were not there. */
-const isListed = ({ status }: NaiveMarket): boolean => status !== "draft" && status !== "backfilling"
-
 type OfStream = Extract<Frames.Frame, { readonly _tag: "subscribe" | "unsubscribe" }>
 
 const subscribe = ({ conversing, model }: State, line: Conversation, taken: Taken, frame: OfStream): void => {
   const { isOfAccount, marketId, stream } = frame.subject
   if (isOfAccount && line.scopes === undefined) return due(line, taken, frame, noTicket, false)
-  const isThere = isOfAccount || model!.markets.some((market) => market.parameters.marketId === marketId && isListed(market))
+  const isThere = isOfAccount || model!.markets.some((market) => market.parameters.marketId === marketId && isListed(market.status))
   if (!isThere) return due(line, taken, frame, "market_not_found", false)
   if (line.streams.has(stream) || line.streams.size >= conversing.subscriptions) return due(line, taken, frame, invalid, true)
   line.streams.set(stream, { id: frame.id, hasBegun: false, isAnew: false })
@@ -268,7 +265,7 @@ const notBegun = (line: Conversation, { frame: { error, id } }: Left, { frame }:
   const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)
   switch (error!.code) {
     case "market_not_found":
-      return market === undefined || !isListed(market)
+      return market === undefined || !isListed(market.status)
         ? holds
         : broken(`is told by ${id} that there is no ${marketId}`)
     case "dependency_unavailable":

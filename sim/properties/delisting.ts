@@ -5,10 +5,11 @@
  * Followed over the events of the feed.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
-import { hasSessions, isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
+import { hasSessions, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
 import { states } from "../../src/domain/Session.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
+import { isListed } from "../reading/MarketRules.js"
 import { type Announced, parametersFrom } from "./Announced.js"
 import * as FedBook from "./FedBook.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"

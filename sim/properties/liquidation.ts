@@ -5,11 +5,12 @@
  * deleveraging follows the ranking. Followed over the events of the feed, with the formulas of the rules in whole numbers.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
-import { hasSessions, isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
+import { hasSessions, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
 import { states } from "../../src/domain/Session.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
 import { rankingPlacesOf, venueBounds } from "../model/NaiveLiquidation.js"
+import { isListed } from "../reading/MarketRules.js"
 import { type Announced, parametersFrom } from "./Announced.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"

@@ -5,9 +5,9 @@
  * under their margins. It is compared where no record became durable since; whom it would touch is counted part by part, and compared where
  * no command was taken either. What breaks a rule between parameters is no preview, and what breaks none is not called malformed.
  */
-import * as Market from "../../src/domain/Market.js"
 import type { AskedKind, Wanted } from "../reading/Asked.js"
 import { isObject, type Json } from "../reading/Bodies.js"
+import * as MarketRules from "../reading/MarketRules.js"
 import * as Requests from "../reading/Requests.js"
 import * as Published from "../model/ShownPublished.js"
 import { difference, without } from "./Difference.js"
@@ -44,7 +44,7 @@ const verdictOf = ({ engineAt }: State, { answer, call, model }: Answered): Verd
   if (put === undefined || isLimited(answer) || answer.status === 503) return holds
   const { json, status, text } = answer
   const what = `the preview ${call.target} with ${call.body}`
-  const isSound = Market.fault(put.parameters) === undefined
+  const isSound = MarketRules.isSound(put.parameters)
   if (isSound !== (status === 200)) return broken(`${what} is answered ${status}: ${text}`)
   if (status !== 200 || !isObject(json) || json["journalSequence"] !== model.sequence) return holds
   const now = model.markets.find((market) => market.parameters.marketId === put.parameters.marketId)?.parameters

@@ -3,7 +3,6 @@
  * answered, what it counts of markets is what the records since then came to, and what it tells of the venue's state is the state of the
  * record that it names.
  */
-import { isListed } from "../../src/domain/Market.js"
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -12,6 +11,7 @@ import { isNeeded, statusOf } from "../model/NaiveFunds.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Exposition from "../reading/Exposition.js"
+import { isListed } from "../reading/MarketRules.js"
 import * as Refusals from "../reading/Refusals.js"
 import { type Answer, type Bounds, type Call, isLimited, isOfAffiliates, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"

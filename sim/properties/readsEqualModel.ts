@@ -11,6 +11,7 @@ import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
 import * as Published from "../model/ShownPublished.js"
+import * as MarketRules from "../reading/MarketRules.js"
 import * as Queries from "../reading/Queries.js"
 import { difference, without } from "./Difference.js"
 import type { Call, Observation } from "./Observation.js"
@@ -123,7 +124,7 @@ const marketsVerdict = (items: unknown, reading: Reading): Verdict => {
   const { model, stands } = reading
   const verdict = each(items, (item) => marketVerdict(item, reading))
   if (verdict !== undefined || !stands) return verdict
-  const listed = model.markets.filter((market) => Market.isListed(market.status)).map((market) => market.parameters.marketId)
+  const listed = model.markets.filter((market) => MarketRules.isListed(market.status)).map((market) => market.parameters.marketId)
   return difference("the markets", (items as ReadonlyArray<Json>).map((item) => item["marketId"]), listed)
 }
 

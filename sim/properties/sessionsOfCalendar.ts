@@ -8,7 +8,7 @@ import { heldTo, isSame, type Session } from "../../src/domain/Session.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { SetMarketSession } from "../../src/operations/markets/SetMarketSession.js"
-import * as Reckoning from "../../src/sessions/Reckoning.js"
+import { NaiveCalendar, type Said } from "../model/NaiveCalendar.js"
 import { isDelisted, type NaiveDecision, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -16,14 +16,14 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 /** A calendar, and what it last said. */
 class Kept {
   #from = 0
-  #last: Reckoning.Reckoned | undefined
+  #last: Said | undefined
 
-  constructor(readonly reckoning: Reckoning.Reckoning) {}
+  constructor(readonly calendar: NaiveCalendar) {}
 
-  at(epochMs: number): Reckoning.Reckoned {
+  at(epochMs: number): Said {
     if (this.#last === undefined || epochMs < this.#from || epochMs >= this.#last.untilEpochMs) {
       this.#from = epochMs
-      this.#last = this.reckoning.at(epochMs)
+      this.#last = this.calendar.at(epochMs)
     }
     return this.#last
   }
@@ -54,7 +54,7 @@ const saidVerdict = (
   { atEpochMs, sequence }: Record
 ): Verdict => {
   if (kept === undefined) return broken(`record ${sequence} sets the session of market ${said.market}, which has no calendar`)
-  const { session } = kept.reckoning.at(lastMomentOf(said))
+  const { session } = kept.calendar.at(lastMomentOf(said))
   if (!isSame(session, said)) return broken(`record ${sequence} has a session ${text(said)}, and the calendar ${text(session)}`)
   const isOver = lastMomentOf(said) < atEpochMs
   if (before !== undefined && isSame(before, said) && !isOver) return broken(`record ${sequence} says again what stands: ${text(said)}`)
@@ -104,7 +104,7 @@ export const sessionsOfCalendar: Property<State> = {
     switch (seen._tag) {
       case "Started":
         for (const { calendar, marketId } of seen.calendars) {
-          if (!state.calendars.has(marketId)) state.calendars.set(marketId, new Kept(Reckoning.make(calendar)))
+          if (!state.calendars.has(marketId)) state.calendars.set(marketId, new Kept(new NaiveCalendar(calendar)))
         }
         return holds
       case "Committed": {

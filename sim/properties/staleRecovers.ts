@@ -2,10 +2,10 @@
  * Liveness (L5). A market whose index has grown stale is live again with its feed and by itself: a sample that is a price of the
  * market, no older than its index and no step away from it, is its index from its record on, however long there was none.
  */
-import { isListed } from "../../src/domain/Market.js"
 import type { Record } from "../../src/journal/Record.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isListed } from "../reading/MarketRules.js"
 import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 

@@ -1,6 +1,7 @@
 /** The markets there are, as the journal tells of them: what an id or a symbol means on the grid, and since when. */
 import type { Command } from "../../src/operations/Operations.js"
 import type { Family } from "./Asked.js"
+import { isListed } from "./MarketRules.js"
 
 /** A market as a request may meet it. Its number never changes, and its grid only until it is listed. */
 export interface Place {
@@ -23,8 +24,6 @@ export interface Moment {
 /** What a name may have meant while a request was looked at; undefined for no market. */
 export type Meanings = ReadonlyArray<Place | undefined>
 
-const isUnlisted = (status: string): boolean => status === "draft" || status === "backfilling"
-
 const nobody: Meanings = [undefined]
 
 export class Markets {
@@ -42,7 +41,7 @@ export class Markets {
     if (command.kind === "PutMarket") this.#put(command.parameters)
     else if (command.kind === "SetMarketStatus") {
       const index = command.market
-      this.#keep({ ...this.#all[index]!, listed: !isUnlisted(command.status) })
+      this.#keep({ ...this.#all[index]!, listed: isListed(command.status) })
     }
   }
 

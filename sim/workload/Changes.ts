@@ -32,6 +32,78 @@ const atEdges = (now: Parameters, random: SimRandom): ReadonlyArray<Partial<Para
   }
 ]
 
+/** The parameters of one tier from the first atom on. */
+const flat = (maintenanceMarginBps: number): ReadonlyArray<Tier> => [{ notionalThresholdAtoms: 0, maintenanceMarginBps }]
+
+/** The largest position that still has a notional below 2^53 money atoms at the highest price, or one more. */
+const atExact = (maxPriceAtoms: number, scales: number, above: number): number =>
+  Number((2n ** 53n - 1n) / (BigInt(maxPriceAtoms) * 10n ** BigInt(6 - scales))) + above
+
+/** Quantity bounds that reach up to a position and no further. */
+const upTo = (now: Parameters, maxPositionQuantityAtoms: number): Partial<Parameters> => ({
+  minQuantityAtoms: Math.min(now.minQuantityAtoms, maxPositionQuantityAtoms),
+  maxQuantityAtoms: Math.min(now.maxQuantityAtoms, maxPositionQuantityAtoms),
+  maxPositionQuantityAtoms
+})
+
+/** At the edge of a rule between parameters, on its last good side or just beyond: of sizes and prices. */
+const boundsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() => Partial<Parameters>> => {
+  const { maxPositionQuantityAtoms, maxPriceAtoms, priceScale, quantityScale } = now
+  const scales = priceScale + quantityScale
+  return [
+    () => upTo(now, atExact(maxPriceAtoms, scales, random.pick([0, 1]))),
+    // On the finest grid the product may come to 2^53 itself.
+    () => ({
+      quantityScale: 6 - priceScale,
+      minPriceAtoms: 1,
+      maxPriceAtoms: 2 ** 24,
+      minQuantityAtoms: 1,
+      maxQuantityAtoms: 1,
+      maxPositionQuantityAtoms: 2 ** 29 - random.pick([0, 1])
+    }),
+    () => {
+      const highest = 2 ** 31 - random.pick([0, 1])
+      return { maxPriceAtoms: highest, ...upTo(now, Math.min(maxPositionQuantityAtoms, atExact(highest, scales, 0))) }
+    },
+    () => ({ minPriceAtoms: random.pick([0, 1, maxPriceAtoms, maxPriceAtoms + 1]) }),
+    () => ({ quantityScale: random.pick([6, 7]) - priceScale, ...upTo(now, 1) }),
+    () => ({ impactNotionalAtoms: random.pick([0, 1]) })
+  ]
+}
+
+/** The same of margins, and of what hangs on them. */
+const marginsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() => Partial<Parameters>> => {
+  const { initialMarginBps: initial, maintenanceMarginTiers: [tier], maxLeverageX } = now
+  const first = tier!.maintenanceMarginBps
+  const feeBps = Math.max(1, Math.floor(first / 4))
+  const second = (notionalThresholdAtoms: number, maintenanceMarginBps: number): Partial<Parameters> => ({
+    maintenanceMarginTiers: [...flat(first), { notionalThresholdAtoms, maintenanceMarginBps }]
+  })
+  return [
+    () => second(1_000_000_000, first + random.pick([0, 1])),
+    () => second(random.pick([0, 1]), first + 1),
+    () => second(1_000_000_000, random.pick([10_000, 10_001])),
+    () => ({ maintenanceMarginTiers: [{ notionalThresholdAtoms: random.pick([0, 1]), maintenanceMarginBps: first }] }),
+    () => ({ maintenanceMarginTiers: flat(initial - random.pick([0, 1])), markBandBps: 0, liquidationFeeBps: 0 }),
+    () => ({ maintenanceMarginTiers: flat(random.pick([0, 1])), markBandBps: 0, liquidationFeeBps: 0 }),
+    () => ({ maintenanceMarginTiers: flat(4 * feeBps - random.pick([0, 1, 1])), markBandBps: 0, liquidationFeeBps: feeBps }),
+    () => ({ markBandBps: initial - first + random.pick([-1, 0, 1]) }),
+    () => ({ maxLeverageX: Math.floor(10_000 / initial) + random.pick([0, 1]) }),
+    () => ({ initialMarginBps: Math.floor(10_000 / maxLeverageX) + random.pick([0, 1]) })
+  ]
+}
+
+/** The market at the edge of one of the rules between a market's parameters, or just beyond. */
+export const atRules = (now: Parameters, random: SimRandom): Parameters => {
+  const ways: ReadonlyArray<() => Partial<Parameters>> = [
+    ...boundsAtRules(now, random),
+    ...marginsAtRules(now, random),
+    () => ({ indexStaleMs: random.pick([999, 1_000]) }),
+    () => ({ fundingIntervalMs: random.pick([7_000, 9_600, 9_999, 10_000, 11_000, 86_400_000, 86_400_001]) })
+  ]
+  return { ...now, ...random.pick(ways)() }
+}
+
 /** How often a change is to what lies at an edge. */
 const edgeShare = 0.2
 

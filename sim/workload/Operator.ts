@@ -322,7 +322,7 @@ const aroundNotice = ({ model, time }: Desk, besideMs: ReadonlyArray<number>, ra
 
 /**
  * Generators of its own for what it announces, for whom that is aimed at, for bands, for what it takes back and by what, for other
- * types, for risks, and for intervals of funding.
+ * types, for risks, for intervals of funding, and for where the rules of a market end.
  */
 interface Drawn {
   readonly notices: SimRandom
@@ -333,10 +333,14 @@ interface Drawn {
   readonly risks: SimRandom
   readonly regrets: SimRandom
   readonly intervals: SimRandom
+  readonly rules: SimRandom
 }
 
 /** How often an announcement is of a band beyond which some of what rests would lie. */
 const narrowingShare = 0.4
+
+/** How often a change of parameters goes to where a rule between them ends. */
+const atRulesShare = 0.08
 
 /** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
 const announcement = (
@@ -359,10 +363,11 @@ const announcement = (
  * tighter margins ask for in several markets would add up to more.
  */
 const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draws: Drawn, edges: Edges): Calls.Draft => {
-  const { intervals, kinds, notices, risks } = draws
+  const { intervals, kinds, notices, risks, rules } = draws
   const market = random.pick(desk.model.markets)
   const { parameters } = market
   if (kinds.chance(typeShare)) return commands.put({ ...parameters, marketType: kinds.pick(types) })
+  if (rules.chance(atRulesShare)) return commands.put(Changes.atRules(parameters, rules))
   const { rate8h = 0n } = market.risk.fundings.at(-1) ?? {}
   if (rate8h !== 0n && intervals.chance(otherIntervalShare)) {
     const fundingIntervalMs = intervals.pick(Changes.fundingIntervalsMs.filter((each) => each !== parameters.fundingIntervalMs))
@@ -514,6 +519,7 @@ interface Draws extends Drawn {
   readonly agreeing: SimRandom
   readonly firing: SimRandom
   readonly beside: SimRandom
+  readonly moves: SimRandom
 }
 
 const drawsOf = (random: SimRandom): Draws => ({
@@ -530,6 +536,8 @@ const drawsOf = (random: SimRandom): Draws => ({
   agreeing: random.split("agreeing samples"),
   regrets: random.split("regrets"),
   intervals: random.split("intervals"),
+  rules: random.split("rules"),
+  moves: random.split("moves"),
   firing: random.split("firing"),
   beside: random.split("beside")
 })
@@ -670,6 +678,17 @@ const putsDraft = (commands: Commands, { issue, time }: Desk, markets: SimMarket
   time.after(putsAtMs, () => issue(commands.put({ ...parameters, takerFeeBps: parameters.takerFeeBps + 1 }), () => {}))
 }
 
+/** How often somebody tries to move a market to where no market comes to from there. */
+const wrongMoveShare = 0.25
+
+/** Tries to take a market back that everybody sees, or to open a draft that was not prepared: both are refused. */
+const movesBack = (commands: Commands, { issue, model }: Desk, random: SimRandom): void => {
+  if (!random.chance(wrongMoveShare)) return
+  const { parameters: { marketId }, status } = random.pick(model.markets)
+  if (status === "backfilling") return
+  issue(commands.setStatus(marketId, random.pick(status === "draft" ? ["open", "halted"] : ["draft", "backfilling"])), () => {})
+}
+
 export const make = (
   desk: OperatorsDesk,
   token: string,
@@ -726,6 +745,7 @@ export const make = (
     } else if (random.chance(options.haltShare)) {
       haltsFor(commands, desk, random.next() * maxDisturbanceMs, next)
     } else if (random.chance(options.statusShare)) {
+      movesBack(commands, desk, draws.moves)
       const { marketId } = random.pick(desk.model.markets).parameters
       desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
       later(commands.setStatus(marketId, "open"))

@@ -74,6 +74,9 @@ type Holders = () => ReadonlyArray<OwnerCalls.KeyHolder>
 /** The market of a name that nobody has made. */
 const unknownMarket = "NONE-USDC-PERP"
 
+/** How often the parameters that are thought about lie where a rule between them ends. */
+const atRulesShare = 0.5
+
 class Overseer {
   readonly #past: Array<Draft> = []
   /** Keys that were revoked: who held them, and what names them. */
@@ -82,6 +85,7 @@ class Overseer {
   #keys = 0
   #gifts = 0
   readonly pace: Pace
+  readonly #rules: SimRandom
 
   constructor(
     readonly client: string,
@@ -91,6 +95,7 @@ class Overseer {
     readonly holders: Holders,
     readonly means: Weights
   ) {
+    this.#rules = random.split("rules")
     this.pace = new Pace(desk, random, set, insistsShare, () => this.#act())
   }
 
@@ -293,6 +298,10 @@ class Overseer {
     const { markets } = this.desk.model
     const listed = markets.filter((market) => !isDelisted(market))
     const { parameters } = random.pick(listed.length === 0 || random.chance(0.1) ? markets : listed)
+    if (this.#rules.chance(atRulesShare)) {
+      const marketId = this.#rules.chance(0.3) ? unknownMarket : parameters.marketId
+      return { marketId, parameters: Changes.atRules(parameters, this.#rules) }
+    }
     const other = random.pick([
       () => parameters,
       () => Changes.changed(parameters, random),

@@ -23,11 +23,64 @@ const textOf = (localMs: number): string => {
   return `${weekdays[(date.getUTCDay() + 6) % 7]} ${date.toISOString().slice(11, 19)}`
 }
 
+/** A local date, and a time of day. */
+const dateOf = (localMs: number): string => new Date(localMs).toISOString().slice(0, 10)
+const clockOf = (localMs: number): string => new Date(localMs).toISOString().slice(11, 19)
+
+/** The day of the start with a pause in its sessions soon, and the next one with some hours of its own. */
+const shortened = (started: number, random: SimRandom): Calendar["shortenedDays"] => {
+  const closes = started + random.between(2, 30) * secondMs
+  const opens = random.between(0, 12) * hourMs
+  return [
+    {
+      date: dateOf(started),
+      hours: [
+        { opens: "00:00", closes: clockOf(closes) },
+        { opens: clockOf(closes + random.between(1, 20) * secondMs), closes: "24:00" }
+      ]
+    },
+    { date: dateOf(started + dayMs), hours: [{ opens: clockOf(opens), closes: clockOf(opens + random.between(1, 11) * hourMs) }] }
+  ]
+}
+
+/** Sundays on which clocks change, back or forth, by an hour or half of one. */
+const changes: ReadonlyArray<readonly [timeZone: string, date: string]> = [
+  ["Europe/London", "2025-10-26"],
+  ["America/New_York", "2025-11-02"],
+  ["America/New_York", "2026-03-08"],
+  ["Europe/London", "2026-03-29"],
+  ["Australia/Lord_Howe", "2026-04-05"]
+]
+/** How often a market of a run that has such dates is closed for so long, and how often its first session there goes over midnight. */
+const closedShare = 0.5
+const overMidnightShare = 0.3
+
+/** A week whose next session is that of the day on which the clocks change: it opens, or closes, at about the time of that. */
+const untilTheChange = (started: number, cutoffMs: number, random: SimRandom): Calendar => {
+  const [timeZone, date] = random.pick(changes)
+  const sunday = Date.parse(date)
+  const quarters = Array.from({ length: 4 }, () => random.between(0, 16)).sort((one, other) => one - other)
+  const at = (index: number): string => textOf(sunday + (quarters[index]! + index) * hourMs / 4)
+  const first = Math.floor(started / dayMs) - 1
+  return {
+    timeZone,
+    weekly: random.chance(overMidnightShare)
+      ? [{ opens: at(1), closes: textOf(sunday + dayMs + hourMs) }]
+      : [{ opens: at(0), closes: at(1) }, { opens: at(2), closes: at(3) }],
+    holidays: Array.from({ length: sunday / dayMs - first }, (_, index) => dateOf((first + index) * dayMs)),
+    shortenedDays: [],
+    riskIncreasingCutoffMs: cutoffMs
+  }
+}
+
 export const draw = (
-  { cutoffMs, maxClosedMs, maxOpenMs, timeZone }: Sessions,
+  { cutoffMs, dates, maxClosedMs, maxOpenMs, timeZone }: Sessions,
   startEpochMs: number,
   random: SimRandom
 ): Calendar => {
+  const others = random.split("dates")
+  const isAway = dates === "until the clocks change" && others.chance(closedShare)
+  if (isAway) return untilTheChange(startEpochMs, cutoffMs, others)
   const zone = DateTime.zoneUnsafeMakeNamed(timeZone)
   const started = DateTime.toDate(DateTime.unsafeMakeZoned(startEpochMs, { timeZone: zone })).getTime()
   const spans: Array<readonly [number, number]> = []
@@ -43,12 +96,12 @@ export const draw = (
     at += hours * hourMs
   })
   // A date that lies in the hours: what a run comes to only by a clock that jumps far.
-  const holiday = new Date(Math.floor(started / dayMs) * dayMs + 2 * dayMs).toISOString().slice(0, 10)
+  const holiday = dateOf(started + 2 * dayMs)
   return {
     timeZone,
     weekly: spans.map(([from, to]) => ({ opens: textOf(from), closes: textOf(to) })),
     holidays: random.chance(0.5) ? [holiday] : [],
-    shortenedDays: [],
+    shortenedDays: dates === "shortened" ? shortened(Math.floor(started / secondMs) * secondMs, others) : [],
     riskIncreasingCutoffMs: cutoffMs
   }
 }
