@@ -144,6 +144,8 @@ export interface Capacity {
   readonly triggeredAtOnce?: TriggeredAtOnce
   /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
   readonly countedAtOnce?: number
+  /** Accounts whose triggers were crossed that one record looks at, `examinedAtOnce` of `accounts/Watch.ts` unless given: likewise. */
+  readonly examinedAtOnce?: number
   /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
   readonly noticeMs?: number
   /** Whole minutes before the running one that a final price is made of, 30 unless given: likewise. */
