@@ -111,6 +111,10 @@ export interface Capacity {
   readonly fills?: number
   /** Changes of balances, and payments of funding, that can be read, the latest: as many as each list keeps unless given, likewise. */
   readonly balanceChanges?: number
+  /** Marks of a market that can be read, `marksKept` of `MarkLog.ts` unless given: likewise. */
+  readonly marksKept?: number
+  /** Payments of funding of a market that can be read, `fundingsKept` of `FundingLog.ts` unless given: likewise. */
+  readonly fundingsKept?: number
   readonly fundingPayments?: number
   /** Rows that are kept of liquidations and of the insurance fund, as many as each list keeps unless given: likewise part of the state. */
   readonly rows?: number
