@@ -5,6 +5,7 @@
  * Nothing here is random but by the seed, and nothing waits on anything real: two runs of one seed see the
  * same things in the same order, which the digest over all that was seen shows.
  */
+import { examinedAtOnce as venuesExaminedAtOnce } from "../src/engine/accounts/Watch.js"
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
 import * as AutoCloses from "./model/NaiveAutoClose.js"
@@ -12,6 +13,7 @@ import { statusOf } from "./model/NaiveFunds.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
+import { examining } from "./run/Examining.js"
 import { Faults } from "./run/Faults.js"
 import { FeedReader } from "./run/FeedReader.js"
 import { Follower } from "./run/Follower.js"
@@ -198,6 +200,8 @@ class Run {
       boundsOf(world.options).finalMinutes,
       clearedAtOnce
     )
+    const { examinedAtOnce = venuesExaminedAtOnce } = boundsOf(world.options)
+    if (examinedAtOnce < venuesExaminedAtOnce) this.model.examine = examining(capacityOf(world.options), this.model)
     this.witness = new Witness(world, this.model, engine, () => this.clients.calls)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
     this.follower = new Follower(world, this.model, engine, (seen) => {

@@ -392,6 +392,11 @@ export interface Bounds {
   readonly marketsInOne?: number
   /** Most accounts of which one record counts whom an announcement would touch. Absent from what was kept before: a venue's own. */
   readonly countedAtOnce?: number
+  /** Accounts that one record looks at as marks have come near theirs. Absent from what was kept before: a venue's own. */
+  readonly examinedAtOnce?: number
+  /** Marks of a market, and payments of its funding, that can be read. Absent from what was kept before: as many as of a venue. */
+  readonly marksKept?: number
+  readonly fundingsKept?: number
   /** Most keys, and ended orders, that one record forgets. Absent from what was kept before: a venue's own. */
   readonly forgottenAtOnce?: number
   /** Positions whose funding one record settles beside what it is for. Absent from what was kept before: a venue's own. */
@@ -1130,6 +1135,9 @@ const bounds = (random: SimRandom): Bounds => {
     clearedAtOnce: random.split("cleared").pick([1, 1, 3, 64]),
     marketsInOne: random.split("breadth").pick([1, 2, 8, 8]),
     countedAtOnce: random.split("counted").pick([1, 3, 256, 256]),
+    examinedAtOnce: random.split("examined").pick([1, 2, 256, 256]),
+    marksKept: random.split("marks kept").pick([2, 5, 600, 600]),
+    fundingsKept: random.split("fundings kept").pick([1, 3, 720, 720]),
     forgottenAtOnce: random.split("forgotten").pick([1, 3, 64, 64]),
     settledAtOnce: random.split("settled").pick([1, 3, 256, 256]),
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),

@@ -180,18 +180,27 @@ export class NaiveLiquidations {
       .sort((one, other) => one.atEpochMs - other.atEpochMs || one.account.index - other.account.index)
   }
 
-  /** Those who have fallen under their maintenance margin in the record that ends now. */
-  begin(): void {
+  /**
+   * Those who have fallen under their maintenance margin in the record that ends now. `found`: whom it has come to, where it may leave
+   * some to the next; then those whom it leaves.
+   */
+  begin(found?: ReadonlySet<number>): ReadonlyArray<number> {
     const { accounts, now } = this.ground
+    const left: Array<number> = []
     const { fund } = this
     // What it took over and had settled in the same record leaves it nothing to look at.
     if (fund !== undefined && fund.positions.size > 0 && this.fundMomentEpochMs === 0) this.fundMomentEpochMs = nextSecond(now())
     for (const account of accounts) {
       if (account === this.fund || account.liquidation !== undefined || account.positions.size === 0) continue
       if (this.#isHealthy(account)) continue
+      if (found?.has(account.index) === false) {
+        left.push(account.index)
+        continue
+      }
       account.liquidation = { momentEpochMs: now(), firstPartEpochMs: 0, partSecond: 0 }
       this.ground.touch(account)
     }
+    return left
   }
 
   /** A record begins. */

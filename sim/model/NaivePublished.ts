@@ -91,9 +91,20 @@ export interface Kept {
   readonly payments: number
   /** Changes of balances. */
   readonly changes: number
+  /** Marks, and payments of funding, of each market. */
+  readonly marks: number
+  readonly fundings: number
 }
 
-export const venueKept: Kept = { steps: 16_384, rankings: 64, movements: 16_384, payments: 32_768, changes: 65_536 }
+export const venueKept: Kept = {
+  steps: 16_384,
+  rankings: 64,
+  movements: 16_384,
+  payments: 32_768,
+  changes: 65_536,
+  marks: 600,
+  fundings: 720
+}
 
 /** A row and its number among all there ever were, from 0. */
 export interface Numbered<A> {

@@ -382,6 +382,22 @@ export interface NaiveDecision {
   readonly fired: ReadonlyArray<number>
   /** Accounts that were looked at for their liquidation, the insurance fund among them. */
   readonly looked: ReadonlyArray<number>
+  /** Of a venue whose records leave some to the next one: what the record has done of that. */
+  readonly examined: NaiveExamined | undefined
+}
+
+/**
+ * Who is looked at with a record, where it looks at few of those whom a mark has come near: how near that is shows nowhere else, so it is
+ * the engine's word whom a record has left. Whether it may leave him, a property says.
+ */
+export interface NaiveExamined {
+  /** Those under liquidation behind the record. */
+  readonly under: ReadonlySet<number>
+  /** Whether some were left by the record before, and by this one. */
+  readonly wasBehind: boolean
+  readonly isBehind: boolean
+  /** Those who are under their maintenance margin and were left. */
+  readonly left: ReadonlyArray<number>
 }
 
 /** What is remembered under an Idempotency-Key. */

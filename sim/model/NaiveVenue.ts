@@ -48,6 +48,7 @@ import {
   type NaiveDay,
   type NaiveDecision,
   type NaiveEnded,
+  type NaiveExamined,
   type NaiveFence,
   type NaiveFill,
   type NaiveChange,
@@ -265,6 +266,11 @@ export class NaiveVenue {
   #metEnough = new Set<number>()
   #fills: Array<NaiveFill> = []
 
+  /** Of a venue whose records leave some to be held to their margin with the next one: what a record, in its turn, does of that. */
+  examine: ((record: Record) => Omit<NaiveExamined, "left">) | undefined
+  /** What the last record did of it. */
+  examined: NaiveExamined | undefined
+
   /**
    * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
@@ -409,7 +415,9 @@ export class NaiveVenue {
     this.#met = 0
     this.#weighed.clear()
     const outcomes = this.#decide(command)
-    this.#liquidations.begin()
+    const examined = this.examine?.(record)
+    const left = this.#liquidations.begin(examined?.under)
+    this.examined = examined === undefined ? undefined : { ...examined, left }
     for (const market of new Set(this.#fills.map(({ market }) => market))) this.brackets.look(this.markets[market]!, 1)
     const scope = scopeOfCommand(command)
     if (scope !== undefined) {
@@ -445,7 +453,8 @@ export class NaiveVenue {
       illegal,
       ticked: this.#ticked,
       fired: this.#fired,
-      looked: this.#looked
+      looked: this.#looked,
+      examined: this.examined
     }
   }
 

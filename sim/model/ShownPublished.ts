@@ -20,9 +20,7 @@ export interface Asked {
   readonly limit: number
 }
 
-/** Intervals that are told of each market, and rankings in one answer. */
-const fundingsKept = 720
-const marksKept = 600
+/** Rankings in one answer. */
 const mostRankings = 10
 /** Places of a ranking that are told. */
 const placesTold = 1_024
@@ -127,11 +125,11 @@ export const interval = ({ parameters: { priceScale } }: NaiveMarket, of: NaiveF
 })
 
 /** `external-funding-history/v1` of a market; a time is the one at which an interval ended. */
-export const fundings = (_: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
+export const fundings = ({ published: { kept } }: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
   version: "external-funding-history/v1",
   marketId: market.parameters.marketId,
   intervals: newest(
-    market.risk.fundings.filter((each) => each.sequence <= sequence).slice(-fundingsKept),
+    market.risk.fundings.filter((each) => each.sequence <= sequence).slice(-kept.fundings),
     ({ atEpochMs }) => atEpochMs,
     asked
   ).map((each) => interval(market, each))
@@ -162,11 +160,11 @@ const mark = ({ parameters: { priceScale } }: NaiveMarket, made: NaiveMark): Mem
 }
 
 /** `external-mark-list/v1` of a market. */
-export const marks = (_: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
+export const marks = ({ published: { kept } }: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
   version: "external-mark-list/v1",
   marketId: market.parameters.marketId,
   marks: newest(
-    market.risk.marks.filter((each) => each.sequence <= sequence).slice(-marksKept),
+    market.risk.marks.filter((each) => each.sequence <= sequence).slice(-kept.marks),
     ({ atEpochMs }) => atEpochMs,
     asked
   ).map((each) => mark(market, each))

@@ -50,6 +50,7 @@ import { ledgerBook } from "./ledgerBook.js"
 import { ledgerCommands } from "./ledgerCommands.js"
 import { ledgerMoney } from "./ledgerMoney.js"
 import { liquidation } from "./liquidation.js"
+import { leftAreLookedAt } from "./leftAreLookedAt.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { marketPreviews } from "./marketPreviews.js"
@@ -153,6 +154,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(band),
   watch(funding),
   watch(liquidation),
+  watch(leftAreLookedAt),
   watch(delisting),
   watch(closedSessions),
   watch(sessionsOfCalendar),

@@ -65,6 +65,8 @@ export interface Bounds {
   readonly accountParts?: number
   /** Orders beyond the price bands that a record cancels at most; 64 where it is not said. */
   readonly clearedAtOnce?: number
+  /** Accounts that a record looks at as marks have come near theirs; 256 where it is not said. */
+  readonly examinedAtOnce?: number
   /** Whole minutes before the running one that a final price is made of; 30 where it is not said. */
   readonly finalMinutes?: number
   /** Positions that a ranking has room for, and those that a record ranks. */

@@ -16,6 +16,7 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
     if (due <= atEpochMs) return `the session of market ${index} was ${session.state} until ${due}`
   }
   if (model.funds.nextDueEpochMs <= atEpochMs) return `a transfer that nobody approved was due at ${model.funds.nextDueEpochMs}`
+  if (model.examined?.isBehind === true && model.atEpochMs <= atEpochMs) return "accounts were left to be held to their margins"
   if (model.halted) return undefined
   for (const account of model.accounts) {
     const due = account.cancelAllAtEpochMs

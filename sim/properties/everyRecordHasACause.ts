@@ -81,7 +81,8 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       // Where keys find no room, time is let pass for those whose day is over.
       const forgets = isFull(state, model) && model.hasForgettable(atEpochMs)
       const isDue = state.deadlines.some((due) => due <= atEpochMs)
-      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue || forgets
+      const isLeft = decision.examined?.wasBehind === true
+      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue || forgets || isLeft
       state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
     }

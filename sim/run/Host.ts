@@ -54,13 +54,16 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     clearedAtOnce = 64,
     countedAtOnce = 256,
     endedAtOnce = 128,
+    examinedAtOnce = 256,
     finalMinutes = 30,
     forgottenAtOnce = 64,
+    fundingsKept = 720,
     growth,
     idempotencyKeys,
     identity = Identities.venueBounds,
     liquidatedAtOnce,
     marketsInOne = 8,
+    marksKept = 600,
     metAtOnce = 384,
     noticeMs = 86_400_000,
     orders,
@@ -77,9 +80,12 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     clearedAtOnce,
     countedAtOnce,
     endedAtOnce,
+    examinedAtOnce,
     finalMinutes,
     forgottenAtOnce,
+    fundingsKept,
     marketsInOne,
+    marksKept,
     metAtOnce,
     // Of what was kept before it was drawn, no account's tickets are held to a part.
     identity: { familyParts: 0, ...identity },
@@ -107,7 +113,9 @@ const fewFills = 1_000
 /** The same as the model has it. */
 export const keptOf = (options: Options): Kept => {
   const { rows } = rowsOf(options)
-  return rows === undefined ? venueKept : { ...venueKept, steps: rows, movements: rows, payments: rows, changes: rows }
+  const { fundingsKept: fundings = venueKept.fundings, marksKept: marks = venueKept.marks } = boundsOf(options)
+  const kept = { ...venueKept, fundings, marks }
+  return rows === undefined ? kept : { ...kept, steps: rows, movements: rows, payments: rows, changes: rows }
 }
 
 /** How often a venue that has a ledger compares its books with it. */

@@ -31,8 +31,8 @@ const names = [
 ] as const satisfies ReadonlyArray<keyof Funding>
 
 /** Intervals that are kept: a month of hours. */
-const fundingsKept = 720
+export const fundingsKept = 720
 
 export type FundingLog = RowLog<keyof Funding>
 
-export const make = (): FundingLog => new RowLog(names, fundingsKept)
+export const make = (kept = fundingsKept): FundingLog => new RowLog(names, kept)

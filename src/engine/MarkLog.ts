@@ -48,8 +48,8 @@ const names = [
 ] as const satisfies ReadonlyArray<keyof MarkMade>
 
 /** Marks that are kept: ten minutes of them. Whoever audits for longer collects them meanwhile. */
-const marksKept = 600
+export const marksKept = 600
 
 export type MarkLog = RowLog<keyof MarkMade>
 
-export const make = (): MarkLog => new RowLog(names, marksKept)
+export const make = (kept = marksKept): MarkLog => new RowLog(names, kept)

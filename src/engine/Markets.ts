@@ -150,13 +150,20 @@ export class MarketState extends MarketRisk {
   readonly payments: Array<Payment> = []
 
   minutes = new Minutes()
-  fundings = FundingLog.make()
-  marks = MarkLog.make()
+  fundings: FundingLog.FundingLog
+  marks: MarkLog.MarkLog
 
   parameters: Market.Parameters
 
-  constructor(readonly index: number, parameters: Market.Parameters) {
+  /** `kept`: how many marks, and payments of funding, can be read of it; as many as of a venue unless given. */
+  constructor(
+    readonly index: number,
+    parameters: Market.Parameters,
+    kept: { readonly marksKept?: number; readonly fundingsKept?: number } = {}
+  ) {
     super()
+    this.fundings = FundingLog.make(kept.fundingsKept)
+    this.marks = MarkLog.make(kept.marksKept)
     this.parameters = Market.inOrder(parameters)
     this.factor = Market.notionalFactor(parameters)
     this.steepestMarginBps = steepestOf(parameters)

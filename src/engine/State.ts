@@ -111,6 +111,10 @@ export interface Capacity {
   readonly fills?: number
   /** Changes of balances, and payments of funding, that can be read, the latest: as many as each list keeps unless given, likewise. */
   readonly balanceChanges?: number
+  /** Marks of a market that can be read, `marksKept` of `MarkLog.ts` unless given: likewise. */
+  readonly marksKept?: number
+  /** Payments of funding of a market that can be read, `fundingsKept` of `FundingLog.ts` unless given: likewise. */
+  readonly fundingsKept?: number
   readonly fundingPayments?: number
   /** Rows that are kept of liquidations and of the insurance fund, as many as each list keeps unless given: likewise part of the state. */
   readonly rows?: number
@@ -144,6 +148,8 @@ export interface Capacity {
   readonly triggeredAtOnce?: TriggeredAtOnce
   /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
   readonly countedAtOnce?: number
+  /** Accounts whose triggers were crossed that one record looks at, `examinedAtOnce` of `accounts/Watch.ts` unless given: likewise. */
+  readonly examinedAtOnce?: number
   /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
   readonly noticeMs?: number
   /** Whole minutes before the running one that a final price is made of, 30 unless given: likewise. */

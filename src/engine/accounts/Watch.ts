@@ -17,7 +17,7 @@ import type { State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 
 /** Accounts whose triggers were crossed that one record looks at, at most: a fraction of a millisecond's work. */
-const examinedAtOnce = 256
+export const examinedAtOnce = 256
 
 /** What divisions are made smaller by before they are rounded down, so that no quotient is ever rounded up to a whole. */
 const cautious = 1 - 2 ** -40
@@ -48,8 +48,8 @@ export const run = (state: State): void => {
 }
 
 const examineSome = (state: State): void => {
-  const { accounts, crossing, markets, positions, triggers } = state
-  let left = examinedAtOnce
+  const { accounts, capacity, crossing, markets, positions, triggers } = state
+  let left = capacity.examinedAtOnce ?? examinedAtOnce
   while (state.examining > 0 && left > 0) {
     state.examining--
     left--
@@ -63,7 +63,7 @@ const examineSome = (state: State): void => {
       const slot = triggers.crossed(market.index, market.mark)
       if (slot === none) break
       if (left <= 0) {
-        state.capacity.reached?.("accounts were left to be looked at with the next record")
+        capacity.reached?.("accounts were left to be looked at with the next record")
         return
       }
       left -= 1 + Breadth.beyondOneLook(state, positions.account(slot))

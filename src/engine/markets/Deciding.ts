@@ -34,7 +34,7 @@ const changed = (market: MarketState): MarketChanged => ({
 })
 
 const create = (state: State, parameters: Market.Parameters): MarketChanged => {
-  const market = new MarketState(state.markets.length, parameters)
+  const market = new MarketState(state.markets.length, parameters, state.capacity)
   state.markets.push(market)
   state.books.push(new Book(state.orders))
   state.marketById.set(parameters.marketId, market.index)

@@ -35,8 +35,9 @@ export const part: Part = {
     for (const dump of from.json("markets.values") as ReadonlyArray<MarketDump>) {
       const index = state.markets.length
       const minutes = Minutes.restore(from.floats(`markets.minutes.${index}`))
-      const fundings = FundingLog.make().restore(from.floats(`markets.fundings.${index}`))
-      const market = MarketState.restore(index, dump, minutes, fundings, MarkLog.make().restore(from.floats(`markets.marks.${index}`)))
+      const fundings = FundingLog.make(state.capacity.fundingsKept).restore(from.floats(`markets.fundings.${index}`))
+      const marks = MarkLog.make(state.capacity.marksKept).restore(from.floats(`markets.marks.${index}`))
+      const market = MarketState.restore(index, dump, minutes, fundings, marks)
       state.markets.push(market)
       state.marketById.set(dump.parameters.marketId, index)
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)
