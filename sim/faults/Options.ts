@@ -1162,8 +1162,8 @@ const bounds = (random: SimRandom): Bounds => {
   }
 }
 
-/** As many requests as come. */
-export const unlimited: Limits = { perKey: 1e9, perAddress: 1e9, windowMs: 60_000 }
+/** As many requests as come. What an address that signs in is told is another limit all the same. */
+export const unlimited: Limits = { perKey: 1e9, perAddress: 1e9, signInsPerAddress: 9e8, windowMs: 60_000 }
 
 /** In how many runs clients meet their limits. */
 const limitedShare = 0.2
@@ -1176,7 +1176,14 @@ const few: ReadonlyArray<Limits> = [
   { perKey: 60, perAddress: 120, windowMs: 60_000 }
 ]
 
-const limits = (random: SimRandom): Limits => random.chance(limitedShare) ? random.pick(few) : unlimited
+/** How much of what an address may do it may do to sign in: it is never as much as a key may. */
+const signInShares = [0.3, 1, 2]
+
+const limits = (random: SimRandom): Limits => {
+  if (!random.chance(limitedShare)) return unlimited
+  const drawn = random.pick(few)
+  return { ...drawn, signInsPerAddress: drawn.perAddress * random.split("sign-ins").pick(signInShares) }
+}
 
 /** The largest limit that somebody in a hurry goes beyond: each time he makes four times as many calls. */
 const mostRushed = 20

@@ -296,7 +296,10 @@ const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, acco
   return { realized, fees, funding, closed, fills, score: realized - fees - funding }
 }
 
-/** `external-leaderboard/v1` of a development venue, but for the names under which accounts are told and where it goes on. */
+/**
+ * `external-leaderboard/v1` of a development venue, but for where it goes on. Accounts are told under the names that they have chosen by
+ * now; the name of one that has chosen none is empty here.
+ */
 export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, sequence, window }: BoardAsked): Members => {
   const from = windowBegan(window, atEpochMs)
   const flagsOf = (account: number): number =>
@@ -325,6 +328,7 @@ export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, s
     scoreHistogram: tenths,
     entries: ranked.slice(behindRank, behindRank + limit).map(({ closed, fees, fills, funding, index, realized, score }, at) => ({
       rank: behindRank + at + 1,
+      displayHandle: model.accounts[index]!.displayHandle,
       participantKind: flagsOf(index) % 2 === bot ? "bot" : "human",
       scoreAtoms: String(score),
       realizedPnlAtoms: String(realized),

@@ -81,6 +81,8 @@ export interface Bounds {
 export interface Limits {
   readonly perKey: number
   readonly perAddress: number
+  /** How often an address may sign in. Absent from what was kept before it was drawn: as often as it may do anything. */
+  readonly signInsPerAddress?: number
   readonly windowMs: number
 }
 

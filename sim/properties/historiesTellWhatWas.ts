@@ -67,8 +67,18 @@ const compatVerdict = (model: NaiveVenue, market: NaiveMarket, query: Queries.Qu
   return isOne ? holds : broken(`are the candles of no record: ${shown}`)
 }
 
+/**
+ * A place of a board as it is to be compared: an account is told under the name that it chose, unless that was chosen while the board was
+ * asked for, and under one of the venue's where it chose none.
+ */
+const placeTold = (shown: Json, { displayHandle: chosen }: Json, from: number): Json => {
+  const isOfLate = Number.parseInt(String(chosen).split(".").at(-1)!, 36) > from
+  const isVenues = chosen === "" && /^trader-[0-9a-f]{12}$/.test(String(shown["displayHandle"]))
+  return isOfLate || isVenues ? { ...shown, displayHandle: chosen } : shown
+}
+
 /** A board is what was at its record, and never another. Names are told that no two accounts have. */
-const boardVerdict = ({ boards, times }: State, model: NaiveVenue, { query }: Queries.Query, json: Json): Verdict => {
+const boardVerdict = ({ boards, times }: State, model: NaiveVenue, { query }: Queries.Query, json: Json, from: number): Verdict => {
   const { boardVersion, entries, nextCursor, periodEndEpochMs, ...board } = json
   const { markEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
   const cursor = Queries.rankOf(query.get("cursor") ?? "")
@@ -93,7 +103,8 @@ const boardVerdict = ({ boards, times }: State, model: NaiveVenue, { query }: Qu
   const last = expected.entries[limit - 1]?.["rank"]
   const next = typeof nextCursor === "string" ? Queries.rankOf(nextCursor)?.rank : undefined
   if (next !== (expected.entries.length > limit ? last : undefined)) return broken(`goes on at ${String(nextCursor)}`)
-  const shown = { ...board, entries: (entries as ReadonlyArray<Json>).map((entry) => without(entry, ["displayHandle"])) }
+  const places = (entries as ReadonlyArray<Json>).map((entry, at) => placeTold(entry, expected.entries[at] ?? entry, from))
+  const shown = { ...board, entries: places }
   return difference("the board", without(shown, ["markEpochMs", "throughJournalSequence"]), {
     ...expected,
     entries: expected.entries.slice(0, limit)
@@ -150,13 +161,13 @@ const securityVerdict = ({ answer: { json }, call: { account, method, target }, 
     (sequence) => difference(`at record ${sequence} it`, json, ShownIdentity.notes(model, account, sequence, before, wish.limit)))
 }
 
-const verdictOf = (state: State, { answer: { json }, call, model }: Answered): Verdict => {
+const verdictOf = (state: State, { answer: { json }, call, model }: Answered, from: number): Verdict => {
   const reading = Queries.read(call.target)
   if (reading._tag !== "query") return holds
   const { query } = reading
   const market = named(model, query.market, query.family)
   if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json)
-  if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, model, query, json) : broken("is no object")
+  if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, model, query, json, from) : broken("is no object")
   if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
   if (!isObject(json)) return broken("is no object")
   const freshness = json["freshness"]
@@ -193,7 +204,7 @@ export const historiesTellWhatWas: Property<State> = {
         const from = state.asked.get(`${call.id}/${attempt}`) ?? 0
         if (call.method !== "GET" || answer.status !== 200) return holds
         const isOfAccount = call.account >= 0 && isObject(answer.json)
-        const verdict = verdictOf(state, seen) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
+        const verdict = verdictOf(state, seen, from) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
         return verdict === undefined ? holds : broken(`${call.target} ${verdict}`)
       }
       default:

@@ -2,7 +2,8 @@
  * Safety (I11). Every record about who may act is one that a request explains: a passkey that was asked and has answered well, a
  * code that was told and is shown again, a session that says who asks. What is journaled is what the request said, and the answer
  * tells what was journaled. What is none by the contract is never done, whatever signs it; each challenge explains one record. And
- * what proves a passkey in time is not called unproven.
+ * what proves a passkey in time is not called unproven. A browser is asked to make a passkey beside those that the account has, and to
+ * prove whichever it finds.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -19,6 +20,7 @@ import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
 import * as Requests from "../reading/Requests.js"
 import { addresses } from "../world/Addresses.js"
+import { difference, without } from "./Difference.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -40,8 +42,9 @@ type Opening = OpenOwnerAccount | SignIn | AddPasskey
 interface AskedOnce {
   readonly call: Call
   readonly wish: Identity.Wish
-  /** How many challenges could be asked before. */
+  /** How many challenges could be asked before, and how often accounts' passkeys became others. */
   readonly begun: number
+  readonly became: number
   /** How often the venue took it up, and which of its processes did. */
   taken: number
   readonly by: Set<number>
@@ -54,6 +57,8 @@ interface State {
   readonly asked: Map<number, AskedOnce>
   /** How many challenges could be asked so far. */
   begun: number
+  /** How often it was decided that an account has one passkey more, or less. */
+  became: number
   /** How many of those before each challenge that was told. */
   readonly begunBefore: Map<string, number>
   /** By the identifier that whoever was asked answers with. */
@@ -373,6 +378,34 @@ const noteChallenge = (
   })
 }
 
+/** What browsers are asked for by whoever asks for a new passkey, but for the challenge; and by whoever asks for one that there is. */
+const ofCreating = {
+  rp: { id: Identity.site, name: "Perpetuum" },
+  pubKeyCredParams: [{ type: "public-key", alg: -7 }, { type: "public-key", alg: -257 }],
+  timeout: 300_000,
+  attestation: "none",
+  authenticatorSelection: { residentKey: "required", requireResidentKey: true, userVerification: "required" }
+}
+const ofProving = { rpId: Identity.site, timeout: 300_000, allowCredentials: [], userVerification: "required" }
+
+/** Whom a new passkey is for, and which it may not be: those of the account, unless they became others meanwhile. */
+const creatingVerdict = (state: State, { answer: { json }, call, model }: Answered, wish: Wished<"beginRegistration">): Verdict => {
+  const shown = without((json as Json)["options"], ["challenge"]) as Json
+  const known = wish.proof === undefined ? undefined : state.passkeys.get(wish.proof.credentialId)
+  const user = { id: known?.userHandle ?? (shown["user"] as Json)["id"], name: wish.displayName, displayName: wish.displayName }
+  const account = known === undefined ? [] : model.identity.passkeys.filter((each) => accountIdOf(model, each.account) === known.accountId)
+  const isUnsure = known !== undefined && state.asked.get(call.id)!.became !== state.became
+  const excludeCredentials = isUnsure ? shown["excludeCredentials"] : account.map(({ credentialId, transports }) => ({
+    type: "public-key",
+    id: credentialId,
+    transports: transports === "" ? [] : transports.split(",")
+  }))
+  return difference("what it asks for", shown, { ...ofCreating, user, excludeCredentials })
+}
+
+const provingVerdict = ({ answer: { json } }: Answered): Verdict =>
+  difference("what it asks for", without((json as Json)["options"], ["challenge"]), ofProving)
+
 /** Five minutes, by a clock that ran truly. */
 const challengeLasts = ({ answer: { json }, clock }: Answered): Verdict => {
   const expiresAtEpochMs = Number((json as Json)["expiresAtEpochMs"])
@@ -412,11 +445,11 @@ const done = (state: State, seen: Answered, wish: Identity.Wish): Verdict => {
       if ((wish.proof === undefined) !== (call.token === "")) return broken("is answered, and says half of who asks")
       const verdict = wish.proof === undefined ? holds : proofVerdict(state, seen, wish.proof, "add_passkey", call.accountId)
       if (verdict === undefined) noteChallenge(state, seen, wish)
-      return verdict ?? challengeLasts(seen)
+      return verdict ?? challengeLasts(seen) ?? creatingVerdict(state, seen, wish)
     }
     case "beginAuthentication":
       noteChallenge(state, seen, wish)
-      return challengeLasts(seen)
+      return challengeLasts(seen) ?? provingVerdict(seen)
     case "finishRegistration": {
       const purpose = state.challenges.get(wish.proof.challengeIdentifier)?.purpose === "new_passkey" ? "new_passkey" : "open_account"
       return proofVerdict(state, seen, wish.proof, purpose, purpose === "new_passkey" ? call.accountId : undefined)
@@ -518,6 +551,7 @@ export const identityIsAsAsked: Property<State> = {
   initial: () => ({
     asked: new Map(),
     begun: 0,
+    became: 0,
     begunBefore: new Map(),
     challenges: new Map(),
     spent: new Set(),
@@ -547,6 +581,7 @@ export const identityIsAsAsked: Property<State> = {
           call,
           wish,
           begun: before?.begun ?? state.begun,
+          became: before?.became ?? state.became,
           taken: before?.taken ?? 0,
           by: before?.by ?? new Set(),
           takenUpAtEpochMs: before?.takenUpAtEpochMs ?? Number.POSITIVE_INFINITY
@@ -580,6 +615,7 @@ export const identityIsAsAsked: Property<State> = {
         return holds
       case "Taken":
         state.isRoomless ||= seen.answered !== undefined && isOfIdentity(seen.command)
+        if (seen.command.kind === "AddPasskey" || seen.command.kind === "RemovePasskey") state.became++
         return holds
       case "Finished": {
         if (state.isRoomless) return holds

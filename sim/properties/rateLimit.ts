@@ -3,7 +3,8 @@
  * without either, or with one that is refused, or that asks for what is no route, likewise; neither more often nor less. A window begins
  * with the first request, lasts its time and does not roll. Cancels go on beyond a key's or a session's limit, as many as the limit again.
  * What is refused did nothing, and is told when to come again. Counted here anew, request by request as they came to the process, by its
- * clock. What was issued while the run lasted may have ended: what an answer tells of the limit says whether it was counted for it.
+ * clock. What leads to signing in has a window and a limit of its own for each address. What was issued while the run lasted may have
+ * ended: what an answer tells of the limit says whether it was counted for it.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -46,17 +47,26 @@ interface State {
 
 const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
   "cancelAllCompatOrders", "setCancelAllAfter"])
+/** What leads to signing in, to a passkey or to an agent's key. */
+const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "finishAuthentication", "beginRegistration", "finishRegistration",
+  "beginAgentConnect", "exchangeAgentConnect"])
+/** How often an address may sign in, or ask for what leads there. */
+const signIns = ({ perAddress, signInsPerAddress = perAddress }: Limits): number => signInsPerAddress
+
 /** The window of an address: that of the traders' or of the owners' place, and for signing in one of its own. */
 const placeOf = ({ credential, id }: Call): string =>
   `address of ${id < firstApart || (id >= firstOfTickets && credential === "trader") ? "traders" : "owners"}`
 
-const addressOf = (call: Call): string => `${placeOf(call)}${budgets.get(call.endpoint) === "sign_in" ? ", signing in" : ""}`
+const whereSigningIn = ", signing in"
+const addressOf = (call: Call): string => `${placeOf(call)}${signingIn.has(call.endpoint) ? whereSigningIn : ""}`
 
 const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
 const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
-const budgets: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ budget, name }) => [name, budget]))
 
 const isAddress = (subject: string): boolean => subject.startsWith("address of ")
+const isOfSignIns = (subject: string): boolean => subject.endsWith(whereSigningIn)
+const limitOf = ({ limits }: State, subject: string): number =>
+  !isAddress(subject) ? limits.perKey : isOfSignIns(subject) ? signIns(limits) : limits.perAddress
 
 /** Whom a request counts for: a key by its token, an address, or nobody. */
 const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undefined => {
@@ -153,6 +163,15 @@ const isOnSocket = ({ model, shown, streaming }: State, token: string): boolean 
   return [...shown].some((family) => keys[families[family]?.apiKey ?? -1]?.secretSha256 === digest)
 }
 
+/** A request that counts for an address, or for what came with it. */
+const mayCount = (state: State, address: string, atEpochMs: number): void => {
+  const { highestEpochMs, windows } = state.known.get(address) ?? { highestEpochMs: 0, windows: [] }
+  const before = windowsBefore(state, address, atEpochMs)
+  const after = before.map((window) => counted(window, limitOf(state, address), false) ?? window)
+  // Where it did not count for it the window is left as it was, also one that is over by this clock.
+  state.known.set(address, { windows: distinct([...windows, ...before, ...after]), highestEpochMs: Math.max(highestEpochMs, atEpochMs) })
+}
+
 /** Routes whose requests count for whoever's credential came with them, while it stands. */
 const isOfCredential = ({ endpoint }: Call): boolean => !["public", "system", "operator"].includes(accesses.get(endpoint)!)
 
@@ -160,15 +179,20 @@ const isOfCredential = ({ endpoint }: Call): boolean => !["public", "system", "o
  * A request by what was issued, which counts for it or, where it has ended, for its address: its answer's headers tell which, where it is
  * answered at once. Otherwise both may be.
  */
-const judgeIssued = (state: State, seen: Handled, what: string): Verdict => {
+const judgeIssued = (state: State, seen: Handled, address: string, what: string): Verdict => {
   const { answer, atEpochMs, call: { endpoint, token } } = seen
   const { known, limits } = state
-  if (limits.perKey === limits.perAddress || (answer !== undefined && header(answer, "ratelimit-limit") !== limits.perKey)) return holds
+  const isOfKey = limits.perKey === limitOf(state, address) || answer === undefined
+    ? undefined
+    : header(answer, "ratelimit-limit") === limits.perKey
+  if (isOfKey !== true) mayCount(state, address, atEpochMs)
+  // Where both limits are the same nothing tells what counts for a credential, on whichever route.
+  if (limits.perKey === limits.perAddress || isOfKey === false) return holds
   const isCancel = cancels.has(endpoint)
   const before = windowsBefore(state, token, atEpochMs)
   const after = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> =>
     windows.map((window) => counted(window, limits.perKey, isCancel) ?? window)
-  if (answer === undefined) {
+  if (answer === undefined || isOfKey === undefined) {
     // Counted for the address it leaves the credential's window as it was, also one that is over by this clock: should the clock be
     // set back, that one may go on.
     const { highestEpochMs, windows } = known.get(token) ?? { highestEpochMs: 0, windows: before }
@@ -194,13 +218,13 @@ const judge = (state: State, seen: Handled): Verdict => {
   const what = `${call.endpoint} of ${call.client}, which came at ${atEpochMs} and was answered ${answer?.status ?? "later"}`
   if (subject === undefined) return isRefused ? broken(`${what}, is not limited`) : uncountedVerdict(state, seen, what)
   if (isRefused && state.acted) return broken(`${what}, and did something`)
-  if (call.credential === "issued" && isAddress(subject) && isOfCredential(call)) return judgeIssued(state, seen, what)
+  if (call.credential === "issued" && isAddress(subject) && isOfCredential(call)) return judgeIssued(state, seen, subject, what)
   const isKeys = !isAddress(subject)
-  const limit = isKeys ? state.limits.perKey : state.limits.perAddress
+  const limit = limitOf(state, subject)
   const isCancel = isKeys && cancels.has(call.endpoint)
   const before = windowsBefore(state, subject, atEpochMs)
-  // What comes from the owners' place may be of what has ended.
-  const isJudged = (call.id < firstApart || isKeys) && !isOnSocket(state, call.token)
+  // What comes from the owners' place may be of what has ended, but for who signs in there, whoever he says he is.
+  const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject)) && !isOnSocket(state, call.token)
   const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)
   // What the answer tells leaves the windows that it may come of.
   const windows = before.filter((_, at) => faults[at] === undefined).map((window) => counted(window, limit, isCancel) ?? window)
@@ -215,8 +239,13 @@ const readFault = (
 ): Verdict => {
   if (status !== 200 || !isObject(json)) return holds
   if (call.endpoint === "getLimits") {
-    const told = { perKey: json["maxRequestsPerKey"], perAddress: json["maxRequestsPerAddress"], windowMs: json["rateWindowMs"] }
-    return difference("the limits", told, { ...limits })
+    const told = {
+      perKey: json["maxRequestsPerKey"],
+      perAddress: json["maxRequestsPerAddress"],
+      signInsPerAddress: json["maxSignInsPerAddress"],
+      windowMs: json["rateWindowMs"]
+    }
+    return difference("the limits", told, { ...limits, signInsPerAddress: signIns(limits) })
   }
   if (call.endpoint !== "getCurrentApiKey") return holds
   const { resetsAtEpochMs, ...told } = json["rateLimit"] as Json

@@ -2,7 +2,8 @@
  * Safety (I3, I4 as readers see them). What a read shows is what the reference model has at the sequence that
  * the answer names: orders at their last record, balances, positions, switches and markets at the journal's. What names
  * no sequence is compared where no record became durable between the question and the answer: it was read at the last. A list
- * to which rows are only added is held whole all the same, at one of the records at which it may have been read.
+ * to which rows are only added is held whole all the same, at one of the records at which it may have been read. The venue's clock is
+ * told as it reads.
  */
 import * as Market from "../../src/domain/Market.js"
 import { parseOrderId } from "../../src/domain/Ids.js"
@@ -135,21 +136,38 @@ const compatMarketsVerdict = (reading: Reading): Verdict => {
   if (verdict !== undefined || !stands) return verdict
   return each(json, (item) => {
     const expected = Shown.compatMarket(model.markets.find(({ parameters }) => parameters.marketId === item["id"])!)
-    return difference(String(item["id"]), Object.fromEntries(Object.keys(expected).map((name) => [name, item[name]])), expected)
+    return difference(String(item["id"]), without(item, ["info"]), expected)
   })
 }
 
-/** Limits of requests are no state of the venue: what is told of them is held to what the process is set. */
-const limitsTold = (
-  { maxKeysPerAccount, maxRequestsPerAddress, maxRequestsPerKey, maxSignInsPerAddress, maxTicketFamiliesPerKey, rateWindowMs }: Json
-): Json => ({
-  maxKeysPerAccount,
+/**
+ * Limits of requests are no state of the venue: that what is told of them is what the process is set is held by
+ * `nobody-does-more-than-his-limit`.
+ */
+const limitsTold = ({ maxRequestsPerAddress, maxRequestsPerKey, maxSignInsPerAddress, rateWindowMs }: Json): Json => ({
   maxRequestsPerAddress,
   maxRequestsPerKey,
   maxSignInsPerAddress,
-  maxTicketFamiliesPerKey,
   rateWindowMs
 })
+
+/** The venue's clock, told twice: both are one time, and one that its clock came to between question and answer. */
+const timeVerdict = ({ clock, json }: Reading): Verdict => {
+  const told = Number(json["timestamp"])
+  const verdict = difference("the venue's clock", json, { timestamp: told, datetime: new Date(told).toISOString() })
+  if (verdict !== undefined || clock === undefined) return verdict
+  const [asked, by] = clock
+  return told >= Math.floor(asked) && told <= by
+    ? holds
+    : broken(`the venue's clock is told as ${told}, and read ${asked} to ${by} meanwhile`)
+}
+
+/** What is told of the clock at once is what it reads. */
+const atOnceVerdict = ({ answer, atEpochMs, call }: Extract<Observation, { _tag: "Handled" }>): Verdict => {
+  if (call.endpoint !== "getCompatTime" || answer?.status !== 200) return holds
+  const { timestamp } = JSON.parse(answer.text) as { readonly timestamp: number }
+  return timestamp === atEpochMs ? holds : broken(`the venue's clock is told as ${timestamp}, and reads ${atEpochMs}`)
+}
 
 /** What is compared whole where it is known at which record it was read. */
 const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
@@ -308,6 +326,8 @@ const verdictOf = (reading: Reading): Verdict => {
       return marketsVerdict(json["markets"], reading)
     case "listCompatMarkets":
       return compatMarketsVerdict(reading)
+    case "getCompatTime":
+      return timeVerdict(reading)
     default:
   }
   const what = `${call.target} for ${call.client}`
@@ -367,6 +387,8 @@ export const readsEqualModel: Property<State> = {
       case "Asked":
         if (isRead(seen.call)) state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
         return holds
+      case "Handled":
+        return atOnceVerdict(seen)
       case "Answered": {
         if (seen.answer.status !== 200 || !isRead(seen.call)) return holds
         const reading = readingOf(state, seen)

@@ -141,7 +141,7 @@ export interface Challenge {
 }
 
 const origin = "https://venue.example"
-const site = "venue.example"
+export const site = "venue.example"
 
 const clientFault = ({ client, credentialId, rawId }: AskedProof, type: string, { challenge }: Challenge): string | undefined => {
   if (credentialId !== rawId) return "names two passkeys"

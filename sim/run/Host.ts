@@ -153,7 +153,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
-  rateLimits: { ...limitsOf(options), signInsPerAddress: limitsOf(options).perAddress },
+  rateLimits: { signInsPerAddress: limitsOf(options).perAddress, ...limitsOf(options) },
   site,
   affiliateEnabled: settingsOf(options).affiliates,
   markets: [],
