@@ -245,7 +245,9 @@ export class ToldOfStreams {
     const expected = latest.slice(0, mostOfSnapshot)
     const verdict = difference("which", data.map(still), expected.slice(0, data.length).map(still))
     if (verdict !== undefined) return verdict
-    const left = expected[data.length]
+    // No more payments of funding than the venue keeps are in it.
+    const mostKept = id === "endedAtEpochMs" ? this.model!.published.kept.fundings : mostOfSnapshot
+    const left = data.length >= mostKept ? undefined : expected[data.length]
     // What the venue has forgotten of trades is in no snapshot.
     return left === undefined || id === "tradeId" && !this.isKept(String(left[id])) ? holds : broken(`which leaves out ${String(left[id])}`)
   }

@@ -28,10 +28,24 @@ interface Making {
   isHindered: boolean
 }
 
+/** The latest that was told of, and when it is over: whoever asks then has another one made. */
+interface Latest {
+  readonly sequence: number
+  /** By the process's clock; undefined until that is known. */
+  overAtEpochMs: number | undefined
+  /** Since somebody asked who found it over. */
+  renewing: Making | undefined
+}
+
 interface State {
   model: NaiveVenue | undefined
   /** Undefined until the process is asked. */
   making: Making | undefined
+  latest: Latest | undefined
+  /** The latest that the process's clock has told anybody. */
+  highestEpochMs: number
+  /** What calls must be told of behind: another one should long have been made when they were taken up. */
+  readonly renewed: Map<number, number>
   /** Whether there is a ledger: then nobody can say how long it takes to answer. */
   hasLedger: boolean
   /** Calls that were taken up when one should long have been made. */
@@ -159,7 +173,10 @@ const answered = (state: State, seen: Answered): Verdict => {
     const sinceMs = state.making.lackingSinceMs ??= seen.atEpochMs
     if (isLate && seen.atEpochMs - sinceMs >= madeAfterMs) return broken(`${call.target} is asked for again, and there is none`)
   }
-  if (status === 200) return published(state, seen) ?? toldAlike(state, json as Json, call.target)
+  if (status === 200) {
+    const renewed = call.target.includes("?") ? holds : renewedVerdict(state, seen)
+    return renewed ?? published(state, seen) ?? toldAlike(state, json as Json, call.target)
+  }
   const { code } = isObject(json) ? json : {}
   if (status !== 404 || code === "route_not_found") return holds
   // Whoever asks for another's account is not told of it, whether there is a record or not.
@@ -179,12 +196,41 @@ const asked = (state: State, { id }: Call): void => {
 
 const committed = (state: State, { model, record }: Observation & { readonly _tag: "Committed" }): void => {
   state.model = model
-  if (state.making !== undefined) {
-    state.making.records++
+  for (const making of [state.making, state.latest?.renewing]) {
+    if (making === undefined) continue
+    making.records++
     // While funding is on its way to accounts there is no sum of what they have.
-    state.making.isHindered ||= model.isSettling
+    making.isHindered ||= model.isSettling
   }
   if (state.isAsked) state.sums.set(record.sequence, sumsOf(model))
+}
+
+/** How old one is at most that is told to whoever is not the first to ask, and how long it takes where it failed at first. */
+const overAfterMs = 65_000
+
+/** Somebody asks for the latest: whether another one is to be made for it, or should have been. */
+const askedAgain = (state: State, { id }: Call, atEpochMs: number): void => {
+  const { latest } = state
+  if (latest?.overAtEpochMs === undefined || atEpochMs < latest.overAtEpochMs) return
+  const { renewing } = latest
+  if (renewing === undefined) latest.renewing = { records: 0, lackingSinceMs: undefined, isHindered: state.model!.isSettling }
+  else if (renewing.records >= madeAfterRecords && !renewing.isHindered && !state.hasLedger) state.renewed.set(id, latest.sequence)
+}
+
+/** The latest is told of: it is another one than before, where there was time to make one. */
+const renewedVerdict = (state: State, { answer: { json }, atEpochMs, call }: Answered): Verdict => {
+  const sequence = Number((json as Json)["journalSequence"])
+  const before = state.renewed.get(call.id)
+  const { latest } = state
+  if (latest === undefined || sequence > latest.sequence) {
+    state.latest = { sequence, overAtEpochMs: undefined, renewing: undefined }
+    return holds
+  }
+  if (latest.renewing === undefined) return holds
+  const sinceMs = latest.renewing.lackingSinceMs ??= atEpochMs
+  return before === sequence && atEpochMs - sinceMs >= madeAfterMs
+    ? broken(`${call.target} is asked for again long after that of record ${sequence} was over, and there is no other`)
+    : holds
 }
 
 const endpoints: ReadonlySet<string> = new Set(["getSolvency", "getSolvencyProof"])
@@ -196,6 +242,9 @@ export const solvency: Property<State> = {
   initial: () => ({
     model: undefined,
     making: undefined,
+    latest: undefined,
+    highestEpochMs: 0,
+    renewed: new Map(),
     hasLedger: false,
     late: new Set(),
     isAsked: false,
@@ -206,6 +255,9 @@ export const solvency: Property<State> = {
     switch (seen._tag) {
       case "Started":
         state.making = undefined
+        state.latest = undefined
+        state.highestEpochMs = 0
+        state.renewed.clear()
         state.hasLedger = seen.set.ledger
         state.late.clear()
         return holds
@@ -213,7 +265,14 @@ export const solvency: Property<State> = {
         committed(state, seen)
         return holds
       case "Handling":
-        if (endpoints.has(seen.call.endpoint) && !seen.call.target.includes("?")) asked(state, seen.call)
+        if (!endpoints.has(seen.call.endpoint) || seen.call.target.includes("?")) return holds
+        asked(state, seen.call)
+        if (seen.call.endpoint === "getSolvency") askedAgain(state, seen.call, seen.atEpochMs)
+        return holds
+      case "Handled":
+        state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs, seen.atEpochMs)
+        // It was made before it was told: no later than what the clock has told until then.
+        if (state.latest !== undefined) state.latest.overAtEpochMs ??= state.highestEpochMs + overAfterMs
         return holds
       case "Asked":
         if (!endpoints.has(seen.call.endpoint)) return holds
