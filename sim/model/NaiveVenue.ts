@@ -263,6 +263,8 @@ export class NaiveVenue {
   #touchedAccounts = new Set<number>()
   #metEnough = new Set<number>()
   #fills: Array<NaiveFill> = []
+  /** How often positions have changed. */
+  #changes = 0
 
   /**
    * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
@@ -302,6 +304,7 @@ export class NaiveVenue {
       markets: this.markets,
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
+      changes: () => this.#changes,
       met: () => this.#met,
       beyondOne: (account) => this.#beyondOne(account),
       weight: (account) => this.#weight(account),
@@ -2144,6 +2147,7 @@ export class NaiveVenue {
   }
 
   #hold(account: NaiveAccount, market: NaiveMarket, position: NaivePosition): void {
+    this.#changes++
     if (position.quantity === 0) account.positions.delete(market.index)
     else {
       account.positions.set(market.index, position)
