@@ -42,6 +42,7 @@ const nextSecond = (atEpochMs: number): number => (secondOf(atEpochMs) + 1) * se
 
 const max = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 const min = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+const greater = (one: bigint | undefined, other: bigint): bigint => (one === undefined ? other : max(one, other))
 /** floor(a / b), for b > 0. */
 const floorDiv = (a: bigint, b: bigint): bigint => -ceilOf(-a, b)
 /** ceil(a / b), for b > 0, whatever the sign of a. */
@@ -69,6 +70,8 @@ export interface Ground {
   readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined) => NaiveSent
   /** A position changes at a price, without a trade and without a fee. */
   readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
+  /** How often positions have changed so far, by whatever. */
+  readonly changes: () => number
   /** Money goes from one account to another. */
   readonly pay: (from: NaiveAccount, to: NaiveAccount, amount: bigint, market: NaiveMarket) => void
   /** The insurance fund, opened where it has yet to be. */
@@ -117,10 +120,14 @@ const byRank = (one: Ranked, other: Ranked): number => {
   return difference > 0n ? 1 : difference < 0n ? -1 : one.account.index - other.account.index
 }
 
+/** What a counterparty's equity loses with each atom of a long, or of a short, that a price closes. */
+const lossOf = (market: NaiveMarket, isLong: boolean, price: bigint): bigint =>
+  (isLong ? BigInt(market.mark) - price : price - BigInt(market.mark)) * market.factor
+
 /** How much of a counterparty's position a price may close: what keeps its equity at or above zero. */
 const closable = (quantity: number, equity: bigint, market: NaiveMarket, price: bigint): number => {
   const size = Math.abs(quantity)
-  const worse = (quantity > 0 ? BigInt(market.mark) - price : price - BigInt(market.mark)) * market.factor
+  const worse = lossOf(market, quantity > 0, price)
   if (equity < 0n) return 0
   return worse <= 0n ? size : Number(min(BigInt(size), equity / worse))
 }
@@ -134,6 +141,10 @@ interface Making {
   readonly mark: number
   /** Whether the one before took several records and closed nothing. */
   readonly isSecond: boolean
+  /** Whoever has less equity is left out; undefined where nobody is. */
+  readonly least: bigint | undefined
+  /** The most equity of those who were. */
+  leftOut: bigint | undefined
   /** In which it was gone on with last. */
   second: number
   /** How many of those that came to the market it has passed. */
@@ -414,7 +425,7 @@ export class NaiveLiquidations {
   }
 
   /** Begins to rank what there is in a market against longs, or against shorts. */
-  #begin(market: NaiveMarket, isLong: boolean, isSecond = false): Making {
+  #begin(market: NaiveMarket, isLong: boolean, isSecond = false, least: bigint | undefined = undefined): Making {
     const { now, sequence } = this.ground
     for (const [name, each] of this.#making) if (this.#isForgotten(each)) this.#making.delete(name)
     const making: Making = {
@@ -424,6 +435,8 @@ export class NaiveLiquidations {
       isLong: !isLong,
       mark: market.mark,
       isSecond,
+      least,
+      leftOut: undefined,
       second: this.#secondOf(market),
       passed: 0,
       all: []
@@ -434,7 +447,7 @@ export class NaiveLiquidations {
 
   /** Goes on with a ranking in the order in which accounts came to the market, as far as the record does; undefined where more is left. */
   #goOn(market: NaiveMarket, making: Making): NaiveRanking | undefined {
-    const { accounts, published, sequence, weight } = this.ground
+    const { accounts, changes, published, sequence, weight } = this.ground
     making.second = this.#secondOf(market)
     const came = [...market.came]
     for (; making.passed < came.length; making.passed++) {
@@ -448,24 +461,35 @@ export class NaiveLiquidations {
       const profit = profitOf(then, position)
       // A ranking holds equity as a number: beyond 2^53 atoms the nearest one.
       const equity = BigInt(Number(this.#margin(account).equity - profitOf(market, position) + profit))
+      if (making.least !== undefined && equity < making.least) {
+        making.leftOut = greater(making.leftOut, equity)
+        continue
+      }
       making.all.push({ account, profit, entry: position.entryNotional, notional: valueOf(then, position), equity, closed: [] })
     }
     this.#making.delete(`${market.index} ${!making.isLong}`)
-    const { all, market: __, passed: _, ...rest } = making
-    const ranked = all.sort(byRank).slice(0, this.bounds.places)
-    const ranking = { ...rest, madeAt: sequence(), market: market.index, count: all.length, ranked }
+    const { all, leftOut, market: __, passed: _, ...rest } = making
+    all.sort(byRank)
+    const ranked = all.slice(0, this.bounds.places)
+    const restEquity = all.slice(this.bounds.places).reduce((most, { equity }) => greater(most, equity), leftOut)
+    const counts = { count: all.length, changes: changes(), restEquity }
+    const ranking: NaiveRanking = { ...rest, ...counts, madeAt: sequence(), market: market.index, ranked }
     published.rankings.push(ranking)
     return ranking
   }
 
-  /** The ranking by which a market's positions are closed now: one of the running second, or one that is being made, or is begun. */
-  #ranking(market: NaiveMarket, isLong: boolean): NaiveRanking | Making {
+  /**
+   * The ranking by which a market's positions are closed now: one of the running second that leaves out nobody who could bear a loss of so
+   * much, or one that is being made, or is begun.
+   */
+  #ranking(market: NaiveMarket, isLong: boolean, needed: bigint): NaiveRanking | Making {
     const making = this.#making.get(`${market.index} ${isLong}`)
     const second = this.#secondOf(market)
     const isOfNow = ({ mark }: { readonly mark: number }): boolean => !isDelisted(market) || mark === market.mark
     if (making !== undefined) return this.#isGoneOnWith(making) ? making : this.#begin(market, isLong)
     const latest = this.ground.published.rankings.findLast((each) => each.market === market.index && each.isLong !== isLong)
-    return latest?.second === second && isOfNow(latest) ? latest : this.#begin(market, isLong)
+    const isOfAll = latest?.least === undefined || latest.least <= needed
+    return latest?.second === second && isOfNow(latest) && isOfAll ? latest : this.#begin(market, isLong)
   }
 
   /** Whether one that is being made may be gone on with. */
@@ -488,11 +512,13 @@ export class NaiveLiquidations {
 
   /**
    * Closes so much of a position against the others at a price. What a ranking of before leaves, and what lies behind its places, goes on
-   * with one made anew; one that took several records and closed nothing is no proof that there is nobody, but two of them in a row are.
+   * with one made anew, and where its places closed nothing, with one of those only who could bear the loss of an atom. One that took several
+   * records and closed nothing is no proof that there is nobody, but two of them in a row are, where the others could bear nothing.
    */
   deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
-    let next = this.#ranking(market, isLong)
+    const needed = max(0n, lossOf(market, !isLong, price))
+    let next = this.#ranking(market, isLong, needed)
     let rest = size
     let ranking: NaiveRanking
     for (;;) {
@@ -502,12 +528,14 @@ export class NaiveLiquidations {
       const closed = this.#closeAgainst(ranking, account, market, rest, price)
       rest -= closed.size
       if (rest === 0 || closed.isLeft) return { size: size - rest, isLeft: closed.isLeft }
-      const now = this.ground.sequence()
-      const isOfOneRecord = ranking.sequence === now
-      if (isOfOneRecord && (closed.size === 0 || ranking.count <= this.bounds.places)) break
-      const provesNothing = closed.size === 0 && ranking.madeAt === now
-      if (provesNothing && ranking.isSecond) break
-      next = this.#begin(market, isLong, provesNothing)
+      const { least, restEquity } = ranking
+      const isOfNow = ranking.madeAt === this.ground.sequence()
+      const closedNothing = ranking.ranked.every((each) => each.closed.length === 0)
+      const couldOthers = restEquity !== undefined && restEquity >= needed
+      const isSound = isOfNow && !couldOthers && ranking.changes === this.ground.changes()
+      const isOfOneRecord = ranking.sequence === this.ground.sequence()
+      if (isSound && (isOfOneRecord || ranking.isSecond && closedNothing)) break
+      next = this.#begin(market, isLong, isSound && closedNothing, isOfNow && closedNothing && couldOthers ? needed : least)
     }
     const { sequence: rankingSequence } = ranking
     this.ground.published.steps.push({
@@ -521,7 +549,8 @@ export class NaiveLiquidations {
     return { size: size - rest, isLeft: false }
   }
 
-  #closeAgainst({ ranked, sequence }: NaiveRanking, account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
+  #closeAgainst(ranking: NaiveRanking, account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
+    const { ranked, sequence } = ranking
     const isLong = account.positions.get(market.index)!.quantity > 0
     let left = size
     for (const [place, entry] of ranked.entries()) {
@@ -536,6 +565,7 @@ export class NaiveLiquidations {
       const before = this.#before(account, market)
       const told = { counterparty: other.index, rank: place + 1, rankingSequence: sequence, size: closed, filled: closed, price }
       this.ground.published.steps.push({ ...before, step: "deleveraging", ...told })
+      const isSound = ranking.changes === this.ground.changes()
       entry.closed.push({ sequence: this.ground.sequence(), size: closed })
       const change = (): void => {
         this.ground.change(account, market, isLong ? -closed : closed, price)
@@ -543,6 +573,7 @@ export class NaiveLiquidations {
       }
       if (other === this.fund) this.moved("deleveraging", market, change)
       else change()
+      if (isSound) ranking.changes = this.ground.changes()
       left -= closed
     }
     return { size: size - left, isLeft: false }

@@ -51,6 +51,12 @@ export interface NaiveRanking {
   readonly isSecond: boolean
   /** The second in which it was made, and holds. */
   readonly second: number
+  /** Whoever had less equity than so much was left out; undefined where nobody was. */
+  readonly least: bigint | undefined
+  /** The most equity of those whom it has not, whether they were left out or came behind the first; undefined where it has all. */
+  readonly restEquity: bigint | undefined
+  /** How often positions had changed when it was made, or was closed against last without anything else in between. */
+  changes: number
   /** How many there were, and the first of them, as many as a ranking has room for. */
   readonly count: number
   readonly ranked: ReadonlyArray<NaiveRanked>

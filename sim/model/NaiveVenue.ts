@@ -265,6 +265,8 @@ export class NaiveVenue {
   #touchedAccounts = new Set<number>()
   #metEnough = new Set<number>()
   #fills: Array<NaiveFill> = []
+  /** How often positions have changed. */
+  #changes = 0
 
   /** Of a venue whose records leave some to be held to their margin with the next one: what a record, in its turn, does of that. */
   examine: ((record: Record) => Omit<NaiveExamined, "left">) | undefined
@@ -309,6 +311,7 @@ export class NaiveVenue {
       markets: this.markets,
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
+      changes: () => this.#changes,
       met: () => this.#met,
       beyondOne: (account) => this.#beyondOne(account),
       weight: (account) => this.#weight(account),
@@ -2154,6 +2157,7 @@ export class NaiveVenue {
   }
 
   #hold(account: NaiveAccount, market: NaiveMarket, position: NaivePosition): void {
+    this.#changes++
     if (position.quantity === 0) account.positions.delete(market.index)
     else {
       account.positions.set(market.index, position)

@@ -2,7 +2,8 @@
  * Safety (I13). Whoever is under his maintenance margin is under liquidation, nobody else is closed, and nothing in a market
  * that does not live; no account is left with less than two thirds of its maintenance margin past its own look, so that no
  * equity ends below zero, the insurance fund's neither; prices are what the account's equity allots to the position; and
- * deleveraging follows the ranking. Followed over the events of the feed, with the formulas of the rules in whole numbers.
+ * deleveraging follows the ranking, and finds nobody only where nobody stands who could bear the loss of an atom. Followed over the
+ * events of the feed, with the formulas of the rules in whole numbers.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { hasSessions, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
@@ -42,6 +43,8 @@ interface FollowedMarket {
   againstShorts: Ranking | undefined
   /** Its delisting has taken effect: what it holds is settled, wherever else its accounts stand. */
   isDelisted: boolean
+  /** The record in which its mark changed last. */
+  markedIn: number
 }
 
 /** The accounts of one direction in a market in their order, for a second of the market's ticks. */
@@ -53,9 +56,17 @@ interface Ranking {
   readonly madeAt: number
   /** Whether the one before took several records and closed nothing. */
   readonly isSecond: boolean
+  /** Whoever has less equity is left out of it; undefined where nobody is. */
+  readonly least: bigint | undefined
+  /** The most equity of those whom it has not; undefined where it has all. */
+  readonly restEquity: bigint | undefined
   /** How many were ranked, and the first of them. */
   readonly count: number
   readonly accounts: ReadonlyArray<number>
+  /** Whether a deleveraging has closed anything of it. */
+  hasClosed: boolean
+  /** How often positions had changed when it was gone by first, and since by closings against it. */
+  changes: number
 }
 
 /** A deleveraging that is under way. */
@@ -69,8 +80,21 @@ interface Deleveraging {
   left: bigint
   /** How many places of the ranking have been passed. */
   passed: number
+  /** What an equity loses with each atom that it closes, at least 0. */
+  readonly needed: bigint
   /** The record in which it began. */
   readonly begunIn: number
+  /** Whether anything else has happened since. */
+  isOver: boolean
+  /** Who could bear the loss of an atom of it, as it came to stand; looked for where nobody was found. */
+  bearer: number | undefined
+}
+
+/** A position, or its rest, for which nobody was found. */
+interface Exhausted {
+  readonly account: number
+  readonly market: number
+  readonly size: bigint
 }
 
 interface State {
@@ -81,7 +105,13 @@ interface State {
   /** Whether its records leave some to the next who have come under their margins: another property looks at whom. */
   leavesSome: boolean
   /** What it says was made, and no deleveraging has begun by yet, oldest first. */
-  readonly made: Array<Ranking & { readonly market: number; readonly isLong: boolean }>
+  readonly made: Array<Omit<Ranking, "hasClosed" | "changes"> & { readonly market: number; readonly isLong: boolean }>
+  /** What it says nobody was found for, by the record, of records that are still to be followed. */
+  readonly exhausted: Map<number, ReadonlyArray<Exhausted>>
+  /** How often positions have changed. */
+  changes: number
+  /** The record in which each account's money or positions changed last. */
+  readonly changedIn: Map<number, number>
   readonly markets: Array<FollowedMarket>
   /** Parameters that markets are to take. */
   readonly announced: Announced
@@ -266,6 +296,7 @@ const handedOnVerdict = (state: State, event: Extract<DecodedEvent, { event: "Ta
 
 interface Candidate {
   readonly account: number
+  readonly equity: bigint
   readonly profit: bigint
   readonly over: bigint
   readonly under: bigint
@@ -278,18 +309,30 @@ const compare = (one: Candidate, other: Candidate): number => {
   return left === right ? one.account - other.account : left > right ? -1 : 1
 }
 
-const accountsInOrder = (state: State, market: FollowedMarket, isLong: boolean): ReadonlyArray<number> => {
+/** The positions against longs or shorts in their order, without those who have less equity than so much; and the most that any of these has. */
+const candidatesInOrder = (state: State, market: FollowedMarket, isLong: boolean, least: bigint | undefined) => {
   const candidates: Array<Candidate> = []
+  let leftOut: bigint | undefined
   for (const [account, held] of market.held) {
     if (held.quantity > 0n === isLong) continue
     const { equity } = standingOf(state, account)
+    if (least !== undefined && equity < least) {
+      leftOut = greater(leftOut, equity)
+      continue
+    }
     const [profit, notional] = [profitOf(market, held), notionalOf(market, held)]
     const [entry, backing] = [atLeastOne(held.entry), atLeastOne(equity)]
     const [over, under] = profit > 0n ? [profit * notional, entry * backing] : [profit * backing, entry * notional]
-    candidates.push({ account, profit, over, under })
+    candidates.push({ account, equity, profit, over, under })
   }
-  return candidates.sort(compare).map(({ account }) => account)
+  return { candidates: candidates.sort(compare), leftOut }
 }
+
+const greater = (one: bigint | undefined, other: bigint): bigint => (one === undefined || other > one ? other : one)
+
+/** What an equity loses with each atom that a price closes against a long, or a short. */
+const lossOf = (market: FollowedMarket, isLong: boolean, price: bigint): bigint =>
+  (isLong ? price - market.mark : market.mark - price) * factorOf(market)
 
 /** How much of an account's position a price may close against one of a direction. */
 const closableOf = (state: State, account: number, { isLong, market: index, price }: Deleveraging): bigint => {
@@ -297,30 +340,52 @@ const closableOf = (state: State, account: number, { isLong, market: index, pric
   const held = market.held.get(account)
   if (held === undefined || held.quantity > 0n === isLong) return 0n
   const { equity } = standingOf(state, account)
-  const loss = (isLong ? price - market.mark : market.mark - price) * factorOf(market)
+  const loss = lossOf(market, isLong, price)
   const size = abs(held.quantity)
   const bearable = equity < 0n ? 0n : loss <= 0n ? size : equity / loss
   return bearable < size ? bearable : size
 }
 
-/** The ranking that a deleveraging goes by: the latest of the market's second, unless that has been gone through already. */
-const rankingOf = (state: State, market: FollowedMarket, isLong: boolean, isThrough: boolean): Ranking => {
+/** How a ranking is asked for. */
+interface Wanted {
+  readonly isLong: boolean
+  /** What an equity loses with each atom that it closes, at least 0. */
+  readonly needed: bigint
+  /** The one that has been gone through, where it is made anew. */
+  readonly through: Ranking | undefined
+}
+
+/**
+ * The ranking that a deleveraging goes by: the latest of the market's second, unless that has been gone through already, or leaves out
+ * somebody who could bear the loss.
+ */
+const rankingOf = (state: State, market: FollowedMarket, wanted: Wanted): Ranking => {
+  const { isLong, needed, through } = wanted
   const latest = isLong ? market.againstLongs : market.againstShorts
   const second = market.isDelisted ? Math.floor(state.atEpochMs / 1_000) : market.second
   const isOfMark = !market.isDelisted || latest?.mark === market.mark
+  const isOfAll = latest?.least === undefined || latest.least <= needed
   const isGoneOnWith = state.made.some((each) => isAgainst(state, each, market, isLong) && each.sequence < state.sequence)
-  if (latest?.second === second && isOfMark && !isThrough && !isGoneOnWith) return latest
-  const made = state.isSlow ? takeMade(state, market, isLong) : makeNow(state, market, isLong, second)
+  if (latest?.second === second && isOfMark && isOfAll && through === undefined && !isGoneOnWith) return latest
+  const made = state.isSlow ? takeMade(state, market, isLong) : makeNow(state, market, second, wanted)
   if (isLong) market.againstLongs = made
   else market.againstShorts = made
   return made
 }
 
-/** A ranking that is made in one record. */
-const makeNow = (state: State, market: FollowedMarket, isLong: boolean, second: number): Ranking => {
-  const { places, sequence } = state
-  const all = accountsInOrder(state, market, isLong)
-  return { second, mark: market.mark, sequence, madeAt: sequence, isSecond: false, count: all.length, accounts: all.slice(0, places) }
+/** Whether somebody could bear the loss of an atom whom a ranking does not have. */
+const couldOthers = ({ restEquity }: Ranking, needed: bigint): boolean => restEquity !== undefined && restEquity >= needed
+
+/** A ranking that is made in one record; behind one of whose places none could close anything, of those only who could. */
+const makeNow = (state: State, market: FollowedMarket, second: number, { isLong, needed, through }: Wanted): Ranking => {
+  const { changes, places, sequence } = state
+  const isStuck = through !== undefined && through.madeAt === sequence && !through.hasClosed && couldOthers(through, needed)
+  const least = isStuck ? needed : through?.least
+  const { candidates, leftOut } = candidatesInOrder(state, market, isLong, least)
+  const restEquity = candidates.slice(places).reduce((most, { equity }) => greater(most, equity), leftOut)
+  const accounts = candidates.slice(0, places).map(({ account }) => account)
+  const [mark, count] = [market.mark, candidates.length]
+  return { second, mark, sequence, madeAt: sequence, isSecond: false, least, restEquity, count, accounts, hasClosed: false, changes }
 }
 
 /** Whether a ranking was made in the record at hand, against the positions of a direction in a market. */
@@ -329,10 +394,11 @@ const isAgainst = ({ markets, sequence }: State, ranking: State["made"][number],
 
 /** The next ranking that was made, by the model; one of nobody where there is none. */
 const takeMade = (state: State, market: FollowedMarket, isLong: boolean): Ranking => {
-  const { made, sequence } = state
+  const { changes, made, sequence } = state
   const at = made.findIndex((each) => isAgainst(state, each, market, isLong))
   const [taken] = at < 0 ? [] : made.splice(at, 1)
-  return taken ?? { second: 0, mark: 0n, sequence, madeAt: sequence, isSecond: false, count: 0, accounts: [] }
+  const none = { second: 0, mark: 0n, isSecond: false, least: undefined, restEquity: undefined, count: 0, accounts: [] }
+  return { ...none, sequence, madeAt: sequence, ...taken, hasClosed: false, changes }
 }
 
 /** Notes the rankings that a record made, by the model. */
@@ -344,17 +410,85 @@ const noteMade = ({ isSlow, made }: State, { model, record: { sequence } }: Extr
   }
 }
 
-const isLastWord = ({ places, sequence }: State, { left, ranking, size }: Deleveraging): boolean =>
-  left === size ? ranking.sequence === sequence || ranking.isSecond : ranking.sequence === sequence && ranking.count <= places
+/**
+ * Whether nobody is left behind a ranking: it is of the record at hand and of positions as they still stand, or the second in a row that
+ * took several and closed nothing, and whom it has not could bear nothing.
+ */
+const isLastWord = ({ changes, sequence }: State, { needed, ranking }: Deleveraging): boolean => {
+  if (ranking.madeAt !== sequence || ranking.changes !== changes || couldOthers(ranking, needed)) return false
+  return ranking.sequence === sequence || ranking.isSecond && !ranking.hasClosed
+}
+
+/** Notes what a record found nobody for, by the model. */
+const noteExhausted = (state: State, { model, record: { sequence } }: Extract<Observation, { _tag: "Committed" }>): void => {
+  const { steps } = model.published
+  const found: Array<Exhausted> = []
+  for (let at = steps.length - 1; at >= 0 && steps[at]!.sequence >= sequence; at--) {
+    const { account, market, sequence: of, size, step } = steps[at]!
+    if (step === "exhausted" && of === sequence) found.push({ account, market, size: BigInt(size) })
+  }
+  if (found.length > 0) state.exhausted.set(sequence, found)
+}
+
+/** What a deleveraging itself says, and what becomes of orders and brackets with it. */
+const withinDeleveraging: ReadonlySet<string> = new Set([
+  "BracketEnded",
+  "BracketResized",
+  "CollateralChanged",
+  "Deleveraged",
+  "DeleveragingBegun",
+  "FundingPaid",
+  "OrderEnded",
+  "OrderTrimmed",
+  "PositionChanged"
+])
+
+const wasFound = ({ exhausted, sequence }: State, { account, left, market }: Deleveraging): boolean =>
+  exhausted.get(sequence)?.some((each) => each.account === account && each.market === market && each.size === left) !== true
+
+/**
+ * Who could still bear the loss of an atom. Where the ranking took several records somebody may have come to it meanwhile: then only whoever
+ * stands as he did before.
+ */
+const bearerOf = (state: State, deleveraging: Deleveraging): number | undefined => {
+  const { ranking } = deleveraging
+  const stands = (account: number): boolean =>
+    (state.changedIn.get(account) ?? 0) < ranking.sequence
+    && state.markets.every(({ held, markedIn }) => !held.has(account) || markedIn < ranking.sequence)
+  for (const account of state.markets[deleveraging.market]!.held.keys()) {
+    const counts = ranking.sequence === state.sequence || stands(account)
+    if (counts && closableOf(state, account, deleveraging) > 0n) return account
+  }
+  return undefined
+}
+
+/** Looks who could bear something, while a deleveraging is at it for which nobody was found. */
+const noteBearer = (state: State): void => {
+  const { deleveraging } = state
+  if (deleveraging === undefined || deleveraging.isOver || deleveraging.begunIn !== state.sequence) return
+  if (state.exhausted.has(state.sequence)) deleveraging.bearer = bearerOf(state, deleveraging)
+}
+
+/** A deleveraging is over, as something else happens: where nobody was found, nobody could have borne anything. */
+const overVerdict = (state: State): Verdict => {
+  const { deleveraging } = state
+  if (deleveraging === undefined || deleveraging.isOver || deleveraging.begunIn !== state.sequence) return holds
+  deleveraging.isOver = true
+  const { account, bearer, left, market } = deleveraging
+  return bearer === undefined || left === 0n || wasFound(state, deleveraging)
+    ? holds
+    : broken(`nobody is found for ${left} of ${nameOf(state, account)} in market ${market}, and account ${bearer} could bear some of it`)
+}
 
 const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "DeleveragingBegun" }>): Verdict => {
   const { account, market: index } = event
   const { deleveraging: before } = state
+  const isContinued = before?.account === account && before.market === index
+  const ended = isContinued ? holds : overVerdict(state)
+  if (ended !== holds) return ended
   // One that begins again in its record has come to the end of a ranking of before.
-  const isSame = before?.account === account && before.market === index && before.left > 0n && before.begunIn === state.sequence
-  // A ranking that was begun in this record and had room for all, or helped nothing, is the last word; of those that took several
-  // records the second in a row is, where neither helped.
-  const isLast = isSame && before.ranking.madeAt === state.sequence && isLastWord(state, before)
+  const isSame = isContinued && !before.isOver && before.left > 0n && before.begunIn === state.sequence
+  const isLast = isSame && isLastWord(state, before)
   // A settlement looks at one whom nobody was found for once more before it pairs the others, by the same ranking.
   const isThrough = isSame && !(isLast && state.markets[index]!.isDelisted)
   if (isThrough && isLast) {
@@ -365,9 +499,13 @@ const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "
   const held = market.held.get(account)
   if (verdict !== holds || held === undefined) return verdict
   const isLong = held.quantity > 0n
-  const ranking = rankingOf(state, market, isLong, isThrough)
   const [price, size] = [BigInt(event.priceAtoms), BigInt(event.sizeAtoms)]
-  state.deleveraging = { account, market: index, price, isLong, ranking, size, left: size, passed: 0, begunIn: state.sequence }
+  const loss = lossOf(market, isLong, price)
+  const needed = loss > 0n ? loss : 0n
+  const ranking = rankingOf(state, market, { isLong, needed, through: isThrough ? before.ranking : undefined })
+  const begun = { account, market: index, price, isLong, needed, ranking, size, left: size, passed: 0, begunIn: state.sequence }
+  state.deleveraging = { ...begun, isOver: false, bearer: undefined }
+  noteBearer(state)
   return isThrough && price !== before.price
     ? broken(`${nameOf(state, account)} is deleveraged at ${price} in market ${index}, and was at ${before.price}`)
     : holds
@@ -389,6 +527,7 @@ const deleveragedVerdict = (state: State, event: Extract<DecodedEvent, { event: 
   const closable = closableOf(state, next, deleveraging)
   const size = closable < left ? closable : left
   if (BigInt(event.sizeAtoms) !== size) return broken(`${what} closes ${event.sizeAtoms}, and may close ${size}`)
+  deleveraging.ranking.hasClosed = true
   deleveraging.left -= size
   deleveraging.passed = place + 1
   return holds
@@ -396,7 +535,22 @@ const deleveragedVerdict = (state: State, event: Extract<DecodedEvent, { event: 
 
 // --- following -------------------------------------------------------------------------------------------
 
+/** An account's money or positions have changed. */
+const noteChange = (state: State, account: number): void => {
+  state.changedIn.set(account, state.sequence)
+  noteBearer(state)
+}
+
+/** Counts a change of a position; what a deleveraging closes against a ranking leaves that as it was. */
+const countChange = (state: State): void => {
+  const { deleveraging } = state
+  const isClosing = deleveraging !== undefined && !deleveraging.isOver && deleveraging.begunIn === state.sequence
+  if (isClosing && deleveraging.ranking.changes === state.changes) deleveraging.ranking.changes++
+  state.changes++
+}
+
 const followPosition = (state: State, event: Extract<DecodedEvent, { event: "PositionChanged" }>): void => {
+  countChange(state)
   const { held } = state.markets[event.market]!
   if (event.quantityAtoms === 0) held.delete(event.account)
   else held.set(event.account, { quantity: BigInt(event.quantityAtoms), entry: BigInt(event.entryNotionalAtoms) })
@@ -429,7 +583,8 @@ const put = (state: State, { command }: Record, event: Put): void => {
     second: 0,
     againstLongs: undefined,
     againstShorts: undefined,
-    isDelisted: false
+    isDelisted: false,
+    markedIn: 0
   }
 }
 
@@ -448,6 +603,7 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
       return holds
     case "MarkSet":
       state.markets[event.market]!.mark = BigInt(event.priceAtoms)
+      state.markets[event.market]!.markedIn = state.sequence
       return holds
     case "IndexPriceSet":
       state.markets[event.market]!.sourceEpochMs = event.sourceEpochMs
@@ -462,12 +618,15 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
       return holds
     case "Credited":
       state.collateral.set(event.account, BigInt(event.amountAtoms))
+      noteChange(state, event.account)
       return holds
     case "CollateralChanged":
       state.collateral.set(event.account, BigInt(event.collateralAtoms))
+      noteChange(state, event.account)
       return holds
     case "PositionChanged":
       followPosition(state, event)
+      noteChange(state, event.account)
       return holds
     case "LiquidationBegun":
       return begunVerdict(state, event)
@@ -596,6 +755,9 @@ export const liquidation: Property<State> = {
     isSlow: false,
     leavesSome: false,
     made: [],
+    exhausted: new Map(),
+    changes: 0,
+    changedIn: new Map(),
     markets: [],
     announced: new Map(),
     collateral: new Map(),
@@ -618,7 +780,10 @@ export const liquidation: Property<State> = {
       state.leavesSome = (seen.bounds.examinedAtOnce ?? examinedAtOnce) < examinedAtOnce
       state.isSlow = (seen.bounds.liquidatedAtOnce?.ranked ?? venueBounds.ranked) < venueBounds.ranked
     }
-    if (seen._tag === "Committed") noteMade(state, seen)
+    if (seen._tag === "Committed") {
+      noteMade(state, seen)
+      noteExhausted(state, seen)
+    }
     if (seen._tag !== "Fed") return holds
     const { events, record } = seen.decided
     const endedSecond = Math.floor(state.atEpochMs / 1_000)
@@ -632,11 +797,15 @@ export const liquidation: Property<State> = {
     noteGoing(state)
     noteHelped(state)
     for (const event of events) {
-      const verdict = follow(state, record, event)
+      const ended = withinDeleveraging.has(event.event) ? holds : overVerdict(state)
+      const verdict = ended === holds ? follow(state, record, event) : ended
       if (verdict !== holds) return verdict
       if (revivals.has(event.event)) noteGoing(state)
       if (state.due.size > 0 && changes.has(event.event)) noteHelped(state)
     }
+    const ended = overVerdict(state)
+    if (ended !== holds) return ended
+    state.exhausted.delete(record.sequence)
     if (record.command.kind === "MarkTick") noteTicks(state)
     return recordVerdict(state, record.sequence)
   }

@@ -159,6 +159,7 @@ const applyToPosition = (
   const account = positions.account(slot)
   const before = positions.quantity(slot)
   Funding.settle(state, slot)
+  state.liquidating.changes++
   market.openInterest += Math.max(0, filled.quantity) - Math.max(0, before)
   if (filled.opens) {
     positions.setBorn(slot, ++state.episodes)

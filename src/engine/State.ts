@@ -59,6 +59,8 @@ class Liquidating {
   settled = 0
   /** Places of a market that were gone through to find these. */
   walked = 0
+  /** How often a position has changed, whosesoever and by whatever: what a ranking is of stands while none has. */
+  changes = 0
 
   /** Begins a record: every one does, so nothing is allocated or walked for it. */
   begin(): void {
@@ -70,6 +72,7 @@ class Liquidating {
     this.swept = 0
     this.settled = 0
     this.walked = 0
+    this.changes = 0
   }
 }
 

@@ -670,6 +670,9 @@ describe("a ranking of more positions than a record ranks", () => {
         cursor: 0,
         isSecond: false,
         madeAt: 0,
+        leastEquityAtoms: -1,
+        restEquityAtoms: -1,
+        changes: 0,
         ranked: 0,
         entries: []
       }
@@ -688,6 +691,122 @@ describe("a ranking of more positions than a record ranks", () => {
     expect(sequences()).toHaveLength(64)
     expect(sequences()).not.toContain(1)
     expect(rankings.of(1, 0, 1)).toEqual([last])
+  })
+})
+
+describe("a market is halted for want of somebody to close against only where nobody stands who could bear anything", () => {
+  const fields = { makerFeeBps: 0, takerFeeBps: 0, priceBandBps: 5_000, liquidationFeeBps: 0, maxPositionQuantityAtoms: 1_000_000 }
+  const bothFell = (driver: Driver): void => {
+    driver.price(0, 860)
+    driver.price(1, 100)
+    driver.mark()
+  }
+  const withMarkets = (bounds: object) => {
+    const driver = new Driver(Engine.make({ ...capacity, liquidatedAtOnce: { ...atOnce, ...bounds } }))
+    for (const base of ["AAA", "BBB"]) driver.market(plainMarket(base, fields), 1000)
+    return driver
+  }
+  const statusOf = (driver: Driver) => driver.engine.market(0).status
+
+  /** One long against a rich short behind more weak ones than a ranking keeps, who have lost what they had in the other market. */
+  const behindTheWeak = (leftAtoms: number, bounds: object) => {
+    const driver = withMarkets({ places: 2, ...bounds })
+    const account = driver.account(usdc(100))
+    const [solvent, winner] = [driver.account(rich), driver.account(rich)]
+    hold(driver, account, solvent, 9_980)
+    hold(driver, winner, solvent, 1_000)
+    // At a price below the mark, at which nobody loses anything.
+    const milder = driver.account(usdc(160))
+    hold(driver, milder, solvent, 10_000)
+    const weak = Array.from({ length: 4 }, () => driver.account(usdc(1) + 10_000 + leftAtoms))
+    for (const each of weak) {
+      hold(driver, account, each, 5)
+      hold(driver, each, winner, 12, 1)
+    }
+    bothFell(driver)
+    expect(weak.map((each) => driver.engine.balance(each).equityAtoms)).toEqual(weak.map(() => leftAtoms))
+    return { account, driver, milder, solvent, weak }
+  }
+  test.each([["less than nothing", -10_000], ["less than the loss of an atom", 2_000]])(
+    "those who come first have %s, and more of them than a ranking keeps: it is made anew of those who could close something",
+    (_, leftAtoms) => {
+      const { account, driver, solvent, weak } = behindTheWeak(leftAtoms, {})
+      next(driver)
+      expect(named(driver, "Deleveraged")[0]).toMatchObject({ account, counterparty: solvent, sizeAtoms: 10_000, rank: 1 })
+      expect([statusOf(driver), quantityOf(driver, account)]).toEqual(["open", 0])
+      const [first, second] = [...driver.engine.deleveragings(0, 0, 100)].reverse()
+      expect(first!.entries.map((entry) => weak.includes(entry.account))).toEqual([true, true])
+      expect([first!.ranked, second!.ranked]).toEqual([5, 1])
+    }
+  )
+
+  test("the same where a ranking takes several records, also from a snapshot", () => {
+    const { account, driver } = behindTheWeak(2_000, { ranked: 1 })
+    for (let record = 0; record < 40 && (driver.engine.state.rankings.latest(0, 1)?.leastEquityAtoms ?? -1) < 0; record++) next(driver)
+    expect([statusOf(driver), driver.engine.state.rankings.latest(0, 1)!.madeAt, quantityOf(driver, account)]).toEqual(["open", 0, 10_000])
+    const again = restored(driver)
+    expect(canonical(again)).toEqual(canonical(driver))
+    for (const each of [driver, again]) {
+      for (let record = 0; record < 40 && quantityOf(each, account) > 0; record++) next(each)
+      expect([statusOf(each), quantityOf(each, account)]).toEqual(["open", 0])
+    }
+    expect(canonical(again)).toEqual(canonical(driver))
+  })
+
+  test("a ranking that leaves somebody out for one is not gone by for another, at whose price he could close something", () => {
+    const { account, driver, milder, weak } = behindTheWeak(2_000, {})
+    driver.engine.state.events.clear()
+    next(driver)
+    expect(driver.engine.deleveragings(0, 0, 100).at(-2)!.ranked).toBe(1)
+    const closed = named(driver, "Deleveraged").filter((event) => event.event === "Deleveraged" && event.market === 0)
+    expect(closed.slice(0, 3)).toMatchObject([
+      { account, rank: 1, sizeAtoms: 10_000, priceAtoms: 900 },
+      { account: milder, counterparty: weak[0], rank: 1, sizeAtoms: 5, priceAtoms: 840 },
+      { account: milder, counterparty: weak[1], rank: 2, sizeAtoms: 5, priceAtoms: 840 }
+    ])
+  })
+
+  test("a ranking that is made once more closes something for one: it is not the last word for the next", () => {
+    const driver = withMarkets({ ranked: 1 })
+    const [account, later] = [driver.account(usdc(100)), driver.account(usdc(100))]
+    const weak = [driver.account(usdc(1_000) - 59_000), driver.account(usdc(1_000) - 59_000)]
+    const [one, buyer, other, winner] = [driver.account(rich), driver.account(rich), driver.account(rich), driver.account(rich)]
+    for (const each of [one, buyer, other]) driver.leverage(each, 0, 10)
+    hold(driver, account, weak[0]!, 10_000)
+    hold(driver, later, weak[1]!, 10_000)
+    for (const each of weak) hold(driver, each, winner, 12_666, 1)
+    driver.place(buyer, { quantityAtoms: 20_000, priceAtoms: 860 })
+    bothFell(driver)
+    const sell = (seller: number) => driver.place(seller, { side: Order.sell, quantityAtoms: 10_000, priceAtoms: 860 })
+    const making = () => driver.engine.state.rankings.latest(0, 1)
+    for (let record = 0; record < 20 && making()?.isSecond !== true; record++) {
+      if (making() !== undefined && making()!.cursor > 3) sell(one)
+      else next(driver)
+    }
+    expect([making()!.isSecond, making()!.madeAt, statusOf(driver)]).toEqual([true, -1, "open"])
+    sell(other)
+    for (let record = 0; record < 20 && quantityOf(driver, later) > 0 && statusOf(driver) === "open"; record++) next(driver)
+    expect([statusOf(driver), quantityOf(driver, account), quantityOf(driver, later)]).toEqual(["open", 0, 0])
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test.each([16, 2])("whoever comes to hold as the maker of a part is found by the next of its record, of %i looks", (looks) => {
+    const driver = withMarkets({ looks })
+    const [account, weak, next_] = [driver.account(usdc(100)), driver.account(usdc(1_000)), driver.account(usdc(100))]
+    const [solvent, maker, winner] = [driver.account(usdc(1_000)), driver.account(rich), driver.account(rich)]
+    hold(driver, account, solvent, 10_000)
+    hold(driver, next_, weak, 10_000)
+    hold(driver, weak, winner, 12_722, 1)
+    hold(driver, solvent, winner, 12_222, 1)
+    driver.place(maker, { side: Order.sell, quantityAtoms: 10_000, priceAtoms: 855 })
+    bothFell(driver)
+    for (let record = 0; record < 3; record++) next(driver)
+    expect([statusOf(driver), quantityOf(driver, account), quantityOf(driver, next_), quantityOf(driver, maker)]).toEqual(["open", 0, 0, 0])
+    const closed = driver.engine.liquidations(0, 0, 100).filter(({ step }) => step === "deleveraging").map(({ counterparty }) =>
+      counterparty
+    )
+    expect(closed).toEqual(expect.arrayContaining([solvent, maker]))
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })
 })
 

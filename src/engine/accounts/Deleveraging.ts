@@ -14,7 +14,7 @@ import { isTicking } from "../markets/Freshness.js"
 import * as Matching from "../Matching.js"
 import type { LiquidatedAtOnce, State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
-import { entriesKept, madeAgain, type RankedEntry, type Ranking } from "./Rankings.js"
+import { entriesKept, madeAgain, nobody, type RankedEntry, type Ranking } from "./Rankings.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /** What one record does for liquidations, unless the state's bounds say otherwise. */
@@ -80,8 +80,11 @@ export const compare = (one: Ranked, other: Ranked): number => {
 const secondOf = ({ atEpochMs }: State, { isDelisted, tickedSecond }: MarketState): number =>
   isDelisted ? Math.floor(atEpochMs / 1_000) : tickedSecond
 
-/** Begins a ranking of a direction in a market; `isSecond`: since the one before, which took several records, closed nothing. */
-const begin = (state: State, market: MarketState, direction: Direction, isSecond: boolean): Ranking => {
+/**
+ * Begins a ranking of a direction in a market; `isSecond`: since the one before, which took several records, closed nothing;
+ * `leastEquityAtoms`: leaving out whoever has less.
+ */
+const begin = (state: State, market: MarketState, direction: Direction, isSecond = false, leastEquityAtoms = nobody): Ranking => {
   const { atEpochMs, rankings, sequence } = state
   const { index, mark } = market
   const ranking: Ranking = {
@@ -94,6 +97,9 @@ const begin = (state: State, market: MarketState, direction: Direction, isSecond
     cursor: 0,
     madeAt: isSecond ? madeAgain : 0,
     isSecond,
+    leastEquityAtoms,
+    restEquityAtoms: nobody,
+    changes: 0,
     ranked: 0,
     entries: []
   }
@@ -125,11 +131,14 @@ const isLeftAlone = (state: State, ranking: Ranking): boolean => {
   return standsStill && Math.floor(atEpochMs / 1_000) - ranking.second > patienceSeconds
 }
 
-/** The ranking by which a market's positions are closed now, begun if need be. */
-const current = (state: State, market: MarketState, direction: Direction): Ranking => {
+/**
+ * The ranking by which a market's positions are closed now at a price, begun if need be. One that is made is not gone by where it leaves
+ * out somebody who could bear this price, as it was begun for a worse one; one that is being made is, or it might never be.
+ */
+const current = (state: State, market: MarketState, direction: Direction, neededAtoms: number): Ranking => {
   const latest = state.rankings.latest(market.index, direction)
-  if (latest !== undefined && stands(state, market, latest)) return latest
-  return begin(state, market, direction, false)
+  const isOfAll = latest !== undefined && (latest.madeAt <= 0 || latest.leastEquityAtoms <= neededAtoms)
+  return isOfAll && stands(state, market, latest) ? latest : begin(state, market, direction)
 }
 
 /** Goes on with a ranking, as many positions as the record has left; whether it is made. */
@@ -146,15 +155,31 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
     const quantity = positions.quantity(slot)
     liquidating.passed++
     if (quantity === 0 || directionOf(quantity) !== ranking.direction) continue
-    ranking.ranked++
     liquidating.ranked += Breadth.weightOf(state, positions.account(slot))
     look(state, market, slot, ranking.markAtoms)
-    if (ranking.entries.length < places || compare(looked, ranking.entries[0]!) <= 0) keep(ranking.entries, { ...looked }, places)
+    rank(ranking, places)
   }
   if (ranking.cursor < count) return false
   ranking.entries.sort(compare)
+  ranking.changes = liquidating.changes
   state.rankings.finish(ranking, state.sequence)
   return true
+}
+
+/** Ranks the position that was looked at, unless the ranking leaves it out; whoever is not among its first is of the rest. */
+const rank = (ranking: Ranking, places: number): void => {
+  const { entries, leastEquityAtoms } = ranking
+  if (leastEquityAtoms !== nobody && looked.equityAtoms < leastEquityAtoms) return leave(ranking, looked)
+  ranking.ranked++
+  const isFull = entries.length === places
+  if (isFull && compare(looked, entries[0]!) > 0) return leave(ranking, looked)
+  if (isFull) leave(ranking, entries[0]!)
+  keep(entries, { ...looked }, places)
+}
+
+/** Notes one whom a ranking does not have. */
+const leave = (ranking: Ranking, { equityAtoms }: Ranked): void => {
+  ranking.restEquityAtoms = Math.max(ranking.restEquityAtoms, equityAtoms)
 }
 
 /** The position that is looked at, as it would be kept; one is reused for all. */
@@ -205,10 +230,14 @@ const sink = (heap: Array<RankedEntry>, entry: RankedEntry): void => {
   heap[at] = entry
 }
 
+/** What closing a size atom of a direction at a price takes from an equity. */
+const lossOf = ({ factor, mark }: MarketState, direction: Direction, priceAtoms: number): number =>
+  (direction === long ? mark - priceAtoms : priceAtoms - mark) * factor
+
 /** How much of a position its account can close at a price without its equity falling below zero. */
 const closable = (state: State, market: MarketState, { account, slot }: RankedEntry, priceAtoms: number): number => {
   const quantity = state.positions.quantity(slot)
-  const lossOfOne = (quantity > 0 ? market.mark - priceAtoms : priceAtoms - market.mark) * market.factor
+  const lossOfOne = lossOf(market, directionOf(quantity), priceAtoms)
   Margin.refreshAccount(state, account)
   const equity = Margin.equityOf(state, account)
   // Closed without its bankruptcy price it would be left with nothing but a debt.
@@ -217,14 +246,25 @@ const closable = (state: State, market: MarketState, { account, slot }: RankedEn
 }
 
 /**
- * Whether nobody is left where a ranking came to its end: it was begun in this very record, of positions as they still stand, and has
- * all of them or closed nothing. In one that took several records somebody may hold by now whom it had passed as flat: it is the last
- * word only where it is the second in a row that closed nothing, so that a market that never stands still comes to an end as well.
+ * The ranking that goes on where one came to its end with something left to close, for which an account has to have so much;
+ * undefined where nobody is left.
+ *
+ * That is where the ranking was begun in this very record, of positions as they still stand, and none of the rest could close
+ * anything either. In one that took several records somebody may hold by now whom it had passed as flat: it is the last word only where
+ * it is the second in a row that closed nothing, so that a market that never stands still comes to an end as well. Where somebody of the
+ * rest could close something while all of the first closed nothing, those who cannot are left out of the next.
  */
-const isLastWord = (state: State, { isSecond, madeAt, ranked, sequence }: Ranking, closedNothing: boolean): boolean =>
-  sequence === state.sequence
-    ? closedNothing || ranked <= placesOf(state)
-    : closedNothing && isSecond && madeAt === state.sequence
+const following = (state: State, market: MarketState, ranking: Ranking, neededAtoms: number): Ranking | undefined => {
+  const { liquidating, sequence } = state
+  const { changes, direction, entries, isSecond, leastEquityAtoms, madeAt, restEquityAtoms } = ranking
+  const closedNothing = entries.every(({ closedAtoms }) => closedAtoms === 0)
+  const isOfNow = madeAt === sequence
+  const isRestIdle = restEquityAtoms < neededAtoms
+  const isWhole = isOfNow && isRestIdle && changes === liquidating.changes
+  if (isWhole && (ranking.sequence === sequence || closedNothing && isSecond)) return undefined
+  const isStuck = isOfNow && closedNothing && !isRestIdle
+  return begin(state, market, direction, isWhole && closedNothing, isStuck ? neededAtoms : leastEquityAtoms)
+}
 
 /** How a deleveraging ended: all of the position is closed, the record had its share of them, or nobody was left. */
 export type Deleveraged = "closed" | "unfinished" | "nobody"
@@ -235,18 +275,18 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
   const account = positions.account(slot)
   const market = state.markets[positions.market(slot)]!
   const direction = positions.quantity(slot) > 0 ? short : long
-  let ranking = current(state, market, direction)
+  const neededAtoms = Math.max(0, lossOf(market, direction, priceAtoms))
+  let ranking = current(state, market, direction, neededAtoms)
   for (;;) {
     if (!goOn(state, market, ranking)) {
       state.capacity.reached?.("a ranking went on in the next record")
       return "unfinished"
     }
-    const before = Math.abs(positions.quantity(slot))
     state.events.event7(
       Event.DeleveragingBegun,
       account,
       market.index,
-      before,
+      Math.abs(positions.quantity(slot)),
       priceAtoms,
       market.mark,
       Margin.equityOf(state, account),
@@ -255,9 +295,9 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     const came = closeAgainst(state, slot, priceAtoms, ranking)
     if (came !== "nobody") return came
     // Others may have come since it was begun, or lie behind those that it has: it is made anew, unless that would help nothing.
-    const closedNothing = Math.abs(positions.quantity(slot)) === before
-    if (isLastWord(state, ranking, closedNothing)) break
-    ranking = begin(state, market, direction, closedNothing && ranking.madeAt === state.sequence)
+    const next = following(state, market, ranking, neededAtoms)
+    if (next === undefined) break
+    ranking = next
   }
   state.capacity.reached?.("a deleveraging found nobody")
   note(state, slot, priceAtoms, ranking, none, 0, Math.abs(positions.quantity(slot)))
@@ -283,9 +323,12 @@ const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: R
     state.capacity.reached?.("a position was deleveraged")
     note(state, slot, priceAtoms, ranking, entry.account, at + 1, sizeAtoms)
     state.events.event6(Event.Deleveraged, positions.account(slot), entry.account, market.index, sizeAtoms, priceAtoms, at + 1)
+    const isUnchanged = ranking.changes === liquidating.changes
     const close = (): void => Matching.transfer(state, market, slot, entry.slot, sizeAtoms, priceAtoms)
     if (entry.account === InsuranceFund.find(state)) InsuranceFund.moved(state, Movement.deleveraging, market.index, close)
     else close()
+    // What it was made of has changed by nothing but this: whom it has is looked at as he stands, and of the rest it was nobody.
+    if (isUnchanged) ranking.changes = liquidating.changes
     entry.closedAtoms += sizeAtoms
     if (positions.quantity(slot) === 0) return "closed"
   }

@@ -39,6 +39,8 @@ const liquidationsOf = ({ liquidations, parts }: State): ReadonlyArray<Liquidati
 const standingSection = "accounts.standing"
 /** Only where a key was forgotten. */
 const keyNumbersSection = "apiKeys.numbers"
+/** Only where a ranking that counts has not all that it came to. */
+const restsSection = "accounts.rankingRests"
 const fundingSection = "accounts.funding"
 
 export const part: Part = {
@@ -55,6 +57,8 @@ export const part: Part = {
     state.liquidationLog.encode("accounts.liquidationLog", into)
     state.fundLog.encode("accounts.fundLog", into)
     into.column("accounts.rankings", state.rankings.dump())
+    const rests = state.rankings.dumpRests()
+    if (rests !== undefined) into.column(restsSection, rests)
     into.column("accounts.brackets", state.brackets.dump())
     into.json("accounts.bracketsReached", state.brackets.allReached())
     state.fundingPayments.encode("accounts.fundingPayments", into)
@@ -88,7 +92,7 @@ export const part: Part = {
     }
     state.liquidationLog.restore(from.floats("accounts.liquidationLog"))
     state.fundLog.restore(from.floats("accounts.fundLog"))
-    state.rankings = Rankings.restore(from.floats("accounts.rankings"))
+    state.rankings = Rankings.restore(from.floats("accounts.rankings"), from.has(restsSection) ? from.floats(restsSection) : undefined)
     state.fundingPayments.restore(from.floats("accounts.fundingPayments"))
     state.balances = BalanceLog.restore(from.floats("accounts.balances"), state.capacity.balanceChanges)
     if (from.has(standingSection)) state.standing.restore(from.json(standingSection) as StandingDump)
@@ -130,6 +134,8 @@ export const part: Part = {
     feed(`log liquidations ${state.liquidationLog.dump().join(" ")}`)
     feed(`log fund ${state.fundLog.dump().join(" ")}`)
     feed(`log rankings ${state.rankings.dump().join(" ")}`)
+    const rests = state.rankings.dumpRests()
+    if (rests !== undefined) feed(`ranking rests ${rests.join(" ")}`)
     for (const payment of Funding.dump(state) ?? []) feed(`funding ${JSON.stringify(payment)}`)
     for (const bracket of state.brackets.all()) feed(`bracket ${numbersOf(bracket).join(" ")}`)
     for (const [heap, to] of state.brackets.allReached()) feed(`reached ${heap} ${to}`)

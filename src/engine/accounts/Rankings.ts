@@ -40,6 +40,18 @@ export interface Ranking {
   madeAt: number
   /** Whether it is made once more; of no account, and in no snapshot, once the record in which it was made is over. */
   readonly isSecond: boolean
+  /**
+   * It leaves out whoever had less equity than so much, as one behind a ranking that closed nothing does; -1 where it leaves out nobody.
+   * Whom it leaves out it has not ranked.
+   */
+  readonly leastEquityAtoms: number
+  /**
+   * The most equity that anybody had whom it came to and has not among its entries; -1 where nobody had any. Of account until the record
+   * in which it was made is over.
+   */
+  restEquityAtoms: number
+  /** How often positions had changed in the record in which it was made, but by closings against it; in no snapshot. */
+  changes: number
   /** How many positions were ranked, of which it has the first. */
   ranked: number
   entries: Array<RankedEntry>
@@ -50,6 +62,9 @@ export interface Ranking {
  * It stands where the record would, in which a snapshot that knows of no such ranking has 0.
  */
 export const madeAgain = -1
+
+/** Of a ranking: nobody whom it leaves out, or has not among its entries, has any equity. */
+export const nobody = -1
 
 /** Rankings that are kept, and positions in one unless the state's bounds say otherwise. */
 const rankingsKept = 64
@@ -101,10 +116,20 @@ export class Rankings {
     return this.made.filter((each) => each.market === market && each.atEpochMs >= sinceEpochMs).reverse().slice(0, limit)
   }
 
+  /** Of each who is not among its entries: whom it leaves out, and what the rest have. Undefined where that is nobody. */
+  dumpRests(): Float64Array | undefined {
+    const words = this.all().flatMap((each) => [each.leastEquityAtoms, each.madeAt > 0 ? nobody : each.restEquityAtoms])
+    return words.every((word) => word === nobody) ? undefined : Float64Array.from(words)
+  }
+
+  private all(): ReadonlyArray<Ranking> {
+    return [...this.made, ...this.making]
+  }
+
   /** Each as its head, the number of its entries, and these. */
   dump(): Float64Array {
     const words: Array<number> = []
-    for (const each of [...this.made, ...this.making]) {
+    for (const each of this.all()) {
       for (const name of headNames) words.push(each[name])
       words.push(each.entries.length)
       for (const entry of each.entries) for (const name of entryNames) words.push(entry[name])
@@ -112,17 +137,20 @@ export class Rankings {
     return Float64Array.from(words)
   }
 
-  static restore(dumped: Float64Array): Rankings {
+  static restore(dumped: Float64Array, rests?: Float64Array): Rankings {
     const rankings = new Rankings()
     let at = 0
+    let count = 0
     const next = (): number => dumped[at++]!
     while (at < dumped.length) {
-      const head = Object.fromEntries(headNames.map((name) => [name, next()])) as unknown as Omit<Ranking, "entries" | "isSecond">
+      const head = Object.fromEntries(headNames.map((name) => [name, next()])) as unknown as Pick<Ranking, typeof headNames[number]>
       const entries = Array.from(
         { length: next() },
         () => Object.fromEntries(entryNames.map((name) => [name, next()])) as unknown as RankedEntry
       )
-      const ranking = { ...head, isSecond: head.madeAt === madeAgain, entries }
+      const [leastEquityAtoms, restEquityAtoms] = [rests?.[2 * count] ?? nobody, rests?.[2 * count + 1] ?? nobody]
+      const ranking = { ...head, isSecond: head.madeAt === madeAgain, leastEquityAtoms, restEquityAtoms, changes: 0, entries }
+      count++
       if (head.madeAt <= 0) rankings.begin(ranking)
       else rankings.keep(ranking)
     }
