@@ -452,6 +452,8 @@ export type Observation =
     readonly changed: string | undefined
     readonly lost: number | undefined
   }
+  /** A part of the venue was asked what a start alone does not show; `must`: what stands in what it comes to. */
+  | { readonly _tag: "Probed"; readonly what: string; readonly must: string; readonly came: string }
   /** What the venue keeps was searched for every secret that clients were told or have sent. */
   | {
     readonly _tag: "Searched"

@@ -1,6 +1,7 @@
 /**
  * Safety (I8, I9). What the journal does not vouch for is never served: a start over it is refused by the name of what is
- * wrong, and leaves every file as it was, or goes on from what the journal says alone. What is harmless is served.
+ * wrong, and leaves every file as it was, or goes on from what the journal says alone. What is harmless is served. Nor is it read
+ * beside the writer, followed, or written on behind.
  */
 import { broken, holds, type Property } from "./Property.js"
 
@@ -10,6 +11,9 @@ export const startsAreGuarded: Property<null> = {
   kind: "safety",
   initial: () => null,
   observe: (_, seen) => {
+    if (seen._tag === "Probed") {
+      return seen.came.includes(seen.must) ? holds : broken(`${seen.what} must have come to "${seen.must}" and came to: ${seen.came}`)
+    }
     if (seen._tag !== "Planted") return holds
     const { came, changed, digest, lost, must, proper, what } = seen
     if (must === "serve") {

@@ -54,6 +54,8 @@ export const describeEvent = (seen: Observation): string | undefined => {
       return `bit ${seen.bit} of byte ${seen.byte} of ${seen.path} flips; the start says: ${short(seen.refusal ?? "nothing, it serves")}`
     case "Planted":
       return `planted is ${seen.what}; the start says: ${short(seen.came)}`
+    case "Probed":
+      return `${seen.what} comes to: ${short(seen.came)}`
     case "Misdirected":
       return `a write to ${seen.path} goes astray; the start says: ${short(seen.refusal ?? "nothing, it serves")}`
     default:

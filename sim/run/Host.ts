@@ -218,6 +218,9 @@ export class Host {
   hasLostLock = false
   /** Whether faults have stopped: whoever works beside the process dies no more alone either. */
   isCalm = false
+  /** Whether what a follower says of its state is another's, and whether one has said so. */
+  followerLies = false
+  hasLied = false
   /** Has the stranger who holds the lock let go of it. */
   #letGo: (() => void) | undefined
   #incarnation = 0
@@ -417,6 +420,10 @@ export class Host {
       behaviour,
       isCalm: () => this.isCalm,
       random: root.split(`follower/${incarnation}`),
+      lies: () => {
+        this.hasLied ||= this.followerLies
+        return this.followerLies
+      },
       said: ({ _tag }) => this.witness.count(`follower ${_tag}`),
       ended: ({ reason }) => {
         // What is damaged on purpose is for the venue's own start to find.

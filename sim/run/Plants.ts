@@ -34,6 +34,7 @@ export interface Ground {
 export type Must =
   | "serve"
   | "ReplayDiverged"
+  | "MigrationDiffers"
   | "JournalBehind"
   | "JournalCorrupt"
   | "JournalNewerFormat"
@@ -62,6 +63,13 @@ const removeSnapshots = (ground: Ground): void => {
   for (const path of snapshotPaths(ground)) ground.disk.remove(path)
 }
 
+/** The last block that begins with a step to other rules, by its index; -1 for none. */
+const lastStep = (blocks: ReadonlyArray<Forgery.Placed>): number =>
+  blocks.findLastIndex(({ block: { records } }) => {
+    const { command } = records[0]!
+    return command.kind === "StartVenue" && command.stateBefore !== ""
+  })
+
 /** Segments by their first sequence, ascending. */
 const segmentsOf = ({ blocks }: Ground): ReadonlyArray<number> => [...new Set(blocks.map(({ header }) => header.position.segment))]
 
@@ -70,11 +78,8 @@ const segmentsOf = ({ blocks }: Ground): ReadonlyArray<number> => [...new Set(bl
  * newest state that was kept for a step. A version that ended before it journaled its step leaves such a state, and the version
  * before it goes on from there.
  */
-const firstDecidedAgain = ({ blocks, onSnapshots }: Ground): number => {
-  const stepped = blocks.findLastIndex(({ block: { records } }) => {
-    const { command } = records[0]!
-    return command.kind === "StartVenue" && command.stateBefore !== ""
-  })
+export const firstDecidedAgain = ({ blocks, onSnapshots }: Ground): number => {
+  const stepped = lastStep(blocks)
   const kept = onSnapshots(Effect.flatMap(SnapshotStore, latestStepSequence)) ?? 0
   const behind = blocks.findIndex(({ block }) => block.firstSequence >= kept)
   return Math.max(0, stepped, behind < 0 ? blocks.length : behind)
@@ -328,6 +333,41 @@ const anotherEnvironment: Plant = {
   }
 }
 
+const anotherStep: Plant = {
+  what: "a step to other rules that names another state behind it",
+  plant: (ground) => {
+    const { blocks, disk } = ground
+    const at = lastStep(blocks)
+    if (at < 0 || firstDecidedAgain(ground) !== at) return undefined
+    const { block } = blocks[at]!
+    const [step, ...rest] = block.records
+    if (step?.command.kind !== "StartVenue") return undefined
+    const stateAfter = Buffer.from(Forgery.another(Buffer.from(step.command.stateAfter, "hex"))).toString("hex")
+    Forgery.rewriteFrom(disk, blocks, at, { ...block, records: [{ ...step, command: { ...step.command, stateAfter } }, ...rest] })
+    return { must: "MigrationDiffers" }
+  }
+}
+
+const earlierEpoch: Plant = {
+  what: "a block of an epoch before that of the block before it",
+  plant: ({ blocks, disk, random }) => {
+    const places = blocks.flatMap((_, at) => at > 0 && blocks[at - 1]!.block.epoch > 1 ? [at] : [])
+    if (places.length === 0) return undefined
+    const at = random.pick(places)
+    const { block } = blocks[at]!
+    Forgery.rewriteFrom(disk, blocks, at, { ...block, epoch: random.between(1, blocks[at - 1]!.block.epoch - 1) })
+    return { must: "JournalCorrupt", lost: block.firstSequence }
+  }
+}
+
+const noJournal: Plant = {
+  what: "snapshots whose journal is gone",
+  plant: ({ disk }) => {
+    for (const path of disk.files()) if (path.endsWith(".seg")) disk.remove(path)
+    return { must: "JournalCorrupt", lost: 1 }
+  }
+}
+
 /** Rows of a table in the newest snapshot: as many as the table must have room for. */
 const rowsOf = ({ newest }: Ground, name: string, bytes: number): number =>
   newest.sections.find((section) => section.name === name)!.bytes.length / bytes
@@ -390,4 +430,13 @@ const mostPlants = 4
 export const draw = (random: SimRandom): ReadonlyArray<Plant> => {
   const left = [...plants]
   return Array.from({ length: random.between(fewestPlants, mostPlants) }, () => left.splice(random.below(left.length), 1)[0]!)
+}
+
+/** What there is to plant besides. */
+const further: ReadonlyArray<Plant> = [anotherStep, earlierEpoch, noJournal]
+
+/** The same in the order in which one run tries it: it plants the first that its journal has a place for. */
+export const drawFurther = (random: SimRandom): ReadonlyArray<Plant> => {
+  const left = [...further]
+  return further.map(() => left.splice(random.below(left.length), 1)[0]!)
 }

@@ -14,7 +14,7 @@ import type { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
-import type { Committed } from "../../src/sequencer/Feed.js"
+import type { Committed, Feed } from "../../src/sequencer/Feed.js"
 import { applyBlock } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import type * as Venue from "../../src/Venue.js"
@@ -22,6 +22,7 @@ import * as Operator from "../workload/Operator.js"
 import * as Forgery from "../world/Forgery.js"
 import * as SimClock from "../world/SimClock.js"
 import type { SimDisk } from "../world/SimDisk.js"
+import type { SimRandom } from "../world/SimRandom.js"
 import * as SimScheduler from "../world/SimScheduler.js"
 import type { Clients } from "./Clients.js"
 import { Copies } from "./Copies.js"
@@ -31,6 +32,7 @@ import { isDelisted } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { boundsOf, capacityOf, type Host, newestSnapshot, snapshotEveryOf } from "./Host.js"
 import * as Plants from "./Plants.js"
+import * as Probes from "./Probes.js"
 import { Rebuilding } from "./Rebuilding.js"
 import { unwatched } from "./Watched.js"
 import type { Witness } from "./Witness.js"
@@ -39,6 +41,12 @@ import { operatorToken, type World } from "./World.js"
 /** How long a follower may take to come to the journal's end, and for each record of it: it may have to begin anew. */
 const followedMs = 120_000
 const followedMsEach = 100
+
+/** Of so many runs one does each of the probes that start a venue. */
+const probeDraws = 6
+
+/** How long a venue may take to find that its follower stands otherwise. */
+const lyingMs = 10_000
 
 /** Lives on until `done`. */
 export type Until = (what: string, done: () => boolean, budgetMs: number) => void
@@ -157,10 +165,11 @@ export class Proofs {
   }
 
   /** Starts the process over a damaged journal: why it refused, or undefined if it serves. */
-  #startOverDamage(set: Partial<Venue.Options> = {}): string | undefined {
+  #startOverDamage(set: Partial<Venue.Options> = {}, beside?: (feed: Feed["Type"]) => Effect.Effect<void>): string | undefined {
     let refusal: string | undefined
     let served = false
     this.host.startTelling({
+      ...(beside === undefined ? {} : { beside }),
       ready: (reads) => {
         served = true
         this.#reads = reads
@@ -175,26 +184,95 @@ export class Proofs {
 
   /** Plants faults that one guard of the start stops, each on the disk as the venue left it, which is put back. */
   #guardsHold(): void {
-    const { follower, world: { disk, root } } = this
-    const random = root.split("plants")
+    const { follower, world: { root } } = this
     follower.paused = true
-    for (const { plant, what } of Plants.draw(random)) {
-      const putBack = disk.checkpoint()
-      const newest = this.#onSnapshots(Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.latest))
-      if (newest === undefined) throw new Error("a venue that stopped in good order left no snapshot")
-      const planted = plant({
-        disk,
-        random,
-        capacity: capacityOf(this.world.options),
-        blocks: Forgery.blocksOf(disk),
-        newest,
-        onSnapshots: this.#onSnapshots
-      })
-      if (planted !== undefined) this.#startOver(what, planted)
-      disk.crash("kill")
-      putBack()
-    }
+    const random = root.split("plants")
+    for (const plant of Plants.draw(random)) this.#plant(plant, random)
+    const further = root.split("further plants")
+    Plants.drawFurther(further).some((plant) => this.#plant(plant, further))
+    this.#probe(root.split("probes"))
     follower.paused = false
+  }
+
+  /** Does something with the disk as the venue left it, which is put back. */
+  #onGround<A>(random: SimRandom, work: (ground: Plants.Ground) => A): A {
+    const { world: { disk, options } } = this
+    const putBack = disk.checkpoint()
+    const newest = this.#onSnapshots(Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.latest))
+    if (newest === undefined) throw new Error("a venue that stopped in good order left no snapshot")
+    const blocks = Forgery.blocksOf(disk)
+    const done = work({ disk, random, capacity: capacityOf(options), blocks, newest, onSnapshots: this.#onSnapshots })
+    this.host.process?.crash("kill")
+    this.host.process = undefined
+    disk.crash("kill")
+    putBack()
+    return done
+  }
+
+  /** Plants one fault and starts over it; whether the journal has a place for it. */
+  #plant({ plant, what }: Plants.Plant, random: SimRandom): boolean {
+    return this.#onGround(random, (ground) => {
+      const planted = plant(ground)
+      if (planted !== undefined) this.#startOver(what, planted)
+      return planted !== undefined
+    })
+  }
+
+  /** Asks one part of the venue what a start alone does not show: most often the one that needs no start of its own. */
+  #probe(random: SimRandom): void {
+    const starts = [
+      (ground: Plants.Ground): void => this.#readOverForged(ground),
+      this.world.options.follower?.isThere === true ? (): void => this.#followerLies() : undefined
+    ]
+    this.#onGround(random, starts[random.below(probeDraws)] ?? ((ground): void => this.#offerBlocks(ground)))
+  }
+
+  /** Offers the journal blocks that do not follow it. */
+  #offerBlocks({ blocks, random }: Plants.Ground): void {
+    const { segmentBytes, maxBlockBytes } = boundsOf(this.world.options)
+    const exit = this.#runOnDisk(Probes.fences({ segmentBytes, maxBlockBytes }, blocks.at(-1)!.block, random))
+    if (Exit.isFailure(exit)) throw new Error(`the journal could not be offered anything: ${String(exit.cause)}`)
+    for (const probed of exit.value) this.witness.see({ _tag: "Probed", ...probed })
+  }
+
+  /** Has somebody read the feed of a venue over a block that its snapshot spared it to run again. */
+  #readOverForged(ground: Plants.Ground): void {
+    const block = Probes.forgeBehindSnapshot(ground)
+    if (block === undefined) return
+    let probed: Probes.Probed | undefined
+    const refusal = this.#startOverDamage({}, Probes.readOver(ground.random, block, (told) => {
+      probed = told
+    }))
+    if (refusal !== undefined) throw new Error(`a start behind what was forged was refused: ${refusal}`)
+    this.until("the reading over what was forged", () => probed !== undefined, 60_000)
+    this.witness.see({ _tag: "Probed", ...probed! })
+  }
+
+  /** Has the follower of a venue come to another state than its writer. */
+  #followerLies(): void {
+    const { clients, follower: { model: { markets: [market] } }, host, world: { time } } = this
+    let ended: string | undefined
+    let followers: typeof host.followers
+    host.followerLies = true
+    const tell = {
+      ready: (_reads: Reads, _histories: unknown, those: typeof host.followers): void => {
+        followers = those
+      },
+      ended: (failure: string | undefined): void => {
+        ended = failure ?? "it stopped"
+      }
+    }
+    host.startTelling(tell, { followers: { sampleEveryRecords: 1, firstAfterMs: 0, pauseMs: 50, longestPauseMs: 1_000 } })
+    this.until("a follower that lies", () => followers?.standing.isRunning === true || ended !== undefined, 60_000)
+    const draft = Operator.setIndexPrice(operatorToken, "compared", market!.parameters, market!.risk.index)
+    clients.sendUnheard(draft, () => {})
+    const endEpochMs = time.nowEpochMs() + lyingMs
+    this.until("the end of who is lied to", () => ended !== undefined || time.nextEpochMs() > endEpochMs, 2 * lyingMs)
+    if (host.hasLied || ended !== undefined) {
+      const what = "the venue whose follower comes to another state"
+      this.witness.see({ _tag: "Probed", what, must: "FollowerDiffers", came: ended ?? "it served on" })
+    }
+    host.followerLies = false
   }
 
   /** Starts over what was planted, and again where what that start left must not stop the next one. */

@@ -241,7 +241,16 @@ const describeStream = (seen: OfStream): string => {
 }
 
 type OfProof = Extract<Observation, {
-  readonly _tag: "SnapshotBegun" | "SnapshotsCounted" | "Replayed" | "Rebuilt" | "Flipped" | "Misdirected" | "Planted"
+  readonly _tag:
+    | "SnapshotBegun"
+    | "SnapshotsCounted"
+    | "Replayed"
+    | "Rebuilt"
+    | "Flipped"
+    | "Misdirected"
+    | "Planted"
+    | "Probed"
+    | "Searched"
 }>
 
 /** What was found of what the venue keeps, and of starts over damage, as a line. */
@@ -259,6 +268,10 @@ const describeProof = (seen: OfProof): string => {
       return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Misdirected":
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Probed":
+      return `${seen.what}: ${withoutPlaces(seen.came)}`
+    case "Searched":
+      return `searched for ${seen.secrets} secrets, found ${seen.found.length}`
     case "Planted":
       return `planted ${seen.what}: ${withoutPlaces(seen.came)} ${seen.digest}`
   }
@@ -326,6 +339,8 @@ const describe = (seen: Observation): string => {
     case "Flipped":
     case "Misdirected":
     case "Planted":
+    case "Probed":
+    case "Searched":
       return describeProof(seen)
     case "Handling":
       return `handling ${seen.call.id} ${seen.call.target}`
@@ -335,8 +350,6 @@ const describe = (seen: Observation): string => {
       return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
     case "Taken":
       return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
-    case "Searched":
-      return `searched for ${seen.secrets} secrets, found ${seen.found.length}`
     case "Reconciled":
       return `reconciled ${seen.book.done.length} acceptances, ${seen.book.treasuryAtoms} atoms`
     case "Healed":

@@ -3,8 +3,8 @@
  * run its tasks among the others by seed.
  *
  * Fault model: it is abandoned between any two of its tasks, as a thread is that dies alone, and whatever the disk was doing
- * for it never ends; it is slow to read, so that it lags; and it dies with the venue's process. What of that comes when is
- * drawn by seed.
+ * for it never ends; it is slow to read, so that it lags; it dies with the venue's process; and, where the caller says so, it
+ * comes to another state. What of that comes when is drawn by seed.
  */
 import { Cause, Effect, Exit, Layer, Logger, type Scheduler } from "effect"
 import { endedBy, follow } from "../../src/sequencer/Follower.js"
@@ -33,6 +33,8 @@ export interface Parts {
   /** Whether faults have stopped: it dies no more alone, and does not rest. */
   readonly isCalm: () => boolean
   readonly log: (line: string) => void
+  /** Whether the sample of its state that it is about to tell of is to be another one. */
+  readonly lies: () => boolean
   /** Told of all that it says. */
   readonly said: (said: Said) => void
   /** Called when one ended by itself. */
@@ -64,9 +66,12 @@ export const inOrder = (scheduler: SimScheduler): (comes: () => void) => void =>
   }
 }
 
+/** Another digest, in hex. */
+const another = (digest: string): string => `${digest.startsWith("0") ? "1" : "0"}${digest.slice(1)}`
+
 /** The host of followers for one process of the venue. */
 export const layer = (
-  { behaviour, clock, disk, ended: endedItself, isCalm, log, random, said: saidAny, scheduler }: Parts
+  { behaviour, clock, disk, ended: endedItself, isCalm, lies, log, random, said: saidAny, scheduler }: Parts
 ): Layer.Layer<FollowerHost> =>
   Layer.succeed(FollowerHost, {
     run: (setting, told, hear) =>
@@ -78,7 +83,8 @@ export const layer = (
         const later = inOrder(scheduler)
         const say = (said: Said): void => {
           saidAny(said)
-          later(() => hear(said))
+          const told = said._tag === "Sampled" && lies() ? { ...said, digest: another(said.digest) } : said
+          later(() => hear(told))
         }
         const fiber = Effect.runFork(
           follow(setting, told, say, rest).pipe(

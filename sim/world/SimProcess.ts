@@ -55,7 +55,7 @@ export interface Parts {
   /** Where its histories are kept. */
   readonly histories: SimHistories
   /** How its follower fails, and what draws it; undefined: it has none, and takes its snapshots itself. */
-  readonly follower: (Pick<SimFollower.Parts, "behaviour" | "isCalm" | "random" | "said" | "ended">) | undefined
+  readonly follower: (Pick<SimFollower.Parts, "behaviour" | "isCalm" | "lies" | "random" | "said" | "ended">) | undefined
   /** How whoever reads its journal fails, and what draws it; undefined: it reads it beside its writer. */
   readonly readings: Pick<SimReadings.Parts, "meanCrashMs" | "isCalm" | "random" | "seen"> | undefined
   /** Called when the venue takes requests. */
