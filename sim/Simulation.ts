@@ -60,6 +60,7 @@ import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
 import type * as SimDisk from "./world/SimDisk.js"
+import * as EndTap from "./world/EndTap.js"
 import * as SnapshotTap from "./world/SnapshotTap.js"
 
 export type { Failure, Report, Request } from "./run/Request.js"
@@ -151,6 +152,7 @@ class Run {
     this.follower.drain()
     return this.model.sequence
   })
+  private readonly end = EndTap.make(() => this.world.disk)
   /** When faults stopped. */
   endMs = 0
   /** The operator has begun to bring the venue back. */
@@ -161,6 +163,8 @@ class Run {
     const world = World.make(request, (call) => {
       const { operation, path } = call
       this.seeSnapshot(call)
+      const ofEnd = this.end(call)
+      if (ofEnd !== undefined) this.witness.see(ofEnd)
       const ofJournal = operation === "writeAt" && path.startsWith("journal/")
       if (ofJournal) this.host.begins("journal write")
       if (ofJournal && path.endsWith(".seg")) this.host.beginsBlock()

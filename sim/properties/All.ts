@@ -23,6 +23,7 @@ import { disconnects } from "./disconnects.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
+import { endIsPrepared } from "./endIsPrepared.js"
 import { eventsSayWhatWasDone } from "./eventsSayWhatWasDone.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { everyRecordHasACause } from "./everyRecordHasACause.js"
@@ -125,7 +126,7 @@ const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsF
 const ofOperation = (): ReadonlyArray<Watcher> => [watch(noCredentialKept), watch(metrics), watch(answersWait)]
 
 /** Those of what a start goes on from. */
-const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(snapshotsAreDurable), watch(snapshotsKeepUp)]
+const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(endIsPrepared), watch(snapshotsAreDurable), watch(snapshotsKeepUp)]
 
 /** Those of what must come some time. */
 const ofLiveness = (): ReadonlyArray<Watcher> => [

@@ -11,6 +11,7 @@ import type { Command, Outcome } from "../../src/operations/Operations.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Reading } from "../reading/Asked.js"
+import type { SegmentNamed, WentOn } from "../world/EndTap.js"
 import type { Glance } from "./Glance.js"
 
 /** One thing a client wants, however often it has to ask: method, target, key and body never change. */
@@ -74,6 +75,8 @@ export interface Bounds {
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   readonly fullBytes: number
   readonly segmentBytes: number
+  /** The largest block. */
+  readonly maxBlockBytes: number
   readonly maxRecords: number
 }
 
@@ -452,6 +455,9 @@ export type Observation =
     readonly changed: string | undefined
     readonly lost: number | undefined
   }
+  /** A process writes its first block, or gives a segment that it prepared its name. */
+  | WentOn
+  | SegmentNamed
   /** A part of the venue was asked what a start alone does not show; `must`: what stands in what it comes to. */
   | { readonly _tag: "Probed"; readonly what: string; readonly must: string; readonly came: string }
   /** What the venue keeps was searched for every secret that clients were told or have sent. */

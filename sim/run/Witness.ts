@@ -251,6 +251,10 @@ type OfProof = Extract<Observation, {
     | "Planted"
     | "Probed"
     | "Searched"
+    | "Reconciled"
+    | "FollowerEnded"
+    | "WentOn"
+    | "SegmentNamed"
 }>
 
 /** What was found of what the venue keeps, and of starts over damage, as a line. */
@@ -270,6 +274,14 @@ const describeProof = (seen: OfProof): string => {
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Probed":
       return `${seen.what}: ${withoutPlaces(seen.came)}`
+    case "FollowerEnded":
+      return `the follower ended: ${withoutPlaces(seen.reason)}`
+    case "Reconciled":
+      return `reconciled ${seen.book.done.length} acceptances, ${seen.book.treasuryAtoms} atoms`
+    case "WentOn":
+      return `goes on at ${seen.position} of ${seen.path}, zeroed to ${seen.zeroedTo}`
+    case "SegmentNamed":
+      return `names a segment of which ${seen.durableBytes} of ${seen.bytes} bytes are durable`
     case "Searched":
       return `searched for ${seen.secrets} secrets, found ${seen.found.length}`
     case "Planted":
@@ -320,8 +332,6 @@ const describe = (seen: Observation): string => {
       return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
-    case "FollowerEnded":
-      return `the follower ended: ${withoutPlaces(seen.reason)}`
     case "Started":
     case "StartRefused":
     case "Ready":
@@ -341,6 +351,10 @@ const describe = (seen: Observation): string => {
     case "Planted":
     case "Probed":
     case "Searched":
+    case "Reconciled":
+    case "FollowerEnded":
+    case "WentOn":
+    case "SegmentNamed":
       return describeProof(seen)
     case "Handling":
       return `handling ${seen.call.id} ${seen.call.target}`
@@ -350,8 +364,6 @@ const describe = (seen: Observation): string => {
       return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
     case "Taken":
       return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
-    case "Reconciled":
-      return `reconciled ${seen.book.done.length} acceptances, ${seen.book.treasuryAtoms} atoms`
     case "Healed":
       return "healed"
     case "Finished":

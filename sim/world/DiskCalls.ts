@@ -43,6 +43,8 @@ export interface Call {
   readonly path: string
   /** What a write is to put there. */
   readonly bytes?: Uint8Array
+  /** Where. */
+  readonly position?: number
 }
 
 export interface Options {
@@ -100,11 +102,10 @@ export class DiskCalls {
     path: string,
     probability: number,
     steps: Steps<A, B, E>,
-    bytes?: Uint8Array
+    written?: Required<Pick<Call, "bytes" | "position">>
   ): Effect.Effect<A, DiskError | E> {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (born !== this.crashes) return hung
-      const written = bytes === undefined ? {} : { bytes }
       const injected = this.options.inject?.({ index: this.count, operation, path, ...written })
       this.count++
       if (born !== this.crashes) return hung

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Context, Scope } from "effect"
 import { assert } from "../../src/domain/Assert.js"
 import { type Disk, DiskError, type File, isDurable, type Lock, Locked, type Mode } from "../../src/journal/Disk.js"
-import type { DiskCalls, Operation, Steps } from "./DiskCalls.js"
+import type { Call, DiskCalls, Operation, Steps } from "./DiskCalls.js"
 import { Bytes, type Change, type Directory, type Node, type Platter, split, type Write } from "./Platter.js"
 
 const error = (operation: Operation, path: string, code: string): Effect.Effect<never, DiskError> =>
@@ -49,9 +49,9 @@ export class DiskMount {
     path: string,
     probability: number,
     steps: Steps<A, B, E>,
-    bytes?: Uint8Array
+    written?: Required<Pick<Call, "bytes" | "position">>
   ): Effect.Effect<A, DiskError | E> {
-    return this.calls.perform(this.#born, operation, path, probability, steps, bytes)
+    return this.calls.perform(this.#born, operation, path, probability, steps, written)
   }
 
   /** An operation that is done in one go. */
@@ -223,7 +223,7 @@ export class DiskMount {
           finish(write)
           platter.failSyncOf(node, write)
         }
-      }, bytes)
+      }, { bytes, position })
     })
   }
 

@@ -65,6 +65,8 @@ export interface SimDisk {
   readonly files: () => ReadonlyArray<string>
   /** How many operations have begun. */
   readonly calls: () => number
+  /** How often it lost its process. */
+  readonly crashes: () => number
   /** Writes to the journal that have begun and may still end. */
   readonly writing: () => number
   /** How often something may have become durable, or changed there: while this stays, so does all that `durable` tells. */
@@ -133,6 +135,7 @@ export const make = (options: Options): SimDisk => {
         .flatMap(([path, { current }]) => [...current.keys()].map((name) => path === "" ? name : `${path}/${name}`))
         .sort(),
     calls: () => calls.count,
+    crashes: () => calls.crashes,
     writing: () => calls.writing,
     durableChanges: () => platter.durableChanges
   }

@@ -1,0 +1,75 @@
+/**
+ * Watches how a process that goes on with the journal treats what lies behind its end, as it writes to the simulated disk: what it
+ * zeroed there before its first block, and whether a segment has a name for good before it is given its own. It looks at the bytes
+ * alone, and asks the venue for nothing.
+ */
+import * as Segment from "../../src/journal/Segment.js"
+import type { Call, SimDisk } from "./SimDisk.js"
+
+/** A process begins to write its first block. */
+export interface WentOn {
+  readonly _tag: "WentOn"
+  readonly path: string
+  readonly position: number
+  /** How far it has written zeros from there on, and how far the segment goes. */
+  readonly zeroedTo: number
+  readonly segmentEnd: number
+}
+
+/** The segment that was prepared is given its own name, by a process that has written blocks. */
+export interface SegmentNamed {
+  readonly _tag: "SegmentNamed"
+  /** Bytes of it that would survive any crash under the name that it has; none where the name would not. */
+  readonly durableBytes: number
+  readonly bytes: number
+}
+
+/** Parts of files, each with its end. */
+type Zeroed = Map<number, number>
+
+const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0)
+
+/** How far zeros reach from a place on. */
+const reachOf = (zeroed: Zeroed, from: number): number => {
+  let reach = from
+  for (const [start, end] of [...zeroed].sort(([a], [b]) => a - b)) if (start <= reach) reach = Math.max(reach, end)
+  return reach
+}
+
+/** Is asked of every operation of the disk that begins: what it shows, if anything. */
+export const make = (disk: () => Pick<SimDisk, "bytes" | "crashes" | "durable">): (call: Call) => WentOn | SegmentNamed | undefined => {
+  let process = -1
+  let hasGoneOn = false
+  /** What this process has zeroed in its segments, by path, and in the one that has no name of its own yet. */
+  let zeroed = new Map<string, Zeroed>()
+  let unnamed: Zeroed = new Map()
+
+  /** A write of what is there already goes on with nothing: what need not be durable is written again before. */
+  const goesOn = (path: string, position: number, bytes: Uint8Array): boolean =>
+    Buffer.compare(disk().bytes(path).subarray(position, position + bytes.length), bytes) !== 0
+
+  return ({ bytes, operation, path, position }) => {
+    if (!path.startsWith(`${Segment.directory}/`)) return undefined
+    if (disk().crashes() !== process) {
+      process = disk().crashes()
+      hasGoneOn = false
+      zeroed = new Map()
+      unnamed = new Map()
+    }
+    if (operation === "rename" && hasGoneOn) {
+      const { length } = disk().bytes(path)
+      return { _tag: "SegmentNamed", durableBytes: disk().durable(path, 0, length).length, bytes: length }
+    }
+    if (bytes === undefined || position === undefined || hasGoneOn) return undefined
+    const own = path === Segment.unfinishedPath ? unnamed : zeroed.get(path) ?? new Map<number, number>()
+    if (path !== Segment.unfinishedPath) zeroed.set(path, own)
+    if (isZero(bytes)) {
+      own.set(position, Math.max(own.get(position) ?? 0, position + bytes.length))
+      return undefined
+    }
+    if (path === Segment.unfinishedPath || !goesOn(path, position, bytes)) return undefined
+    hasGoneOn = true
+    const zeroedTo = Math.max(reachOf(own, position), reachOf(unnamed, position))
+    return { _tag: "WentOn", path, position, zeroedTo, segmentEnd: disk().bytes(path).length }
+  }
+}
