@@ -117,6 +117,9 @@ export interface FrameLeft {
   readonly error?: { readonly code: string; readonly rejectionGuard?: string; readonly realtimeTicketFailure?: string }
   readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number }
   readonly heads?: Readonly<globalThis.Record<string, number>>
+  /** When the ticket is over that it tells of, and when a heartbeat was made. */
+  readonly expiresAt?: number
+  readonly serverTimeEpochMs?: number
 }
 
 /** Whether a call is of a route that there is only where accounts may be affiliates. */

@@ -5,7 +5,8 @@
  * it, and never outside; of an account only while a ticket of it is shown, and a connection that has spoken for one account speaks for
  * no other. Who goes on with a stream is given what follows, and a snapshot only behind a `resync`. What streams tell is not handed over
  * while the client has yet to take what makes it slow, and nothing is answered any more while it has as much as a connection may hold.
- * Only the current ticket of a family lets anybody speak. A connection is ended for three frames that are no JSON, one that is
+ * Only the current ticket of a family lets anybody speak, and whoever speaks by one is told once, thirty seconds before, that it will be
+ * over. Who takes what he is sent has a heartbeat every five seconds. A connection is ended for three frames that are no JSON, one that is
  * no text, more frames than a second may have and silence, then and not otherwise; and nothing leaves behind its end.
  *
  * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
@@ -62,6 +63,11 @@ interface Conversation {
   second: number
   messages: number
   heardAtMs: number
+  /** When the ticket that lets it speak is over, as it was told, and whether it was warned of that. */
+  expiresAtEpochMs: number
+  isWarned: boolean
+  /** Since when a heartbeat is due: its begin, the last one, or when it was seen to take what it is sent again; undefined while it is slow. */
+  beatenAtMs: number | undefined
 }
 
 interface State {
@@ -215,7 +221,13 @@ const familyOf = (
 
 type Auth = Extract<Frames.Frame, { readonly _tag: "auth" }>
 
-const letIn = (state: State, line: Conversation, { frame: { accountId, id } }: Left, frame: Auth, isReplaced: boolean): Verdict => {
+const letIn = (
+  state: State,
+  line: Conversation,
+  { frame: { accountId, expiresAt, id } }: Left,
+  frame: Auth,
+  isReplaced: boolean
+): Verdict => {
   const found = familyOf(state, frame.ticket)
   if (found === undefined) return broken(`is let in by ${id}, whose ticket nobody was told`)
   // Whoever has lost the answer to a rotation asks for it by the route: on a socket only the current ticket is good.
@@ -228,6 +240,8 @@ const letIn = (state: State, line: Conversation, { frame: { accountId, id } }: L
   if (frame.isToCancel && (scopes & mayTrade) === 0) return broken(`is to cancel orders by ${id}, whose ticket may not trade`)
   line.account = account
   line.scopes = scopes
+  line.expiresAtEpochMs = expiresAt!
+  line.isWarned = false
   return holds
 }
 
@@ -344,23 +358,22 @@ const roomFor = ({ behindBytes, bufferedBytes }: State, line: Conversation, { fr
 }
 
 const leaves = (state: State, line: Conversation, left: Left): Verdict => {
-  const { frame, frame: { channel, error, heads, id, stream, type } } = left
+  const { frame, frame: { channel, error, id, stream, type } } = left
   if (line.isOver) return broken(`is sent ${type} behind its end`)
-  const verdict = roomFor(state, line, left)
+  const verdict = roomFor(state, line, left) ?? beatVerdict(state, line, left.elapsedMs, left)
   if (verdict !== undefined) return verdict
   switch (type) {
     case "hello":
-    case "ticket_expiring":
       return holds
+    case "ticket_expiring":
+      return warned(line, left)
     case "update":
     case "snapshot":
       return toldOf(line, Frames.streamOf(frame as { readonly channel: string }), type)
     case "resync":
       return toldOf(line, Frames.streamOf({ ...frame, channel: channel ?? stream! }), type)
-    case "heartbeat": {
-      const other = Object.keys(heads!).find((name) => line.streams.get(name)?.hasBegun !== true)
-      return other === undefined ? holds : broken(`has ${other} in a heartbeat, which has not begun`)
-    }
+    case "heartbeat":
+      return beats(line, left)
     default:
       if (id !== undefined) return answered(state, line, left)
       if (type === "error" && error!.code === noTicket) return ticketIsOver(line)
@@ -385,7 +398,10 @@ const opened = ({ conversing, lines }: State, { elapsedMs, frame: { limits, type
     notJson: 0,
     second: 0,
     messages: 0,
-    heardAtMs: elapsedMs
+    heardAtMs: elapsedMs,
+    expiresAtEpochMs: 0,
+    isWarned: false,
+    beatenAtMs: elapsedMs
   })
   if (type !== "hello") return broken(`begins with ${type}`)
   const isAsSet = limits!.subscriptions === conversing.subscriptions && limits!.messagesPerSecond === conversing.messagesPerSecond
@@ -420,6 +436,37 @@ const rests = ({ silenceMs }: State, line: Conversation, elapsedMs: number): Ver
   return quietMs < silenceMs + lookedAtLatestMs ? holds : broken(`is open, and nothing was heard of it for ${quietMs} ms`)
 }
 
+/** How long before a ticket is over its holder is told so. */
+const warningMs = 30_000
+/** How often heartbeats leave, and how long none may leave: each connection may have begun behind one, and looks take their time. */
+const longestWithoutBeatMs = 5_000 + 5_000
+
+/** The holder of a ticket is warned of its end, once and in time. */
+const warned = (line: Conversation, { frame: { expiresAt }, atEpochMs }: Left): Verdict => {
+  if (line.scopes === undefined || line.isWarned) return broken("is warned of the end of a ticket, and shows none, or was warned before")
+  line.isWarned = true
+  if (expiresAt !== line.expiresAtEpochMs) return broken(`is warned of ${expiresAt}, and its ticket is over at ${line.expiresAtEpochMs}`)
+  return expiresAt - atEpochMs <= warningMs ? holds : broken(`is warned at ${atEpochMs} of ${expiresAt}`)
+}
+
+/** A heartbeat names streams that have begun, and leaves behind the warning that was due. */
+const beats = (line: Conversation, { frame: { heads, serverTimeEpochMs } }: Left): Verdict => {
+  const other = Object.keys(heads!).find((name) => line.streams.get(name)?.hasBegun !== true)
+  if (other !== undefined) return broken(`has ${other} in a heartbeat, which has not begun`)
+  const isLate = line.scopes !== undefined && !line.isWarned && serverTimeEpochMs! >= line.expiresAtEpochMs - warningMs
+  return isLate ? broken(`was not warned at ${serverTimeEpochMs} that its ticket is over at ${line.expiresAtEpochMs}`) : holds
+}
+
+/** Whether heartbeats come, where nothing waits for a client that is slow. */
+const beatVerdict = ({ behindBytes }: State, line: Conversation, elapsedMs: number, left?: Left): Verdict => {
+  const quietMs = line.beatenAtMs === undefined ? 0 : elapsedMs - line.beatenAtMs
+  if (left !== undefined) {
+    const isSlow = left.onItsWay + left.size > behindBytes
+    line.beatenAtMs = isSlow ? undefined : left.frame.type === "heartbeat" ? elapsedMs : line.beatenAtMs ?? elapsedMs
+  }
+  return quietMs > longestWithoutBeatMs ? broken(`has had no heartbeat for ${quietMs} ms`) : holds
+}
+
 const ticketsTarget = "/v1/realtime/ticket"
 
 /** Keeps which ticket of which family a text is: its first twelve bytes say it. */
@@ -450,7 +497,7 @@ const ofLine = (
     case "LineClosed":
       return closed(state, line, seen)
     case "LineRests":
-      return rests(state, line, seen.elapsedMs)
+      return rests(state, line, seen.elapsedMs) ?? (line.isOver ? holds : beatVerdict(state, line, seen.elapsedMs))
   }
 }
 
