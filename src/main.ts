@@ -375,7 +375,7 @@ const stopMs = 9_500
  * have a batch of the histories to write before they hear that they are to end.
  */
 const fileMs = 500
-const threadMs = 4_000
+const threadMs = 8_000
 
 const tell = (message: string): void => NodeLog.lastWord("venue", message)
 
@@ -388,21 +388,25 @@ const killItself = (message: string): void => {
   process.kill(process.pid, "SIGKILL")
 }
 
+interface Held {
+  readonly what: string
+  readonly mostMs: number
+}
+
+const heldByFiles: Held = { what: "an operation of the disk does not return", mostMs: fileMs }
+const heldByThreads: Held = { what: "a thread does not end", mostMs: threadMs }
+
 /** What an exit would wait for by now, and for how long at most that is waited for before it; undefined where there is nothing. */
-const held = (): readonly [what: string, mostMs: number] | undefined =>
-  worksOnFiles()
-    ? ["an operation of the disk does not return", fileMs]
-    : NodeThreads.areLeft()
-    ? ["a thread does not end", threadMs]
-    : undefined
+const heldBy = (): Held | undefined => worksOnFiles() ? heldByFiles : NodeThreads.areLeft() ? heldByThreads : undefined
 
 /** Leaves with an exit code; by SIGKILL where operations on files do not return in time, or threads do not end. */
-const leave = (onExit: (code: number) => void, code: number, waitedMs = 0): void => {
-  const holding = held()
-  if (holding === undefined) return onExit(code)
-  const [what, mostMs] = holding
-  if (waitedMs >= mostMs) return killItself(`${what}; killed, where the exit code would have been ${code}`)
-  setTimeout(() => leave(onExit, code, waitedMs + 20), 20)
+const leave = (onExit: (code: number) => void, code: number, before?: Held, waitedMs = 0): void => {
+  const held = heldBy()
+  if (held === undefined) return onExit(code)
+  // What only now holds it up has its own time.
+  const heldMs = held === before ? waitedMs : 0
+  if (heldMs >= held.mostMs) return killItself(`${held.what}; killed, where the exit code would have been ${code}`)
+  setTimeout(() => leave(onExit, code, held, heldMs + 20), 20)
 }
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
