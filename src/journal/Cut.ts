@@ -70,10 +70,6 @@ export const cutting = (sequence: number): Effect.Effect<Cut | undefined, Unread
     }
   })
 
-/** Cuts, and nothing else. */
-export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
-  Effect.scoped(cutting(sequence))
-
 /**
  * Gives the segment whose whole blocks end before `sequence` the size that its header names, where it has another: what lies behind
  * those blocks becomes zeros. Undefined where that is not what is wrong. It is written as another file, which takes the name at once.

@@ -24,14 +24,7 @@ describe("of approvals that wait", () => {
   }
   type Requested = Awaited<ReturnType<typeof requested>>
 
-  const approve = ({ asked: { challenge, signingStep }, id }: Requested) =>
-    owner.ask("POST", path, {
-      action: "complete",
-      withdrawalId: id,
-      signingStep,
-      challengeIdentifier: challenge.challengeIdentifier,
-      firstFactor: owner.factor(challenge)
-    })
+  const approve = ({ asked, id }: Requested) => owner.ask("POST", path, { withdrawalId: id, ...owner.completion(asked) })
 
   const statusOf = async ({ id }: Requested): Promise<string> =>
     (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).status

@@ -247,15 +247,9 @@ export class Owner {
     const path = `/v1/accounts/{account}/${kind}s/confirm`
     const begun = await this.ask("POST", path, { action: "initiate", [`${kind}Id`]: id })
     if (begun.status !== 200) return begun.json.code
-    const { challenge, signingStep, status } = begun.json
+    const { signingStep, status } = begun.json
     if (status !== "approval_required") return status
-    const done = await this.ask("POST", path, {
-      action: "complete",
-      [`${kind}Id`]: id,
-      signingStep,
-      challengeIdentifier: challenge.challengeIdentifier,
-      firstFactor: this.factor(challenge)
-    })
+    const done = await this.ask("POST", path, { [`${kind}Id`]: id, ...this.completion(begun.json) })
     if (done.status !== 200) return done.json.code
     approvals.push(signingStep)
     return done.json.status
@@ -295,6 +289,12 @@ export class Owner {
     const asked = { accountId: this.accountId, purpose }
     const { challengeIdentifier, options } = await this.must("POST", "/v1/auth/passkeys/authentication/options", asked)
     return { challengeIdentifier, credential: authenticator.assert(options, origin) }
+  }
+
+  /** What a passkey of the account's answers where it is asked to approve a step, but for the transfer's id. */
+  completion({ challenge, signingStep }: any, authenticator = this.authenticator): object {
+    const { challengeIdentifier } = challenge
+    return { action: "complete", signingStep, challengeIdentifier, firstFactor: this.factor(challenge, authenticator) }
   }
 
   /** What a passkey answers to a challenge. */

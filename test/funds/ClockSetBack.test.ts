@@ -7,22 +7,15 @@ import { Bank, Owner } from "./Bank.js"
 const path = "/v1/accounts/{account}/withdrawals/confirm"
 const halfAnHourMs = 1_800_000
 
-const complete = (owner: Owner, withdrawalId: string, { challenge, signingStep }: any) =>
-  owner.ask("POST", path, {
-    action: "complete",
-    withdrawalId,
-    signingStep,
-    challengeIdentifier: challenge.challengeIdentifier,
-    firstFactor: owner.factor(challenge)
-  })
-
 test("what was approved is executed within a minute, and paid once", async () => {
   const bank = await Bank.open()
   const owner = await Owner.funded(bank, 25_000_000)
   const id = await owner.request("withdrawal", 5_000_000, await owner.party)
   const due = await owner.must("POST", path, { action: "initiate", withdrawalId: id })
   await bank.script([{ on: "execute", skip: 0, times: 1, fault: { name: "drop_request" } }])
-  expect(await complete(owner, id, due)).toMatchObject({ json: { status: "submitted_unknown" } })
+  expect(await owner.ask("POST", path, { withdrawalId: id, ...owner.completion(due) })).toMatchObject({
+    json: { status: "submitted_unknown" }
+  })
   bank.venue.setBack(halfAnHourMs)
   const status = async () => (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).status
   await bank.venue.leap(60_000, 1_000)
@@ -45,7 +38,7 @@ test("who opens an account then approves withdrawals at once, as everybody by hi
   const withdrawalId = await owner.request("withdrawal", 5_000_000, await rich.party)
   const due = await owner.must("POST", path, { action: "initiate", withdrawalId })
   expect(due.challenge.allowCredentials.webauthn).toEqual([{ type: "public-key", id: owner.authenticator.credentialId }])
-  expect(await complete(owner, withdrawalId, due)).toMatchObject({ status: 200 })
+  expect(await owner.ask("POST", path, { withdrawalId, ...owner.completion(due) })).toMatchObject({ status: 200 })
   await bank.venue.stop()
 })
 

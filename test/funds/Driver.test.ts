@@ -78,13 +78,7 @@ describe("over a slow ledger", () => {
     // Whoever looks at what he is to approve once more takes no place among those who begin.
     const again = await owner.must("POST", path, { action: "initiate", withdrawalId })
     expect(again.signingStep).toBe(signingStep)
-    await owner.must("POST", path, {
-      action: "complete",
-      withdrawalId,
-      signingStep,
-      challengeIdentifier: challenge.challengeIdentifier,
-      firstFactor: owner.factor(challenge)
-    })
+    await owner.must("POST", path, { withdrawalId, ...owner.completion({ challenge, signingStep }) })
     await bank.venue.leap(30_000)
     expect(await owner.must("GET", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)).toMatchObject({ status: "ledger_confirmed" })
     await bank.venue.stop()

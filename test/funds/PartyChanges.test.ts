@@ -22,8 +22,7 @@ const confirm = async (bank: Bank, owner: Owner): Promise<string> => {
     const { challenge, signingStep, status } = await owner.must("POST", `${target}/confirm`, { action: "initiate" })
     if (status === "ledger_confirmed") return owner.party
     if (status === "approval_required") {
-      const answer = { challengeIdentifier: challenge.challengeIdentifier, firstFactor: owner.factor(challenge) }
-      await owner.must("POST", `${target}/confirm`, { action: "complete", signingStep, ...answer })
+      await owner.must("POST", `${target}/confirm`, owner.completion({ challenge, signingStep }))
     }
     await bank.venue.leap(5_000)
   }

@@ -36,14 +36,7 @@ describe("while a withdrawal is approved that the signer has yet to sign", () =>
     await add(owner, new Authenticator())
     const withdrawalId = await owner.request("withdrawal", 5_000_000, await owner.party)
     const due = await owner.must("POST", path, { action: "initiate", withdrawalId })
-    const approve = () =>
-      owner.must("POST", path, {
-        action: "complete",
-        withdrawalId,
-        signingStep: due.signingStep,
-        challengeIdentifier: due.challenge.challengeIdentifier,
-        firstFactor: owner.factor(due.challenge)
-      })
+    const approve = () => owner.must("POST", path, { withdrawalId, ...owner.completion(due) })
     const status = async () => (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)).status
     return { approve, bank, owner, status }
   }

@@ -77,14 +77,7 @@ describe("withdrawals at the same time", () => {
     const withdrawalId = await owner.request("withdrawal", atoms, await owner.party)
     return { owner, withdrawalId, ...await owner.must("POST", path, { action: "initiate", withdrawalId }) }
   }
-  const complete = async ({ challenge, owner, signingStep, withdrawalId }: any) =>
-    owner.must("POST", path, {
-      action: "complete",
-      withdrawalId,
-      signingStep,
-      challengeIdentifier: challenge.challengeIdentifier,
-      firstFactor: owner.factor(challenge)
-    })
+  const complete = async ({ owner, withdrawalId, ...asked }: any) => owner.must("POST", path, { withdrawalId, ...owner.completion(asked) })
   const statusOf = async ({ owner, withdrawalId }: any): Promise<string> =>
     (await owner.must("GET", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)).status
 
@@ -263,14 +256,7 @@ describe("around withdrawals", () => {
     const withdrawalId = await owner.request("withdrawal", amountAtoms, destination)
     const ask = () => owner.must("POST", path, { action: "initiate", withdrawalId })
     const complete = async (authenticator: Authenticator) => {
-      const { challenge, signingStep } = await ask()
-      return owner.ask("POST", path, {
-        action: "complete",
-        withdrawalId,
-        signingStep,
-        challengeIdentifier: challenge.challengeIdentifier,
-        firstFactor: owner.factor(challenge, authenticator)
-      })
+      return owner.ask("POST", path, { withdrawalId, ...owner.completion(await ask(), authenticator) })
     }
     expect((await ask()).challenge.allowCredentials.webauthn).toEqual([{ type: "public-key", id: owner.authenticator.credentialId }])
     expect(await complete(phone)).toMatchObject({ status: 403, json: { code: "passkey_required", rejectionGuard: "passkey_not_pinned" } })
@@ -378,12 +364,7 @@ describe("around withdrawals", () => {
       const { challenge, signingStep, status } = await owner.must("POST", `${target}/confirm`, { action: "initiate" })
       if (status === "ledger_confirmed") break
       if (status === "approval_required") {
-        await owner.must("POST", `${target}/confirm`, {
-          action: "complete",
-          signingStep,
-          challengeIdentifier: challenge.challengeIdentifier,
-          firstFactor: owner.factor(challenge)
-        })
+        await owner.must("POST", `${target}/confirm`, owner.completion({ challenge, signingStep }))
       }
       await bank.venue.leap(5_000)
     }

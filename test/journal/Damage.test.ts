@@ -3,12 +3,24 @@ import { Effect, Either, Layer } from "effect"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import * as Block from "../../src/journal/Block.js"
-import { cutAt, cutting } from "../../src/journal/Cut.js"
+import { cutting } from "../../src/journal/Cut.js"
 import { Disk } from "../../src/journal/Disk.js"
 import { Corrupt, Journal } from "../../src/journal/Journal.js"
 import * as Scan from "../../src/journal/Scan.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
-import { append, appendMany, Chain, CrashingDisk, digestsOf, generator, journalOver, replayed, segmentFiles, session } from "./Harness.js"
+import {
+  append,
+  appendMany,
+  Chain,
+  CrashingDisk,
+  cutAt,
+  digestsOf,
+  generator,
+  journalOver,
+  replayed,
+  segmentFiles,
+  session
+} from "./Harness.js"
 
 const options: SegmentJournal.Options = { segmentBytes: 4096, maxBlockBytes: 2048 }
 

@@ -4,6 +4,7 @@ import type { Exit } from "effect"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import type { Command } from "../../src/operations/Operations.js"
 import * as Block from "../../src/journal/Block.js"
+import { type Cut, cutting } from "../../src/journal/Cut.js"
 import type { Disk, DiskError, Locked } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import type { Corrupt, Fenced, Full, Head, NewerFormat, Unknown, Unreadable } from "../../src/journal/Journal.js"
@@ -20,6 +21,10 @@ export const generator = (seed: number): () => number => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
+
+/** The operator's cut, and nothing with it. */
+export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
+  Effect.scoped(cutting(sequence))
 
 /** Segments that a few blocks fill. */
 const smallOptions: SegmentJournal.Options = { segmentBytes: 8 * 1024, maxBlockBytes: 4 * 1024 }

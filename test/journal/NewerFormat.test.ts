@@ -6,12 +6,11 @@ import { Cause, Effect, Exit, Layer, Option, Stream } from "effect"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import * as Block from "../../src/journal/Block.js"
-import { cutAt } from "../../src/journal/Cut.js"
 import * as Following from "../../src/journal/Following.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { line, runAll } from "../cli/Tool.js"
-import { appendMany, generator, journalOver, segmentFiles, session } from "./Harness.js"
+import { appendMany, cutAt, generator, journalOver, segmentFiles, session } from "./Harness.js"
 import * as Newer from "./Newer.js"
 
 const options: SegmentJournal.Options = { segmentBytes: 4096, maxBlockBytes: 2048 }
