@@ -399,20 +399,22 @@ const heldByThreads: Held = { what: "a thread does not end", mostMs: threadMs }
 /** What an exit would wait for by now, and for how long at most that is waited for before it; undefined where there is nothing. */
 const heldBy = (): Held | undefined => worksOnFiles() ? heldByFiles : NodeThreads.areLeft() ? heldByThreads : undefined
 
+/** What is said where the time for a stop is over. Once all is done only the exit is held up, and nothing can be lost any more. */
+const late = { words: "the stop did not end in time, and what was not acknowledged may not be durable; killed" }
+
 /** Leaves with an exit code; by SIGKILL where operations on files do not return in time, or threads do not end. */
 const leave = (onExit: (code: number) => void, code: number, before?: Held, waitedMs = 0): void => {
   const held = heldBy()
   if (held === undefined) return onExit(code)
+  late.words = `${held.what}; killed, where the exit code would have been ${code}`
   // What only now holds it up has its own time.
   const heldMs = held === before ? waitedMs : 0
-  if (heldMs >= held.mostMs) return killItself(`${held.what}; killed, where the exit code would have been ${code}`)
+  if (heldMs >= held.mostMs) return killItself(late.words)
   setTimeout(() => leave(onExit, code, held, heldMs + 20), 20)
 }
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  process.once(signal, () => {
-    setTimeout(() => killItself("the stop did not end in time, and what was not acknowledged may not be durable; killed"), stopMs).unref()
-  })
+  process.once(signal, () => setTimeout(() => killItself(late.words), stopMs).unref())
 }
 
 runMain(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {

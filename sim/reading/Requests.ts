@@ -337,12 +337,12 @@ const marketBody = shape({
 }, {
   logoUrl: Bodies.textUpTo(512),
   priceBandBps: Bodies.whole(0),
-  indexStaleMs: Bodies.whole(0),
-  indexStepMaxBps: Bodies.whole(0),
+  indexStaleMs: Bodies.whole(0, 31_622_400_000),
+  indexStepMaxBps: Bodies.whole(0, 1_000_000),
   markBandBps: Bodies.whole(0),
   impactNotional: Bodies.decimal,
   fundingIntervalMs: Bodies.whole(0),
-  fundingCapE9: Bodies.whole(0),
+  fundingCapE9: Bodies.whole(0, 1_000_000_000),
   liquidationFeeBps: Bodies.whole(0),
   effectiveAtEpochMs: Bodies.whole(1)
 })

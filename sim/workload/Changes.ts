@@ -200,7 +200,7 @@ export const ofRisk = (now: Parameters, random: SimRandom): Parameters => {
   const room = initialMarginBps - first!.maintenanceMarginBps
   const most = Math.floor(first!.maintenanceMarginBps / 4)
   const ways: ReadonlyArray<() => Partial<Parameters>> = [
-    () => ({ indexStaleMs: random.pick([999, 1_000, 5_000, 60_000, 3_600_000]) }),
+    () => ({ indexStaleMs: random.pick([31_622_400_001, 1_000, 5_000, 60_000, 3_600_000]) }),
     () => ({ indexStepMaxBps: random.pick([10, 100, 500, 1_000_000]) }),
     () => ({ markBandBps: random.pick([0, Math.floor(room / 2), room, room + 1]) }),
     () => ({ impactNotionalAtoms: Math.max(1, Math.floor(impactNotionalAtoms * random.pick([0.01, 0.5, 2, 100]))) }),

@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import * as Holdings from "./Holdings.js"
 import {
   type Claims,
+  codes,
   type Completion,
   type Ledger,
   type LedgerError,
@@ -145,6 +146,13 @@ class JsonLedger {
     }))
   )
 
+  /** Reads at the ledger's end; at its new one where the ledger has meanwhile forgotten what there was at the one before. */
+  private atEnd<A>(read: (offset: number) => Effect.Effect<A, LedgerError>, again = 2): Effect.Effect<A, LedgerError> {
+    const once = Effect.flatMap(this.end, ({ offset }) => read(offset))
+    const isPruned = (error: LedgerError) => error._tag === "Refused" && error.code === codes.pruned
+    return again === 0 ? once : Effect.catchIf(once, isPruned, () => this.atEnd(read, again - 1))
+  }
+
   /** A party's active contracts of a template, all of them, as they are at an offset. */
   private contracts(party: string, templateId: string, activeAtOffset: number): Effect.Effect<ReadonlyArray<Found>, LedgerError> {
     const { asking } = this
@@ -193,8 +201,7 @@ class JsonLedger {
   }
 
   readonly holdings = (party: string) =>
-    Effect.flatMap(this.end, ({ offset }) =>
-      Effect.map(this.held(party, offset), (held) => ({ atoms: Holdings.worthOf(held), pieces: held.length, offset })))
+    this.atEnd((offset) => Effect.map(this.held(party, offset), (held) => ({ atoms: Holdings.worthOf(held), pieces: held.length, offset })))
 
   /** A command that spends holdings of a party worth an amount, as far as others leave any. */
   private spending(
@@ -305,21 +312,21 @@ class JsonLedger {
           reference: facts.transferId
         })
       case "treasury_offer_withdrawal":
-        return Effect.flatMap(this.end,
-          ({ offset }) =>
-            Effect.map(this.offer(planned, facts.owner, facts.transferId, offset), (contractId) =>
-              only(exercise(template, contractId, Templates.choices.withdrawOffer, {}))))
+        return this.atEnd((offset) =>
+          Effect.map(this.offer(planned, facts.owner, facts.transferId, offset), (contractId) =>
+            only(exercise(template, contractId, Templates.choices.withdrawOffer, {})))
+        )
       case "owner_offer_acceptance":
-        return Effect.flatMap(this.end,
-          ({ offset }) =>
-            Effect.flatMap(this.offer(planned, facts.owner, facts.transferId, offset), (contractId) =>
-              this.spending(planned, BigInt(facts.amountAtoms), offset, maxRecordTimeEpochMs, (holdings) =>
-                exercise(template, contractId, Templates.choices.acceptOffer, { holdings }))))
-      case "treasury_withdrawal":
-        return Effect.flatMap(this.end,
-          ({ offset }) =>
+        return this.atEnd((offset) =>
+          Effect.flatMap(this.offer(planned, facts.owner, facts.transferId, offset), (contractId) =>
             this.spending(planned, BigInt(facts.amountAtoms), offset, maxRecordTimeEpochMs, (holdings) =>
-              this.transfer(planned, holdings, { receiver: facts.receiver, amount: amountOf(facts) }), claims))
+              exercise(template, contractId, Templates.choices.acceptOffer, { holdings })))
+        )
+      case "treasury_withdrawal":
+        return this.atEnd((offset) =>
+          this.spending(planned, BigInt(facts.amountAtoms), offset, maxRecordTimeEpochMs, (holdings) =>
+            this.transfer(planned, holdings, { receiver: facts.receiver, amount: amountOf(facts) }), claims)
+        )
     }
   }
 

@@ -68,8 +68,8 @@ const held = async (dataDir: string) => {
   return { venue, holder }
 }
 
-/** How long a stop may take at most. */
-const stopMs = 10_000
+/** When a stop is given up: well behind its ten seconds, as a busy machine may hear of them late. */
+const stopMs = 20_000
 
 /** What a stop comes to; one that takes too long is ended, and comes to nothing. */
 const stopped = async (venue: VenueProcess): Promise<number | NodeJS.Signals | undefined> => {

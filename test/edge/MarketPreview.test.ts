@@ -95,6 +95,17 @@ test("whom it touches is counted part by part, and comes to the same", async () 
   expect(await preview(tighter)).toMatchObject({ underInitialMargin: 2, underMaintenanceMargin: 2 })
 })
 
+test.each([
+  ["indexStaleMs", 366 * dayMs],
+  ["indexStepMaxBps", 1_000_000],
+  ["fundingCapE9", 1_000_000_000]
+])("%s of an operator is %i at most, as in a markets file", async (name, most) => {
+  const { body, preview, put } = await make()
+  expect(await preview({ ...body, [name]: most })).toMatchObject({ status: 200 })
+  const refused = await put("more", { ...body, [name]: most + 1 })
+  expect(refused).toMatchObject({ status: 400, code: "invalid_request", safeMessage: expect.stringContaining(name) })
+})
+
 test("nobody but the operator sees drafts and previews", async () => {
   const { body, venue } = await make()
   const listed = await venue.ask({ target: "/v1/operator/markets" })

@@ -127,6 +127,7 @@ class Scene {
 
   /** The treasury's holdings, the oldest first. */
   async ids(): Promise<ReadonlyArray<string>> {
+    const { offset } = await this.run(Effect.flatMap(Ledger, ({ end }) => end))
     const body = {
       eventFormat: {
         filtersByParty: {
@@ -136,7 +137,7 @@ class Scene {
         },
         verbose: true
       },
-      activeAtOffset: 0,
+      activeAtOffset: offset,
       maxPageSize: 200
     }
     const { body: told } = await Effect.runPromise(this.transport({ method: "POST", path: "/v2/state/active-contracts-page", body }))

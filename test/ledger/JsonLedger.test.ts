@@ -203,6 +203,20 @@ describe("of the rest", () => {
     expect(await failureOf(ledgerOf(() => ({ status: 200, body: { offset: -1 } })).ledger.end)).toBe("Unknown")
   })
 
+  test("holdings are read at the new end where the ledger has forgotten the one before, three times at most", async () => {
+    let offset = 6
+    const over = (prunedThrough: number) =>
+      ledgerOf(({ body, path }) => {
+        if (path.endsWith("ledger-end")) return { status: 200, body: { offset: ++offset } }
+        const isKnown = (body as { readonly activeAtOffset: number }).activeAtOffset >= prunedThrough
+        const pruned = { code: "PARTICIPANT_PRUNED_DATA_ACCESSED", cause: "pruned", context: {}, definiteAnswer: true }
+        return isKnown ? { status: 200, body: { activeContracts: [] } } : { status: 400, body: pruned }
+      }).ledger
+    expect(await Effect.runPromise(over(9).holdings("owner"))).toStrictEqual({ atoms: 0n, pieces: 0, offset: 9 })
+    offset = 6
+    expect(await failureOf(over(10).holdings("owner"))).toBe("Refused PARTICIPANT_PRUNED_DATA_ACCESSED")
+  })
+
   test("holdings are counted over all pages, those of another asset are not, and one that cannot be read is told", async () => {
     const holding = (amount: string, instrument = "USDC") => ({
       contractEntry: {

@@ -117,6 +117,10 @@ export const parameters = (marketId: string, body: PutMarketBody): Market.Parame
   if (market.makerFeeBps > 1000 || market.takerFeeBps > 1000) return "fees must be at most 1000 bps"
   if (market.maxLeverageX < 1 || market.maxLeverageX > 1000) return "maxLeverageX must be 1..1000"
   if (market.priceBandBps < 1 || market.priceBandBps > 9999) return "priceBandBps must be 1..9999"
+  // As in a markets file, whose numbers the engine takes as they are.
+  if (!Schema.is(Market.Parameters.fields.indexStaleMs)(market.indexStaleMs)) return "indexStaleMs must be 1000 to 366 days"
+  if (!Schema.is(Market.Parameters.fields.indexStepMaxBps)(market.indexStepMaxBps)) return "indexStepMaxBps must be at most 1000000"
+  if (!Schema.is(Market.Parameters.fields.fundingCapE9)(market.fundingCapE9)) return "fundingCapE9 must be at most 1000000000"
   return Market.fault(market) ?? market
 }
 

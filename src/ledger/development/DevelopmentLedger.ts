@@ -472,13 +472,20 @@ export class DevelopmentLedger {
     const { templateId } = filter.cumulative[0]!.identifierFilter.TemplateFilter.value
     const begin = request.pageToken === undefined || request.pageToken === null ? 0 : Number(request.pageToken)
     if (!Number.isSafeInteger(begin) || begin < 0) return invalid("There is no such page")
-    // Only the present is known; whoever asks for a little while ago is shown it as well.
-    if (request.activeAtOffset > this.machine.state.offset) return fault("OFFSET_AFTER_LEDGER_END", "That offset is not reached yet")
-    const seen = [...this.machine.state.contracts.values()].flatMap((contract) => {
+    const { activeAtOffset } = request
+    const { knownFromOffset, offset } = this.machine.state
+    if (activeAtOffset > offset) return fault("OFFSET_AFTER_LEDGER_END", "That offset is not reached yet")
+    if (activeAtOffset < knownFromOffset) {
+      const cause = `What was active before offset ${knownFromOffset} has been pruned`
+      return fault("PARTICIPANT_PRUNED_DATA_ACCESSED", cause, { earliest_offset: String(knownFromOffset) })
+    }
+    const seen = this.machine.activeAt(activeAtOffset).flatMap((contract) => {
       const create = createOf(contract.create)
       const isShown = create.stakeholders.includes(party) && Templates.templateText(create.templateId) === templateId
       return isShown ? [{ contract, create }] : []
     })
+    // Always in the same order, whatever has ended since the page before: pages of one offset fit together.
+    seen.sort(({ contract: one }, { contract: other }) => one.offset - other.offset || (one.contractId < other.contractId ? -1 : 1))
     const activeContracts = seen.slice(begin, begin + request.maxPageSize).map(({ contract, create }) => ({
       workflowId: "",
       contractEntry: {
@@ -501,7 +508,7 @@ export class DevelopmentLedger {
     const end = begin + request.maxPageSize
     return ok({
       activeContracts,
-      activeAtOffset: this.machine.state.offset,
+      activeAtOffset,
       nextPageToken: end < seen.length ? String(end) : null
     })
   }

@@ -11,7 +11,7 @@ import { fault, LedgerFault, scripted } from "./LedgerFault.js"
 import * as Prepared from "../prepared/PreparedTransaction.js"
 import { Malformed } from "../prepared/Wire.js"
 import type { Setting } from "./Setting.js"
-import { changeId, type Completion, type Handling, type Input, type State, type Undecided } from "./State.js"
+import { changeId, type Completion, type Contract, type Handling, type Input, type State, type Undecided } from "./State.js"
 
 const microsPerMs = 1_000
 
@@ -40,6 +40,13 @@ const updateIdOf = (hash: string, offset: number): string => `1220${createHash("
 
 export class Machine {
   constructor(readonly setting: Setting, readonly state: State) {}
+
+  /** The contracts that were active at an offset from which on they are known. */
+  activeAt(offset: number): ReadonlyArray<Contract> {
+    const { contracts, ended } = this.state
+    const since = ended.filter(({ endedAtOffset }) => endedAtOffset > offset)
+    return [...contracts.values(), ...since].filter((contract) => contract.offset <= offset)
+  }
 
   /** What a command is interpreted against: the contracts as they are now. */
   against(ids: { readonly contractId: (index: number) => string; readonly seed: (index: number) => Uint8Array }) {
@@ -231,9 +238,23 @@ export class Machine {
 
   private effect(transaction: Prepared.DamlTransaction, atMicros: number, offset: number): void {
     for (const { v1 } of transaction.nodes) {
-      if (v1.case === "exercise" && v1.value.consuming) this.state.contracts.delete(v1.value.contractId)
+      if (v1.case === "exercise" && v1.value.consuming) this.end(v1.value.contractId, offset)
     }
     for (const { v1 } of transaction.nodes) if (v1.case === "create") this.add(v1.value, atMicros, offset)
+  }
+
+  private end(contractId: string, endedAtOffset: number): void {
+    const { contracts, ended } = this.state
+    ended.push({ ...contracts.get(contractId)!, endedAtOffset })
+    contracts.delete(contractId)
+    if (ended.length > this.setting.most.ended) this.forgetEnded(ended[0]!.endedAtOffset)
+  }
+
+  private forgetEnded(through: number): void {
+    const { ended } = this.state
+    const kept = ended.findIndex(({ endedAtOffset }) => endedAtOffset > through)
+    ended.splice(0, kept === -1 ? ended.length : kept)
+    this.state.knownFromOffset = Math.max(this.state.knownFromOffset, through)
   }
 
   private add(create: Prepared.Create, createdAtMicros: number, offset = this.state.offset): void {
@@ -252,6 +273,7 @@ export class Machine {
     const kept = completions.findIndex(({ offset }) => offset > through)
     completions.splice(0, kept === -1 ? completions.length : kept)
     for (const [change, offset] of accepted) if (offset <= through) accepted.delete(change)
+    this.forgetEnded(through)
   }
 }
 

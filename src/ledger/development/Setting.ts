@@ -26,6 +26,8 @@ export interface Setting {
   readonly most: {
     readonly parties: number
     readonly contracts: number
+    /** Of contracts that are active no more. */
+    readonly ended: number
     readonly undecided: number
     readonly completions: number
   }
@@ -38,7 +40,7 @@ export const setting: Setting = {
   token: { packageId: digest(packageNames.token).toString("hex"), admin: standing("usdc-issuer"), id: "USDC" },
   scheme: 3,
   inputsPerState: 500,
-  most: { parties: 10_000, contracts: 100_000, undecided: 1_000, completions: 20_000 }
+  most: { parties: 10_000, contracts: 100_000, ended: 1_000, undecided: 1_000, completions: 20_000 }
 }
 
 /** A venue's dealings on a development ledger. */

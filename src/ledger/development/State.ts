@@ -65,6 +65,14 @@ const Contract = Schema.Struct({
 })
 export type Contract = typeof Contract.Type
 
+/** One that is active no more, for whoever asks what there was before. */
+const Ended = Schema.Struct({
+  ...Contract.fields,
+  /** The offset of what spent it. */
+  endedAtOffset: Schema.Number
+})
+export type Ended = typeof Ended.Type
+
 /** A submission that was taken and is not decided. */
 const Undecided = Schema.Struct({
   ...Taken.fields,
@@ -100,6 +108,9 @@ export const Kept = Schema.Struct({
   prunedThrough: Schema.Number,
   parties: Schema.Array(Schema.Tuple(Schema.String, Base64)),
   contracts: Schema.Array(Contract),
+  /** Both missing in a state from before they were kept. */
+  ended: Schema.optional(Schema.Array(Ended)),
+  knownFromOffset: Schema.optional(Schema.Number),
   submitted: Schema.Array(Undecided),
   sequenced: Schema.Array(Undecided),
   completions: Schema.Array(Completion),
@@ -118,6 +129,10 @@ export interface State {
   /** Public keys by party. */
   readonly parties: Map<string, string>
   readonly contracts: Map<string, Contract>
+  /** In the order of their end. */
+  readonly ended: Array<Ended>
+  /** What was active at an offset before this one cannot be told any more. */
+  knownFromOffset: number
   /** Taken and not yet in order, in the order of their taking. */
   submitted: Array<Undecided>
   /** In order and not yet decided. */
@@ -133,6 +148,8 @@ export const empty = (): State => ({
   prunedThrough: 0,
   parties: new Map(),
   contracts: new Map(),
+  ended: [],
+  knownFromOffset: 0,
   submitted: [],
   sequenced: [],
   completions: [],
@@ -150,6 +167,8 @@ export const restore = (kept: Kept): State => ({
   ...kept,
   parties: new Map(kept.parties),
   contracts: new Map(kept.contracts.map((contract) => [contract.contractId, contract])),
+  ended: [...(kept.ended ?? [])],
+  knownFromOffset: kept.knownFromOffset ?? kept.offset,
   submitted: [...kept.submitted],
   sequenced: [...kept.sequenced],
   completions: [...kept.completions],

@@ -15,7 +15,9 @@ import { inMemory } from "../../../src/ledger/development/Store.js"
 import { Machine } from "../../../src/ledger/development/Machine.js"
 import * as JsonLedger from "../../../src/ledger/JsonLedger.js"
 import type { Preparation } from "../../../src/ledger/Ledger.js"
-import { plan, type PlannedCommand, type Step } from "../../../src/ledger/Planned.js"
+import { plan, type PlannedCommand, type Step, templates } from "../../../src/ledger/Planned.js"
+import * as Shapes from "../../../src/ledger/Shapes.js"
+import * as Templates from "../../../src/ledger/Templates.js"
 import { Lost, type Transport } from "../../../src/ledger/Transport.js"
 import * as SimRandom from "../../../sim/world/SimRandom.js"
 import { key } from "../Keys.js"
@@ -25,6 +27,18 @@ const treasury = key("treasury")
 const ownerParty = owner.party("owner")
 const custody = custodyOf({ environment: "development", userId: "perpetuum", treasury: treasury.party("treasury") })
 const given = 100
+
+/** A question for what a party holds at an offset, in pages of two. */
+const contractsOf = (party: string, activeAtOffset: number, pageToken: string | null = null) => {
+  const [method, path] = Shapes.routes.active_contracts
+  const templateId = Templates.templateText(templates(custody).holding)
+  const cumulative = [{ identifierFilter: { TemplateFilter: { value: { templateId } } } }]
+  return {
+    method,
+    path,
+    body: { eventFormat: { filtersByParty: { [party]: { cumulative } }, verbose: true }, activeAtOffset, maxPageSize: 2, pageToken }
+  }
+}
 
 /** One thing that is done to the ledger. */
 type Action =
@@ -85,6 +99,8 @@ class Run {
   private readonly bytes = SimRandom.make("machine").bytes
   private shownRecordTimeMs = 0
   private readonly acceptances = new Map<string, Set<string>>()
+  /** What each party was seen to hold, by offset. */
+  private readonly active = new Map<number, ReadonlyArray<unknown>>()
 
   constructor() {
     const store = inMemory()
@@ -107,6 +123,35 @@ class Run {
       Effect.runSync(this.port.allocateParty(of.publicKey, hint, (hash) => Effect.succeed(of.sign(hash))))
       this.control(controls.faucet, { party: of.party(hint), amountAtoms: given })
     }
+  }
+
+  /** What both parties hold at an offset; the code of each where it is refused. */
+  private activeAt(activeAtOffset: number): ReadonlyArray<unknown> {
+    return [ownerParty, custody.treasury].flatMap((party) => {
+      const found: Array<unknown> = []
+      let pageToken: string | null = null
+      do {
+        const question = contractsOf(party, activeAtOffset, pageToken)
+        const { reply } = this.ledger.handle(question, { epochMs: this.epochMs, bytes: this.bytes })
+        if (reply!.status !== 200) return [(reply!.body as { readonly code: string }).code]
+        const page = reply!.body as { readonly activeContracts: ReadonlyArray<unknown>; readonly nextPageToken: string | null }
+        found.push(...page.activeContracts)
+        pageToken = page.nextPageToken
+      } while (pageToken !== null)
+      return found
+    })
+  }
+
+  /** What was active at an offset is told as it was, until it is pruned, whatever has happened since. */
+  remembers(): void {
+    const machine = new Machine(setting, empty())
+    for (const input of this.inputs) machine.apply(input)
+    const { knownFromOffset, offset } = machine.state
+    for (const [at, before] of this.active) {
+      const pruned = "PARTICIPANT_PRUNED_DATA_ACCESSED"
+      expect(this.activeAt(at)).toStrictEqual(at < knownFromOffset ? [pruned, pruned] : before)
+    }
+    expect(this.activeAt(offset + 1)).toStrictEqual(["OFFSET_AFTER_LEDGER_END", "OFFSET_AFTER_LEDGER_END"])
   }
 
   control(path: string, body: unknown): void {
@@ -159,6 +204,7 @@ class Run {
     const { port } = this
     const held = [ownerParty, custody.treasury].map((party) => Effect.runSync(port.holdings(party)).atoms)
     expect(held.reduce((sum, atoms) => sum + atoms, 0n)).toBe(BigInt(2 * given))
+    if (!this.active.has(this.ledger.offset)) this.active.set(this.ledger.offset, this.activeAt(this.ledger.offset))
     const query = { userId: custody.userId, parties: [ownerParty, custody.treasury], beginExclusive: 0, limit: 200 }
     const page = Effect.runSync(Effect.option(port.completions(query)))
     // They are pruned: nothing more is told of them.
@@ -198,6 +244,7 @@ test("whatever happens, money is neither made nor lost, record times are kept, a
         run.act(one)
         run.observe()
       }
+      run.remembers()
       run.replay()
     }),
     { numRuns: 60 }
@@ -240,6 +287,29 @@ describe("what is kept is bounded", () => {
     }
     expect(machine.state.completions.map(({ commandId }) => commandId)).toStrictEqual(["cmd_3", "cmd_4"])
     expect(machine.state.prunedThrough).toBe(2)
+  })
+
+  test("contracts that have ended: what was active before the oldest of them went is told no more", async () => {
+    const { ledger, port, transport } = bounded({ ended: 1 })
+    const statusAt = async (offset: number) => (await Effect.runPromise(transport(contractsOf(custody.treasury, offset)))).status
+    await allocate(port)
+    await allocate(port, treasury, "treasury")
+    const execute = (step: "treasury_offer" | "treasury_offer_withdrawal", transferId: string) =>
+      Effect.runPromise(Effect.gen(function*() {
+        const planned = plan(custody, { step, transferId, owner: ownerParty, amountAtoms: 1 })
+        const { hash, preparedTransaction, scheme } = yield* port.prepare(planned, 1_900_000_000_000)
+        const to = { party: custody.treasury, userId: custody.userId, submissionId: `${step}_${transferId}`, deduplicateFromOffset: 0 }
+        const before = ledger.offset
+        yield* port.execute({ preparedTransaction, scheme, signature: treasury.sign(hash), signedBy: treasury.fingerprint, ...to })
+        while ((yield* port.end).offset === before) yield* Effect.sleep(2)
+        return ledger.offset
+      }))
+    await execute("treasury_offer", "one")
+    const first = await execute("treasury_offer_withdrawal", "one")
+    await execute("treasury_offer", "two")
+    expect(await statusAt(0)).toBe(200)
+    await execute("treasury_offer_withdrawal", "two")
+    expect([await statusAt(first - 1), await statusAt(first)]).toStrictEqual([400, 200])
   })
 
   test("submissions that are undecided, with a clear answer to one more", async () => {
