@@ -9,6 +9,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Accounts from "./accounts/Accounts.js"
 import * as Endpoint from "./http/Endpoint.js"
 import type { Example } from "./http/Example.js"
+import { describe } from "./http/Envelopes.js"
 import type { Route } from "./http/Route.js"
 import { tags } from "./http/Tags.js"
 import * as Funds from "./funds/Funds.js"
@@ -29,10 +30,12 @@ export type Name = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof all)[number]["en
 export const routes: ReadonlyArray<Route> = all
 
 const decodeErrorText = "The request did not match the expected schema"
-const badRequestText = "400: invalid_request, operation_not_available"
 
-/** The platform's own decode error is never sent: its shape is taken out of the document. */
-const withoutDecodeError = (document: Record<string, unknown>): Record<string, unknown> => {
+/**
+ * The document as it is published. The platform's own decode error is never sent: its shape is taken out. What may be anything has the
+ * same `$id` wherever it stands, and no id may stand twice.
+ */
+const published = (document: Record<string, unknown>): Record<string, unknown> => {
   const unsent = new Set(["HttpApiDecodeError", "Issue", "PropertyKey"])
   const isUnsent = (schema: unknown): boolean =>
     typeof schema === "object" && schema !== null && "$ref" in schema && schema.$ref === "#/components/schemas/HttpApiDecodeError"
@@ -42,7 +45,8 @@ const withoutDecodeError = (document: Record<string, unknown>): Record<string, u
     const members = Object.entries(value).map(([key, member]) => [key, clean(member)] as const)
     const anyOf = members.find(([key]) => key === "anyOf")?.[1]
     if (Array.isArray(anyOf) && anyOf.length === 1 && members.length === 1) return anyOf[0]
-    return Object.fromEntries(members.map(([key, member]) => [key, member === decodeErrorText ? badRequestText : member]))
+    const named = members.filter(([key]) => key !== "$id")
+    return Object.fromEntries(named.map(([key, member]) => [key, member === decodeErrorText ? describe(400) : member]))
   }
   const { components, ...rest } = document
   const { schemas, ...others } = components as { readonly schemas: Record<string, unknown> }
@@ -153,7 +157,7 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id, which names the record that decided it, if one did. "
     + "A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, (document) => withHead(withRepeats(withLimits(withOptionalBodies(withWords(withoutDecodeError(document)))))))
+  .annotate(OpenApi.Transform, (document) => withHead(withRepeats(withLimits(withOptionalBodies(withWords(published(document)))))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

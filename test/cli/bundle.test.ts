@@ -573,12 +573,20 @@ describe("the commands", { timeout: 120_000 }, () => {
     expect([result.code, result.stderr]).toEqual([0, ""])
     // Of other bounds than the bundle says: they are its own that count.
     const few = { ORDER_CAPACITY: "1000", IDEMPOTENCY_CAPACITY: "1000", DATA_DIR: path.join(folder(), "none") }
-    const [verified, at, told] = await runAll([
+    const { blocks, folder: kept } = await Recorded.write(recording, folder())
+    const middle = blocks[blocks.length >> 1]!
+    await Recorded.saveSnapshot(kept, middle, Recorded.stateAt(recording, middle.lastSequence))
+    fs.writeFileSync(`${file}.part`, await bundled(kept, { from: middle.lastSequence + 1, to: recording.sequence }))
+    const [verified, at, told, part] = await runAll([
       line(replay, ["--bundle", file, "--verify"], few),
       line(replay, ["--bundle", file, "--at", String(recording.sequence)], few),
-      line(replay, ["--bundle", file, "--account", recording.accountId(1)], few)
+      line(replay, ["--bundle", file, "--account", recording.accountId(1)], few),
+      line(replay, ["--bundle", `${file}.part`, "--verify"], few)
     ])
-    expect([verified!.code, at!.code, told!.code]).toEqual([0, 0, 0])
+    expect([verified!.code, at!.code, told!.code, part!.code]).toEqual([0, 0, 0, 0])
+    expect(verified!.stdout).not.toContain("before ")
+    // Nothing is said to be verified that is not there.
+    expect(part!.stdout).toContain(`sequences 1 to ${middle.lastSequence} are not in the bundle, which begins with the state behind them`)
     expect(verified!.stdout).toContain(Verify.digestOf(recording))
     expect(at!.stdout).toContain(`Sequence ${recording.sequence}, `)
     expect(told!.stdout).toContain(`${recording.accountId(1)} opened`)

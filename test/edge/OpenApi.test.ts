@@ -2,6 +2,7 @@
 import { expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
 import { isBoilerplate } from "../../src/edge/members/Members.js"
+import { codes } from "../../src/edge/http/Envelopes.js"
 import * as Router from "../../src/edge/http/Router.js"
 import type { Services } from "../../src/edge/http/Call.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
@@ -110,6 +111,14 @@ const wordless = (schema: Json, at: string, components: Json): ReadonlyArray<str
     ...below.flatMap((each) => wordless(each, at, components))
   ]
 }
+
+test("no id stands in it, which would be the same wherever anything may be, and a 400 says every code that it may have", async () => {
+  const { paths, ...rest } = await document()
+  expect(JSON.stringify({ paths, ...rest })).not.toContain("\"$id\"")
+  const operations = Object.values(paths as Record<string, object>).flatMap((item) => Object.values(item))
+  const described = operations.map(({ responses }) => responses["400"]?.description).filter((text) => text !== undefined)
+  expect(new Set(described)).toEqual(new Set([`400: ${codes[400].join(", ")}`]))
+})
 
 test("every member of every request and answer, and every parameter, is described", async () => {
   const { components: { schemas }, paths } = await document()

@@ -82,13 +82,19 @@ type SnapshotsService = Context.Tag.Service<typeof SnapshotStore.SnapshotStore>
 /** Lines of a diverged block that are shown. */
 const decidedLines = 400
 
-const drawReport = (report: Verify.Report, { firstSequence, journal }: Subject, seconds: number): string => {
+/** What is said of the sequences before the first one there is. */
+const beforeText = (last: number): Readonly<Record<Subject["before"], string>> => ({
+  "another version's": `sequences 1 to ${last} are verified by their chain: an earlier version decided them`,
+  "not in the bundle": `sequences 1 to ${last} are not in the bundle, which begins with the state behind them`
+})
+
+const drawReport = (report: Verify.Report, { before, firstSequence, journal }: Subject, seconds: number): string => {
   const rate = seconds > 0 ? ` (${Format.count(Math.round(report.records / seconds))} records/s)` : ""
   const { torn } = journal.opened
   return [
     ...(firstSequence === 1 || journal.opened.nextSequence <= firstSequence
       ? []
-      : [`before        sequences 1 to ${firstSequence - 1} are verified by their chain: an earlier version decided them`]),
+      : [`before        ${beforeText(firstSequence - 1)[before]}`]),
     `records       ${Format.count(report.records)}`,
     `blocks        ${Format.count(report.blocks)}`,
     `epochs        ${report.epochs}${report.epochs === 0 ? "" : ` (${report.firstEpoch} to ${report.lastEpoch})`}`,

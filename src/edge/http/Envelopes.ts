@@ -176,7 +176,8 @@ const compat = (status: Status) =>
     info: native(status).annotations({ identifier: `NativeError${status}` })
   })
 
-const describe = (status: Status): string => `${status}: ${codes[status].join(", ")}`
+/** What is said of an answer with an envelope: its status and every code that it may have. */
+export const describe = (status: Status): string => `${status}: ${codes[status].join(", ")}`
 
 /** Made once for each status that is asked for: hundreds of endpoints share them, and a start would wait for the making. */
 const once = <A>(make: (status: Status) => A): (status: Status) => A => remembered(statuses.length, make)

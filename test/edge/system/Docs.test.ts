@@ -137,6 +137,27 @@ test("requests are printed over several lines, and answers are those that were r
 const withoutSample: ReadonlyArray<string> = ["addToFund", "fundLedgerParty", "getDocs", "getDocsPage", "getMetrics", "getOpenApi",
   "issueBotKey", "reconcile", "revokeKeyByOperator"]
 
+test("an example shows the credential that its route takes, and the answer the status that it has", () => {
+  const whole = [...pages.values()].join("")
+  const sectionOf = (name: string) => new RegExp(`<h3 id="${name}"><span[^]*?(?=<h3 id="|<h2 )`).exec(whole)![0]
+  const shownIn = (section: string) => /Authorization: Bearer (\$[A-Z_]+)/.exec(section)?.[1]
+  const bearers: Readonly<Record<string, string | undefined>> = {
+    owner: "$SESSION",
+    operator: "$OPERATOR_TOKEN",
+    system: undefined,
+    public: undefined,
+    anyone_or_owner: undefined
+  }
+  for (const { access, isEmpty, name } of Contract.endpoints) {
+    const section = sectionOf(name)
+    expect([name, shownIn(section)]).toEqual([name, access in bearers ? bearers[access] : "$API_KEY"])
+    expect([name, section.includes("<h4>Response 204</h4>"), section.includes("<h4>Response 200</h4>")]).toEqual([name, isEmpty, !isEmpty])
+  }
+  expect(sectionOf("getCurrentApiKey")).toContain("lists shortened, without <code>rateLimit</code>")
+  const candle = /\[\s*(\d+,\s*){2,}/.exec(sectionOf("getCompatCandles"))?.[0]
+  expect(candle?.split(",").filter((each) => /\d/.test(each)).length).toBeGreaterThanOrEqual(5)
+})
+
 test("every refusal that compares says in which unit, and no other does", () => {
   const [head = ""] = /<h2 id="refusals">[^]*?<\/thead>/.exec(first)!
   const column = [...head.matchAll(/<th>(.*?)<\/th>/g)].findIndex(([, title]) => title === "Compares")

@@ -48,13 +48,26 @@ export interface Route {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
+/** The shell's variable for the credential that an example shows; undefined where it shows none. */
+const credentials: Readonly<Record<Level, string | undefined>> = {
+  system: undefined,
+  public: undefined,
+  key: "$API_KEY",
+  read: "$API_KEY",
+  trade: "$API_KEY",
+  key_read: "$API_KEY",
+  owner: "$SESSION",
+  anyone_or_owner: undefined,
+  anyone_or_trader: "$API_KEY",
+  operator: "$OPERATOR_TOKEN"
+}
+
 /** A request as it is typed into a shell. */
 const curl = ({ endpoint, example, operation }: Route): string => {
-  const token = endpoint.access === "operator" ? "$OPERATOR_TOKEN" : "$API_KEY"
-  const needsToken = endpoint.access !== "public" && endpoint.access !== "system"
+  const credential = credentials[endpoint.access]
   const parts = [
     `curl -s${endpoint.method === "GET" ? "" : ` -X ${endpoint.method}`} "$VENUE${example.target}"`,
-    ...(needsToken ? [`-H "Authorization: Bearer ${token}"`] : []),
+    ...(credential === undefined ? [] : [`-H "Authorization: Bearer ${credential}"`]),
     ...(operation.parameters.some((parameter) => parameter.in === "header") ? ["-H \"Idempotency-Key: $(uuidgen)\""] : []),
     ...(example.body === undefined
       ? []
@@ -88,6 +101,14 @@ const failureText = ({ endpoint, operation }: Route): Html => {
 const content = (parts: Readonly<Record<string, { readonly schema: Types.JsonSchema }>> | undefined): Types.JsonSchema | undefined =>
   parts === undefined ? undefined : Object.values(parts)[0]?.schema
 
+/** The heading of a recorded answer. How a key stands with its limit changes with each request, and is not kept with what was recorded. */
+const sampleHeading = (response: Types.JsonSchema | undefined, schemas: Types.Schemas): Html => {
+  const named = schemas[response?.$ref?.split("/").at(-1) ?? ""]
+  return html`<h4>An answer, lists shortened${
+    "rateLimit" in (named?.properties ?? {}) ? html`, without <code>rateLimit</code>` : undefined
+  }</h4>`
+}
+
 const section = (route: Route, schemas: Types.Schemas): Html => {
   const { endpoint, operation, path, sample } = route
   const request = content(operation.requestBody?.content)
@@ -100,8 +121,10 @@ const section = (route: Route, schemas: Types.Schemas): Html => {
 ${parameterTable(operation.parameters, schemas)}
 ${request === undefined ? undefined : html`<h4>Request body</h4>${Types.payload(request, schemas)}`}
 <h4>Example</h4><pre><code>${curl(route)}</code></pre>
-<h4>Response 200</h4>${response === undefined ? undefined : Types.payload(response, schemas)}
-${sample === undefined ? undefined : html`<h4>An answer, lists shortened</h4><pre><code>${sample}</code></pre>`}
+${endpoint.isEmpty ? html`<h4>Response 204</h4><p>No body.</p>` : html`<h4>Response 200</h4>`}${
+    response === undefined ? undefined : Types.payload(response, schemas)
+  }
+${sample === undefined ? undefined : html`${sampleHeading(response, schemas)}<pre><code>${sample}</code></pre>`}
 ${failureText(route)}
 `
 }

@@ -17,6 +17,8 @@ const mostLines = 170
 const secret = /\b(pk_[a-z]+_[0-9a-f]+_|rt_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g
 
 const shortened = (value: unknown, entries: number): unknown => {
+  // Numbers side by side are one thing, as a candle is, and no list of things.
+  if (Array.isArray(value) && value.every((each) => typeof each === "number")) return value
   if (Array.isArray(value)) return value.slice(0, entries).map((each) => shortened(each, entries))
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member, entries)]))
