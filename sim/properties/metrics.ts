@@ -265,6 +265,8 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
   })))
 }
 
+const unknownStatus: ReturnType<typeof statusOf> = "submitted_unknown"
+
 /** Of deposits, withdrawals and changes of party. */
 const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   const open = new Map<string, number>()
@@ -274,6 +276,9 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   told.are("venue_open_transfers", ["kind", "status"], open)
   told.is("venue_withdrawals_stopped", funds.isStopped ? 1 : 0)
   told.is("venue_ledger_offset", funds.offset)
+  told.is("venue_reconciliation_accepted_atoms", funds.accepted)
+  told.is("venue_unknown_submissions",
+    funds.transfers.filter((transfer) => isNeeded(transfer) && statusOf(transfer) === unknownStatus).length)
 }
 
 /** Of the venue as a whole. */

@@ -2,7 +2,8 @@
  * Safety (I10). An operator who compares the books is told what the treasury held on the ledger at the offset that is named, by the ledger's
  * own book, and what the journal said between his question and the answer; what one of them is more than the other is their difference, and
  * is what was sent to the treasury beside deposits where the ledger has forgotten nothing and strangers have taken nothing. The books
- * stop withdrawals only where the treasury lacks something, and more than an operator has accepted. Whether withdrawals are stopped is told as it is. Whoever
+ * stop withdrawals only where the treasury lacks something, and more than an operator has accepted. Whether withdrawals are stopped is told as it is, and
+ * what the books came to by themselves is told with the venue's readiness as the ledger's own book has it. Whoever
  * is given something on the ledger is given it as often as it was asked for at most, and as often as it was told that he was at least;
  * nobody else is given anything.
  */
@@ -28,7 +29,8 @@ interface Before {
 interface Told {
   readonly what: string
   readonly offset: number
-  readonly held: bigint
+  /** Undefined where only the difference is told. */
+  readonly held: bigint | undefined
   readonly unattributed: bigint
 }
 
@@ -124,7 +126,7 @@ const given = (state: State, { answer: { json, status, text }, call, model }: An
 const againstBook = (state: State, { byStrangers, given: gifts, held: treasury, prunedThrough, sent }: LedgerBook): Verdict => {
   for (const { held, offset, unattributed, what } of state.told) {
     const atoms = treasury.findLast((each) => each.offset <= offset)?.atoms ?? 0n
-    if (atoms !== held) return broken(`${what}: the treasury held ${atoms} atoms at offset ${offset}`)
+    if (held !== undefined && atoms !== held) return broken(`${what}: the treasury held ${atoms} atoms at offset ${offset}`)
     const beside = sent.findLast((each) => each.offset <= offset)?.atoms ?? 0n
     if (unattributed !== beside && prunedThrough === 0 && byStrangers.size === 0)
       return broken(`${what}: the ledger has forgotten nothing, and ${beside} atoms were sent beside all deposits`)
@@ -145,8 +147,23 @@ const beforeOf = ({ model, stops }: State, accountId: string | undefined): Befor
   return { deposited: funds.deposited, withdrawn: funds.withdrawn, stops, partyId }
 }
 
+/** What the readiness says of the books: that they agree, or by how much they differ, at which offset. */
+const comparison = /^(?:agrees|differs by (-?\d+) atoms) at ledger offset (\d+)(?:, of which (-\d+) are accepted)?$/
+
+/** What was told of the books with the venue's readiness. */
+const ready = (state: State, { answer: { json, text } }: Answered): Verdict => {
+  const { details } = json as Json
+  const said = isObject(details) ? details["reconciliation"] : undefined
+  if (said === undefined || said === "not compared yet") return holds
+  const [whole, difference = "0", offset] = comparison.exec(String(said)) ?? []
+  if (whole === undefined) return broken(`the readiness says of the books: ${String(said)}`)
+  state.told.push({ what: `the readiness, told as ${text}`, offset: Number(offset), held: undefined, unattributed: BigInt(difference) })
+  return holds
+}
+
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call } = seen
+  if (call.endpoint === "getReadiness" && isObject(answer.json)) return ready(state, seen)
   const before = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
   if (before === undefined || answer.status === 503 || isLimited(answer)) return holds
