@@ -1702,12 +1702,13 @@ export class NaiveVenue {
   }
 
   /** `closable`: what is held against the order. */
-  #refusalOfQuantity({ parameters }: NaiveMarket, { quantity, reduceOnly, total }: Checked, closable: number): Refused | undefined {
+  #refusalOfQuantity({ parameters }: NaiveMarket, { filled, quantity, reduceOnly, total }: Checked, closable: number): Refused | undefined {
     const { maxQuantityAtoms, minQuantityAtoms, quantityScale } = parameters
     const closesAll = reduceOnly && closable > 0 && quantity === closable
     if (total < minQuantityAtoms && !closesAll) {
       // All of a position that is smaller than any order may be closed.
-      const nearest = reduceOnly && closable > 0 && closable < minQuantityAtoms ? closable : minQuantityAtoms
+      const closing = reduceOnly && closable > 0 ? filled + closable : Infinity
+      const nearest = closing < minQuantityAtoms ? closing : minQuantityAtoms
       return because(Refusal.quantityOutOfBounds, told(quantityScale, minQuantityAtoms, total, nearest))
     }
     return total > maxQuantityAtoms
@@ -1727,7 +1728,7 @@ export class NaiveVenue {
   #refusalOfSize(
     account: NaiveAccount,
     market: NaiveMarket,
-    { quantity, reduceOnly, side, timeInForce, type }: Checked,
+    { filled, quantity, reduceOnly, side, timeInForce, type }: Checked,
     sameSide: ReadonlyArray<NaiveOrder>,
     held: number
   ): Refused | undefined {
@@ -1742,7 +1743,8 @@ export class NaiveVenue {
       const reached = towards + committed + quantity
       if (reached <= maxPositionQuantityAtoms) return undefined
       const left = quantity - (reached - maxPositionQuantityAtoms)
-      const nearest = left >= minQuantityAtoms ? left : undefined
+      // A client names a total, of which some may be filled.
+      const nearest = left > 0 && filled + left >= minQuantityAtoms ? filled + left : undefined
       return because(Refusal.positionLimit, told(quantityScale, maxPositionQuantityAtoms, reached, nearest))
     }
     const resting = rests ? sum(sameSide.filter((order) => order.reduceOnly).map(remaining)) : 0
@@ -1751,7 +1753,7 @@ export class NaiveVenue {
     if (quantity + resting <= allowed) return undefined
     const left = allowed - resting
     // Less than the market's least is an order only where it closes all that is held.
-    const nearest = left >= minQuantityAtoms || (left > 0 && left === allowed) ? left : undefined
+    const nearest = left > 0 && (filled + left >= minQuantityAtoms || left === allowed) ? filled + left : undefined
     return because(Refusal.reduceOnlyWouldIncrease, told(quantityScale, allowed, quantity + resting, nearest))
   }
 

@@ -68,6 +68,8 @@ export const copyTo = (to: Disk["Type"]): Effect.Effect<Copied, Corrupt | NewerF
     const from = yield* Disk
     yield* to.makeDirectory(Segment.directory)
     yield* to.makeDirectory(SnapshotStore.directory)
+    // Without the names of the two, what is synced below them could go with the power.
+    yield* to.syncDirectory("")
     const snapshots = yield* copySnapshots(from, to)
     const segments = yield* Scan.segments
     const end = yield* Scan.readAllBeside(segments)

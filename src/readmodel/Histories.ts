@@ -352,11 +352,16 @@ class Follower {
       const { opened } = this
       this.rolled = opened !== undefined && !this.standingOf(opened).isReplaying
       if (opened === undefined || !this.rolled) return Effect.void
-      return Effect.catchAll(this.makeBoard(opened, window), (error) =>
+      const made = Effect.catchAll(this.makeBoard(opened, window), (error) =>
         Effect.sync(() => {
           this.rolled = false
           this.noteFault(error)
         }))
+      // Nobody waits for the boards: a defect that ended them would be heard of by their age alone.
+      return Effect.catchAllDefect(made, (defect) => {
+        this.rolled = false
+        return Effect.logError("a leaderboard was not made for a defect, and is tried again", defect)
+      })
     }))
   }
 

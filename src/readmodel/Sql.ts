@@ -1,7 +1,9 @@
 /** How the histories' statements are run. */
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
+import { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 
 /** The rows of a statement, by their columns' names; without the cost of a span: histories are written many times a second. */
 export const run = <Row extends object>(
@@ -10,9 +12,26 @@ export const run = <Row extends object>(
   parameters: ReadonlyArray<string | number | null> = []
 ): Effect.Effect<ReadonlyArray<Row>, SqlError> => Effect.withTracerEnabled(sql.unsafe<Row>(statement, parameters), false)
 
-/** All of it or nothing. */
+/**
+ * All of it or nothing. A COMMIT or ROLLBACK that fails is a defect to the library, and is a failure here: a full disk is met by the COMMIT
+ * of what it has no room for. Where the statements failed, theirs is the failure: SQLite rolls some back by itself, and then knows of no
+ * transaction that a ROLLBACK could end.
+ */
 export const inOne = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
-  Effect.withTracerEnabled(sql.withTransaction(effect), false)
+  Effect.suspend(() => {
+    let own: Exit.Exit<A, E> | undefined
+    const noted = Effect.onExit(effect, (exit) =>
+      Effect.sync(() => {
+        own = exit
+      }))
+    const failed = (error: SqlError): Effect.Effect<never, E | SqlError> =>
+      own !== undefined && Exit.isFailure(own)
+        ? Effect.failCause(own.cause)
+        // What was not committed may still be under way, and no other transaction could begin.
+        : Effect.zipRight(Effect.ignore(run(sql, "ROLLBACK")), Effect.fail(error))
+    return Effect.catchSomeDefect(Effect.withTracerEnabled(sql.withTransaction(noted), false),
+      (defect) => defect instanceof SqlError ? Option.some(failed(defect)) : Option.none())
+  })
 
 /** A table whose rows have times that never go back from one key to the next, so that they need no index by time. */
 interface Timed {

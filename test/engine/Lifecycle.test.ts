@@ -107,6 +107,60 @@ describe("amend", () => {
     expect(driver.amend(account, bid, 1009, -1).refusal).toBe(Refusal.none)
   })
 
+  describe("that is refused for its size tells the nearest total, with what is filled, and that is taken", () => {
+    const within = { maxQuantityAtoms: 300, maxPositionQuantityAtoms: 300 }
+
+    /** An order of which some is filled, as an amendment of it is refused; then the total that it was told. */
+    const amended = (
+      minQuantityAtoms: number,
+      begin: (driver: Driver, market: number, account: number, other: number) => number,
+      total: number
+    ) => {
+      const driver = new Driver()
+      const market = driver.market(parameters("BBB", { ...within, minQuantityAtoms }), 1000)
+      const [account, other] = [driver.account(1e12), driver.account(1e12)]
+      const order = begin(driver, market, account, other)
+      const { nearest, refusal } = driver.amend(account, order, 0, total)
+      const { filledAtoms, quantityAtoms, status } = driver.amend(account, order, 0, nearest!)
+      return { refusal, nearest, isOpen: status === Order.open, left: quantityAtoms! - filledAtoms! }
+    }
+
+    /** A reduce-only sell of some against a position of the same size, of which some is filled. */
+    const closing = (size: number, filled: number) => (driver: Driver, market: number, account: number, other: number): number => {
+      driver.place(other, { market, side: Order.sell, priceAtoms: 1000, quantityAtoms: size })
+      driver.place(account, { market, side: Order.buy, priceAtoms: 1000, quantityAtoms: size })
+      const { orderNumber } = driver.place(account, { market, side: Order.sell, priceAtoms: 1010, quantityAtoms: size, reduceOnly: true })
+      // In front of it stands another one, so that fewer are left for it than an order may have.
+      driver.place(driver.account(1e12), { market, side: Order.sell, priceAtoms: 1005, quantityAtoms: 100 })
+      driver.place(other, { market, side: Order.buy, priceAtoms: 1010, quantityAtoms: 100 + filled })
+      return orderNumber!
+    }
+
+    test("beyond the position limit", () => {
+      const begin = (driver: Driver, market: number, account: number, other: number): number => {
+        const { orderNumber } = driver.place(account, { market, side: Order.buy, priceAtoms: 1000, quantityAtoms: 100 })
+        driver.place(other, { market, side: Order.sell, priceAtoms: 1000, quantityAtoms: 90 })
+        driver.place(account, { market, side: Order.buy, priceAtoms: 990, quantityAtoms: 150 })
+        return orderNumber!
+      }
+      const expected = { refusal: Refusal.positionLimit, nearest: 150, isOpen: true, left: 60 }
+      expect(amended(10, begin, 200)).toEqual(expected)
+      // What is left may be less than an order, which the total is not.
+      expect(amended(61, begin, 200)).toEqual(expected)
+    })
+
+    test("more than is held against it", () => {
+      const expected = { refusal: Refusal.reduceOnlyWouldIncrease, nearest: 100, isOpen: true, left: 20 }
+      expect(amended(10, closing(100, 80), 150)).toEqual(expected)
+      expect(amended(90, closing(100, 80), 150)).toEqual(expected)
+    })
+
+    test("too small for the market", () => {
+      const expected = { refusal: Refusal.quantityOutOfBounds, nearest: 50, isOpen: true, left: 30 }
+      expect(amended(50, closing(60, 20), 45)).toEqual(expected)
+    })
+  })
+
   test("foreign, ended and missing orders are not told apart", () => {
     const { account, driver, other } = begin()
     const bid = driver.place(account, { quantityAtoms: 10 }).orderNumber

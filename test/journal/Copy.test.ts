@@ -80,3 +80,21 @@ test("a file copied in pieces of different moments is refused as damaged, and ne
     })))
   await expect(session(to, replayed(), wide)).rejects.toThrow("was written when it was already durable")
 })
+
+test.each([0, 0.5, 0.999])("what was said to be copied is there behind a power failure, whichever names that keeps (%d)", async (kept) => {
+  const from = memory()
+  const to = SimDisk.make({ random: () => kept })
+  const copied = await session(
+    from,
+    Effect.gen(function*() {
+      yield* appendMany(5, 3)
+      const disk = yield* Effect.provide(Disk, from.mount())
+      const target = yield* Effect.provide(Disk, to.mount())
+      return (yield* Effect.provideService(copyTo(target), Disk, disk)).sequence
+    }),
+    wide
+  )
+  to.crash("power")
+  const { length } = await session(to, Effect.map(replayed(), digestsOf), wide)
+  expect([copied, length]).toEqual([9, 5])
+})

@@ -35,6 +35,34 @@ test.each([0, 1, 3, 4, 63, 255, 256, 257, 1_021])(
   }
 )
 
+test("what cannot be committed is a failure, and the next transaction begins as if it had not been", async () => {
+  const [failed, rows] = await inTable((sql) =>
+    Effect.gen(function*() {
+      yield* Sql.run(sql, "PRAGMA foreign_keys = ON")
+      yield* Sql.run(sql, "CREATE TABLE u (a INTEGER REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED) STRICT")
+      // Only the COMMIT finds that there is no such row.
+      const exit = yield* Effect.either(Sql.inOne(sql, Sql.run(sql, "INSERT INTO u VALUES (7)")))
+      yield* Sql.inOne(sql, Sql.put(sql, tableT, [{ a: 1, b: null, c: 2 }]))
+      return [exit, yield* Sql.run(sql, "SELECT a FROM t UNION ALL SELECT a FROM u")] as const
+    })
+  )
+  expect(failed).toMatchObject({ _tag: "Left", left: { _tag: "SqlError", cause: { code: "SQLITE_CONSTRAINT_FOREIGNKEY" } } })
+  expect(rows).toEqual([{ a: 1 }])
+})
+
+test("a statement that SQLite rolls back by itself is told by its own failure, and nothing of its transaction stays", async () => {
+  const [failed, rows] = await inTable((sql) =>
+    Effect.gen(function*() {
+      const twice = Sql.run(sql, "INSERT OR ROLLBACK INTO t VALUES (1, NULL, 2)")
+      const exit = yield* Effect.either(Sql.inOne(sql, Effect.zipRight(twice, twice)))
+      yield* Sql.inOne(sql, Sql.put(sql, tableT, [{ a: 3, b: null, c: 4 }]))
+      return [exit, yield* Sql.run(sql, "SELECT a FROM t")] as const
+    })
+  )
+  expect(failed).toMatchObject({ _tag: "Left", left: { _tag: "SqlError", cause: { code: "SQLITE_CONSTRAINT_PRIMARYKEY" } } })
+  expect(rows).toEqual([{ a: 3 }])
+})
+
 test("the first key since a time is the one that a look at every row finds, whatever lies between keys and times", async () => {
   const step = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 1e12 }))
   const steps = fc.array(fc.tuple(step, step), { maxLength: 60 })

@@ -12,7 +12,6 @@ import { settleAccount } from "../markets/Funding.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
 import * as OpenLists from "../OpenLists.js"
-import type { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 import { findOpen } from "./Cancel.js"
 import { check, type Terms, withoutNearest } from "./Checks.js"
@@ -60,13 +59,12 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   Matching.withdrawOpen(state, market, slot, order, before)
   positions.setOpenCount(slot, positions.openCount(slot) - 1)
   const autoClose = state.brackets.find(command.orderNumber)?.triggers ?? noAutoClose
-  const found = check(state, market, book, slot, entry, quantityAtoms, command.orderNumber)
+  const found = check(state, market, book, slot, entry, quantityAtoms, orders.filled(order), command.orderNumber)
   const unclosable = found === undefined || found.refusal === Refusal.marginInsufficient
     ? triggerFaultOf(market, entry, autoClose, command.orderNumber)
     : undefined
-  const refusal = found?.refusal === Refusal.marginInsufficient
-    ? inTotal(found, unclosable, orders.filled(order), market)
-    : found ?? unclosable
+  // No smaller total would be accepted while its triggers could not close it.
+  const refusal = found !== undefined && unclosable !== undefined ? withoutNearest(found) : found ?? unclosable
   positions.setOpenCount(slot, positions.openCount(slot) + 1)
   Matching.offerOpen(state, market, slot, order, before)
   if (refusal !== undefined) return refusal
@@ -92,12 +90,6 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   const stop = Matching.matchTaker(state, market, book, slot, order)
   Matching.settleTaker(state, market, book, slot, order, stop)
   return decided(state, order)
-}
-
-/** A refusal for margin with the largest total that would be accepted, which is what an amendment names. */
-const inTotal = (found: Refused, unclosable: Refused | undefined, filledAtoms: number, { parameters }: MarketState): Refused => {
-  const nearest = found.nearest + filledAtoms
-  return unclosable === undefined && nearest >= parameters.minQuantityAtoms ? { ...found, nearest } : withoutNearest(found)
 }
 
 /** What an amendment writes into the order beside its price and rest. */

@@ -33,8 +33,9 @@ const required = new Margin.Requirement()
 export const withoutNearest = (refusal: Refused): Refused => ({ ...refusal, nearest: Number.NaN })
 
 /**
- * The refusal of an entry, or undefined. Changes nothing. `orderedAtoms` is what the market's quantity bounds
- * hold for: for an order whose terms are changed more than the entry's quantity, which is what it has left.
+ * The refusal of an entry, or undefined. Changes nothing. Of an order whose terms are changed the entry's quantity is what it has left,
+ * `orderedAtoms` its total, which the market's quantity bounds hold for, and `filledAtoms` what is filled of it: a nearest quantity is a
+ * total, as an amendment names it.
  */
 export const check = (
   state: State,
@@ -43,6 +44,7 @@ export const check = (
   slot: number,
   entry: Terms,
   orderedAtoms: number,
+  filledAtoms: number,
   number: number
 ): Refused | undefined => {
   const { positions } = state
@@ -66,15 +68,15 @@ export const check = (
   }
   if (market.mark === 0) return refused(Refusal.marketNotAccepting, number)
   assert(!isBeingCleared(state, market.index), "nothing is placed in a market that is being cleared")
-  const outside = outOfBounds(market, entry, orderedAtoms, opposed ? held : 0, number) ?? outOfBand(market, entry, number)
+  const outside = outOfBounds(market, entry, orderedAtoms, filledAtoms, opposed ? held : 0, number) ?? outOfBand(market, entry, number)
   if (outside !== undefined) return outside
   if (entry.timeInForce === Order.gtc && positions.openCount(slot) >= maxOpenOrders) {
     state.capacity.reached?.("an account had as many open orders as it may")
     return refused(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount(slot) + 1)
   }
   const unfit = entry.reduceOnly
-    ? wouldIncrease(market, entry, opposed ? held : 0, reducing, number)
-    : beyondPositionLimit(market, entry, (opposed ? 0 : held) + growing, number)
+    ? wouldIncrease(market, entry, filledAtoms, opposed ? held : 0, reducing, number)
+    : beyondPositionLimit(market, entry, filledAtoms, (opposed ? 0 : held) + growing, number)
   if (unfit?.refusal === Refusal.positionLimit) state.capacity.reached?.("an order was beyond the position limit")
   if (unfit !== undefined) return unfit
   const isBacked = backed(state, market, slot, entry, entry.quantityAtoms, opposed, growing, held)
@@ -83,8 +85,9 @@ export const check = (
   if (isBacked) return atBook
   // Where the book refuses any quantity, none would have been accepted.
   const most = atBook === undefined ? mostBacked(state, market, slot, entry, opposed, growing, held) : 0
-  const isEnough = most > 0 && orderedAtoms - (entry.quantityAtoms - most) >= market.parameters.minQuantityAtoms
-  return refused(Refusal.marginInsufficient, number, availableAtoms, requiredAtoms, isEnough ? most : Number.NaN)
+  const nearest = filledAtoms + most
+  const isEnough = most > 0 && nearest >= market.parameters.minQuantityAtoms
+  return refused(Refusal.marginInsufficient, number, availableAtoms, requiredAtoms, isEnough ? nearest : Number.NaN)
 }
 
 /** The refusal of what the other side of the book lets nobody do at this moment, whatever the quantity. */
@@ -128,6 +131,7 @@ const outOfBounds = (
   market: MarketState,
   entry: Terms,
   orderedAtoms: number,
+  filledAtoms: number,
   closable: number,
   number: number
 ): Refused | undefined => {
@@ -147,7 +151,7 @@ const outOfBounds = (
   // Where nothing is held nothing is closed: an order for nothing is too small like any other.
   const closesAll = entry.reduceOnly && closable > 0 && entry.quantityAtoms === closable
   if (orderedAtoms < minQuantityAtoms && !closesAll) {
-    const nearest = entry.reduceOnly && closable > 0 && closable < minQuantityAtoms ? closable : minQuantityAtoms
+    const nearest = entry.reduceOnly && closable > 0 ? Math.min(minQuantityAtoms, filledAtoms + closable) : minQuantityAtoms
     return refused(Refusal.quantityOutOfBounds, number, minQuantityAtoms, orderedAtoms, nearest)
   }
   return orderedAtoms > maxQuantityAtoms
@@ -167,12 +171,18 @@ const outOfBand = (market: MarketState, entry: Terms, number: number): Refused |
  * The refusal of an order with which position and open orders would exceed the market's limit. Orders against the
  * position are counted as if it were flat: reduce-only ones may close it first.
  */
-const beyondPositionLimit = (market: MarketState, entry: Terms, before: number, number: number): Refused | undefined => {
+const beyondPositionLimit = (
+  market: MarketState,
+  entry: Terms,
+  filledAtoms: number,
+  before: number,
+  number: number
+): Refused | undefined => {
   const { maxPositionQuantityAtoms } = market.parameters
   const reached = before + entry.quantityAtoms
   return reached > maxPositionQuantityAtoms
     ? refused(Refusal.positionLimit, number, maxPositionQuantityAtoms, reached,
-      lessBy(market, entry, reached - maxPositionQuantityAtoms, 0))
+      lessBy(market, entry, filledAtoms, reached - maxPositionQuantityAtoms, 0))
     : undefined
 }
 
@@ -180,25 +190,31 @@ const beyondPositionLimit = (market: MarketState, entry: Terms, before: number, 
 const wouldIncrease = (
   market: MarketState,
   entry: Terms,
+  filledAtoms: number,
   allowed: number,
   reducing: number,
   number: number
 ): Refused | undefined => {
   const claimed = entry.quantityAtoms + (entry.timeInForce === Order.gtc ? reducing : 0)
   return claimed > allowed
-    ? refused(Refusal.reduceOnlyWouldIncrease, number, allowed, claimed, lessBy(market, entry, claimed - allowed, allowed))
+    ? refused(Refusal.reduceOnlyWouldIncrease, number, allowed, claimed, lessBy(market, entry, filledAtoms, claimed - allowed, allowed))
     : undefined
 }
 
-/** The quantity less the excess; NaN where that is too little for the market, and not `closable`, all that may be closed. */
+/**
+ * The total with so much less left to fill; NaN where that is too little for the market, and what is left not `closable`, all that may be
+ * closed.
+ */
 const lessBy = (
   { parameters: { minQuantityAtoms } }: MarketState,
   { quantityAtoms }: Terms,
+  filledAtoms: number,
   excess: number,
   closable: number
 ): number => {
-  const quantity = quantityAtoms - excess
-  return quantity >= minQuantityAtoms || (quantity > 0 && quantity === closable) ? quantity : Number.NaN
+  const left = quantityAtoms - excess
+  const total = filledAtoms + left
+  return left > 0 && (total >= minQuantityAtoms || left === closable) ? total : Number.NaN
 }
 
 /** The refusal of a market order whose best opposite price is none, outside the band, or worse than its own worst. */

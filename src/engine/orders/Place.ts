@@ -61,7 +61,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   Margin.refreshAccount(state, account)
   const positionsBefore = state.positions.count
   const slot = state.touchPosition(account, market.index)
-  const found = check(state, market, book, slot, entry, entry.quantityAtoms, number)
+  const found = check(state, market, book, slot, entry, entry.quantityAtoms, 0, number)
   const unclosable = found === undefined || found.refusal === Refusal.marginInsufficient
     ? AutoClose.attachedFault(state, market, slot, entry, entry.autoClose, number)
     : undefined
