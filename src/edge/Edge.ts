@@ -289,5 +289,5 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     runtime,
     random
   })
-  return { ...Cors.over(router, settings.corsOrigins, services), ...stream }
+  return Cors.over({ ...router, ...stream }, settings.corsOrigins, services)
 })

@@ -8,6 +8,10 @@ import type { SecureRandom } from "../identity/SecureRandom.js"
 
 /** How long a question may be answered. */
 const openMs = 5 * 60 * 1000
+/** Whether a question may be answered at a time. One that was asked later is of before the clock was set back, and is over as well. */
+const isOpen = ({ expiresAtEpochMs }: { readonly expiresAtEpochMs: number }, atEpochMs: number): boolean =>
+  expiresAtEpochMs > atEpochMs && expiresAtEpochMs <= atEpochMs + openMs
+
 /** Questions that may be open at one time. */
 const mostOpen = 65_536
 
@@ -48,7 +52,8 @@ export class Approvals<About> {
   ask(key: string, about: About, challengeOf: (nonce: string) => string, atEpochMs: number): Question<About> | undefined {
     this.forget(atEpochMs)
     const open = this.byIdentifier.get(this.byKey.get(key) ?? "")
-    if (open !== undefined) return open
+    if (open !== undefined && isOpen(open, atEpochMs)) return open
+    if (open !== undefined) this.end(open)
     if (this.byIdentifier.size >= this.most) return undefined
     const nonce = this.text(nonceBytes)
     const question = {
@@ -69,7 +74,7 @@ export class Approvals<About> {
     const question = this.byIdentifier.get(challengeIdentifier)
     if (question === undefined) return undefined
     this.end(question)
-    return question.expiresAtEpochMs > atEpochMs ? question : undefined
+    return isOpen(question, atEpochMs) ? question : undefined
   }
 
   private end({ challengeIdentifier, key }: { readonly challengeIdentifier: string; readonly key: string }): void {
@@ -77,10 +82,10 @@ export class Approvals<About> {
     this.byKey.delete(key)
   }
 
-  /** Questions end in the order in which they were asked. */
+  /** Questions end in the order in which they were asked, unless the clock is set back in between: those end when they are asked anew. */
   private forget(atEpochMs: number): void {
     for (const question of this.byIdentifier.values()) {
-      if (question.expiresAtEpochMs > atEpochMs) return
+      if (isOpen(question, atEpochMs)) return
       this.end(question)
     }
   }

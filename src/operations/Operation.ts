@@ -28,6 +28,19 @@ export interface RequestKind {
   readonly lookup: string | null
 }
 
+/** What the value of a field may name that is an account's, or the account itself. */
+export type Lead = "account" | "passkey" | "grant" | "api_key" | "ticket_family" | "transfer" | "ledger_command"
+
+/**
+ * Whose what a command says is: the account's that is its `sender`; that of the `opened_account`, which the record makes; the one's
+ * to which a field of it leads, whoever sends it; or `nobody`'s, but for lists of it that say whose their entries are. The key that a
+ * command comes under and the fingerprint of its body are its sender's, whosever the rest is.
+ */
+export type Whose<F extends Fields = Fields> = "sender" | "opened_account" | "nobody" | {
+  readonly field: keyof F & string
+  readonly names: Lead
+}
+
 export interface Declaration<
   K extends string = string,
   F extends Fields = Fields,
@@ -46,6 +59,8 @@ export interface Declaration<
   readonly underHalt: "refused" | "taken"
   /** Whether it carries an Idempotency-Key, and within what the key is unique. */
   readonly keyScope: "account" | "venue" | "none"
+  /** Whose it is to those who tell one account what concerns it, and who hide from it all that does not. */
+  readonly whose: Whose<NoInfer<F>>
   readonly requests: R
   readonly fields: F
   readonly share: (command: Header & Values<F>) => Share

@@ -43,6 +43,8 @@ const written = async () => {
     grantMs: 1_000,
     remoteAddress: "192.0.2.1"
   })
+  // The second changes nothing, and is of the key's account all the same.
+  for (const idempotencyKey of ["ended", "ended again"]) driver.send({ kind: "RevokeKeyByOperator", idempotencyKey, keyId: "key_of_a_day" })
   driver.send({ kind: "SetAccountFlags", idempotencyKey: "flags", ofAccount: account, set: 4, clear: 0 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "credit", ofAccount: account, amountAtoms: 5_000_000 })
   driver.send({ kind: "CreditAccount", idempotencyKey: "too much", ofAccount: account, amountAtoms: 2 ** 52 })
@@ -51,6 +53,7 @@ const written = async () => {
   return {
     accountId: driver.engine.accountId(account),
     otherId: driver.engine.accountId(other),
+    dayId: driver.engine.accountId(driver.engine.findApiKey("key_of_a_day")!.account),
     times: new Map(recording.taken.map(({ record }) => [record.sequence, Format.time(record.atEpochMs)]))
   }
 }
@@ -58,7 +61,7 @@ const written = async () => {
 const audit = (...args: ReadonlyArray<string>) => run("dist/tools/venue.js", ["audit", "--data", folder, ...args])
 
 test("it tells operators' commands and those of who may act, with who sent them and what came of them, of all or of an account", async () => {
-  const { accountId, otherId, times } = await written()
+  const { accountId, dayId, otherId, times } = await written()
   const { code, stderr, stdout } = await audit()
   expect([code, stderr]).toEqual([0, ""])
   for (const secret of secrets) expect(stdout).not.toContain(secret)
@@ -90,6 +93,10 @@ test("it tells operators' commands and those of who may act, with who sent them 
   const own = (await audit("--account", accountId)).stdout.trimEnd().split("\n")
   expect(own).toHaveLength(5)
   expect(own.every((line) => line.includes(accountId))).toBe(true)
+  const revoked = (await audit("--account", dayId)).stdout.split("\n").filter((line) => line.includes("revocation"))
+  expect(revoked.map((line) => /idempotency key ([^)]*)/.exec(line)![1])).toEqual(["ended", "ended again"])
+  const tail = await run("dist/tools/venue.js", ["journal", "tail", "--data", folder, "--json", "--from", "1", "--account", dayId])
+  expect(tail.stdout.split("\n").filter((line) => line.includes("\"RevokeKeyByOperator\""))).toHaveLength(2)
   const [from] = own.at(-1)!.match(/\d+(?=  acc)/)!
   expect((await audit("--from", from!)).stdout.trimEnd().split("\n")).toHaveLength(1)
   expect((await audit("--account", "acc_nobody")).code).toBe(3)

@@ -1,6 +1,7 @@
 /** The life of a deposit and of a withdrawal, as `replay --deposit` and `replay --account` tell it; and under pseudonyms, for others. */
 import { expect, test } from "vitest"
 import * as Redact from "../../src/cli/bundle/Redact.js"
+import { leadsOf } from "../../src/cli/Whose.js"
 import { linesOf } from "../../src/cli/replay/Lines.js"
 import { nobody, type Who } from "../../src/cli/replay/Names.js"
 import * as Ids from "../../src/domain/Ids.js"
@@ -133,7 +134,7 @@ test("under pseudonyms the same is decided, and nothing of others is left but am
   const redacted = Engine.make(capacity)
   const commands = driver.records.map((record) => {
     const kept = redacted.findAccount(Ids.accountId(born))
-    const command = Redact.redact(pseudonyms, record, Ids.accountId(born), kept, redacted)
+    const command = Redact.redact(pseudonyms, record, Ids.accountId(born), kept, leadsOf(redacted.state))
     redacted.apply(command, record.sequence, record.atEpochMs)
     return command
   })

@@ -1,5 +1,6 @@
 /** What every declaration must say, and say but once: codes that journals hold, who sends, and by which requests. */
 import { describe, expect, test } from "vitest"
+import type { Fields } from "../../src/operations/Field.js"
 import { Principal } from "../../src/operations/Header.js"
 import {
   all,
@@ -12,6 +13,15 @@ import {
   Operation,
   requestOf
 } from "../../src/operations/Operations.js"
+
+/** The fields that name an account, or what is of one, or hold texts of its. Lists of what a record opens say so themselves. */
+const toldOf = (fields: Fields): ReadonlyArray<string> =>
+  Object.entries(fields).flatMap(([name, { mark, shape }]) => {
+    if (shape.type === "record") return toldOf(shape.fields)
+    if (shape.type === "list") return shape.owner === "opened_account" ? [] : toldOf(shape.fields)
+    const isTold = shape.type === "text" ? mark !== "plain" : mark === "account" || mark === "order" || mark === "transfer"
+    return isTold ? [name] : []
+  })
 
 const requests = all.flatMap((declaration) =>
   Object.entries(declaration.requests).map(([name, request]) => ({ name, ...request, declaration }))
@@ -168,6 +178,22 @@ describe("the declarations", () => {
     }
     expect(Operation).toMatchObject(journaledRequests)
   })
+
+  test.each(all.map((declaration) => [declaration.kind, declaration] as const))(
+    "%s says whose it is wherever it names an account, or says of one what others are not told",
+    (_, { fields, principals, whose }) => {
+      const clients: ReadonlyArray<Principal> = [Principal.key, Principal.session]
+      // What acts for an account names it in its header, and nothing else does.
+      expect(principals.map((principal) => clients.includes(principal))).toEqual(principals.map(() => whose === "sender"))
+      if (typeof whose === "object") {
+        const { mark, shape } = fields[whose.field]!
+        const isNumber = whose.names === "account" || whose.names === "transfer"
+        if (isNumber) expect(mark).toBe(whose.names)
+        expect(shape.type).toBe(isNumber || whose.names === "ticket_family" ? "whole" : "text")
+      }
+      if (whose === "nobody") expect(toldOf(fields)).toEqual([])
+    }
+  )
 
   test.each(all.map((declaration) => [declaration.kind, declaration] as const))(
     "%s is sent, permitted and keyed in a way that fits together",

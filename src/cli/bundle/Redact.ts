@@ -19,7 +19,6 @@ import type { Pseudonyms } from "../../operations/Redaction.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { Engine } from "../../engine/Engine.js"
-import type { Reads } from "../../engine/Reads.js"
 import * as EngineSnapshot from "../../engine/Snapshot.js"
 import type { Capacity } from "../../engine/State.js"
 import * as Block from "../../journal/Block.js"
@@ -30,6 +29,7 @@ import type { Snapshot } from "../../journal/SnapshotStore.js"
 import { applyBlock, type Diverged } from "../../sequencer/Recovery.js"
 import { stateDigest } from "../../sequencer/StateDigest.js"
 import { versions } from "../../sequencer/Versions.js"
+import { accountOf, type Leads, leadsOf, opens } from "../Whose.js"
 import * as Bundle from "./Bundle.js"
 import { maker, type Range, TooLarge } from "./Collect.js"
 import * as RawBlocks from "./RawBlocks.js"
@@ -56,43 +56,18 @@ export const pseudonymsOf = (key: Uint8Array): Pseudonyms => {
   }
 }
 
-/** What of a state tells whose a command is that names no account itself. */
-type Owners = Pick<Reads, "findPasskey" | "findGrant" | "transfer" | "stepOfCommand">
-
-/** Whether a command is of the kept account: sent by it, or by whoever has proved to hold something of its. */
-const isOf = (owners: Owners, { command, sequence }: Record, keptId: string, kept: number): boolean => {
-  if (command.kind === "OpenOwnerAccount") return Ids.accountId(Ids.ordinal(sequence, 0)) === keptId
-  if (kept === none) return false
-  switch (command.kind) {
-    case "SignIn":
-      return owners.findPasskey(command.credentialId)?.account === kept
-    case "ExchangeGrant":
-      return owners.findGrant(command.deviceSha256)?.account === kept
-    case "NoteSecurity":
-    case "BindParty":
-      return command.ofAccount === kept
-    case "PrepareStep":
-    case "BeginSubmission":
-    case "NoteSubmission":
-    case "NoteScan":
-    case "RejectStep":
-      return owners.transfer(command.transfer)?.account === kept
-    case "NoteCompletion":
-      return owners.transfer(owners.stepOfCommand(command.commandId)?.transfer ?? none)?.account === kept
-    default:
-      return command.account === kept
-  }
-}
-
 /**
- * A record with everything under pseudonyms that is not `keptId`'s, whose index is `kept` (-1 before it was opened). `owners` is
- * the redacted run so far: what is the kept account's is there under its own names.
+ * A record with everything under pseudonyms that is not `keptId`'s, whose index is `kept` (-1 before it was opened). `leads` are of
+ * the redacted run so far: what is the kept account's is there under its own names. Where somebody else sent what is of the
+ * account, an operator or the venue, the key that it came under and its body stay its sender's.
  */
-export const redact = (pseudonyms: Pseudonyms, record: Record, keptId: string, kept: number, owners: Owners): Command => {
+export const redact = (pseudonyms: Pseudonyms, record: Record, keptId: string, kept: number, leads: Leads): Command => {
   const { command, sequence } = record
-  return isOf(owners, record, keptId, kept)
-    ? command
-    : redactMarked(command, pseudonyms, (index) => Ids.accountId(Ids.ordinal(sequence, index)) === keptId)
+  if (kept !== none && command.account === kept) return command
+  const opened = (index: number): boolean => Ids.accountId(Ids.ordinal(sequence, index)) === keptId
+  const hidden = redactMarked(command, pseudonyms, opened)
+  const isOf = opens(command, sequence, keptId) || (kept !== none && accountOf(command, leads) === kept)
+  return isOf ? { ...command, idempotencyKey: hidden.idempotencyKey, fingerprint: hidden.fingerprint } : hidden
 }
 
 export interface Options {
@@ -148,6 +123,7 @@ class Redaction {
   readonly engine: Engine
   /** Of what goes into the bundle so far. */
   bytes = 0
+  private readonly leads: Leads
   private readonly builder = new Block.Builder()
   private readonly blocks: Array<Block.Encoded> = []
   private previousDigest: Uint8Array = Block.genesisDigest
@@ -161,6 +137,7 @@ class Redaction {
     private readonly pseudonyms: Pseudonyms
   ) {
     this.engine = Engine.make(capacity)
+    this.leads = leadsOf(this.engine.state)
   }
 
   /** Takes the state to begin with, where the block is the first of the bundle. */
@@ -184,7 +161,7 @@ class Redaction {
     let account = kept
     for (const record of block.records) {
       if (account === none) account = engine.findAccount(this.accountId)
-      const command = redact(this.pseudonyms, record, this.accountId, account, engine)
+      const command = redact(this.pseudonyms, record, this.accountId, account, this.leads)
       builder.add(record.sequence, record.atEpochMs, command)
       engine.apply(command, record.sequence, record.atEpochMs)
     }

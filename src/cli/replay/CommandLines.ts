@@ -16,6 +16,7 @@ import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrder
 import * as Format from "./Format.js"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
+import { accountOf, leadsOf } from "../Whose.js"
 import { accountName, concerns, marketName, named, ownerOf, priceOf, sizeOf, transferName, type Who } from "./Names.js"
 
 /** The lines of a command that concern somebody. */
@@ -150,7 +151,8 @@ const declaredLines = (state: State, command: Command, outcome: Outcome, who: Wh
   const orders = marked(fields, values, "order")
   const owned = orders.map((order) => ownerOf(state, order))
   const markets = [...marked(fields, values, "market"), ...marketsById(state, command), ...owned.map(({ market }) => market)]
-  const accounts = [command.account, ...marked(fields, values, "account"), ...owned.map(({ account }) => account)]
+  const accounts = [command.account, accountOf(command, leadsOf(state)), ...marked(fields, values, "account"),
+    ...owned.map(({ account }) => account)]
   const transfers = [...marked(fields, values, "transfer"), ...outcome.entries.flatMap(transferOf)]
   if (!concerns(who, { orders, accounts, markets, transfers })) return []
   const market = markets.find((index) => index >= 0) ?? -1

@@ -11,23 +11,24 @@ import { auditLine } from "../replay/CommandLines.js"
 import * as Format from "../replay/Format.js"
 import { accountName } from "../replay/Names.js"
 import { kinds } from "../../engine/identity/SecurityLog.js"
+import { accountOf, leadsOf } from "../Whose.js"
 import * as Tail from "./Tail.js"
 
 export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity">
 
 const isSecurityRelevant = (command: Command): boolean => command.principal === Principal.operator || command.kind in capabilities.identity
 
-/** The accounts that a record is about: whoever it acted for, and whom its events name. */
-const accountsOf = ({ events, record: { command } }: Tail.Told): ReadonlyArray<number> => {
-  const named = "ofAccount" in command ? [command.ofAccount] : []
-  const accounts = [command.account, ...named, ...events.flatMap((event) => "account" in event ? [event.account] : [])]
+/** The accounts that a record is about: whoever it acted for, whose it is by what it names, and whom its events name. */
+const accountsOf = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<number> => {
+  const accounts = [command.account, accountOf(command, leadsOf(state)),
+    ...events.flatMap((event) => "account" in event ? [event.account] : [])]
   return [...new Set(accounts)].filter((account) => account >= 0)
 }
 
 const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): ReadonlyArray<string> => {
   const { events, outcome, record: { atEpochMs, command, sequence } } = told
   if (!isSecurityRelevant(command)) return []
-  const whose = accountsOf(told).map((account) => accountName(state, account))
+  const whose = accountsOf(state, told).map((account) => accountName(state, account))
   if (accountId !== undefined && !whose.includes(accountId)) return []
   const notes = events.flatMap((event) => event.event === "SecurityNoted" ? [kinds[event.kind]!.replaceAll("_", " ")] : [])
   const text = [

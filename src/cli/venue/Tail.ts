@@ -18,6 +18,7 @@ import { type Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 import * as Lines from "../replay/Lines.js"
 import { nobody, type Who } from "../replay/Names.js"
+import { accountOf, leadsOf } from "../Whose.js"
 
 export interface Asked {
   /** The first sequence; undefined for the last few. */
@@ -139,7 +140,10 @@ const concerning = (state: State, { events, outcome, record }: Told, asked: Aske
   return told.length === 0 && !isOwn(state, record.command, asked) ? undefined : told
 }
 
-/** Whether an account that was asked for sent the command: it is told of also where it changed nothing. */
-const isOwn = (state: State, command: Command, { accountId, marketId }: Asked): boolean =>
+/** Whether a command is of an account that was asked for: it is told of also where it changed nothing. */
+const isOwn = (state: State, command: Command, { accountId, marketId }: Asked): boolean => {
+  if (accountId === undefined || marketId !== undefined) return false
   // What nobody sent has no account, and one that is not there yet is none either.
-  accountId !== undefined && marketId === undefined && command.account >= 0 && command.account === state.accounts.find(accountId)
+  const account = state.accounts.find(accountId)
+  return account >= 0 && (command.account === account || accountOf(command, leadsOf(state)) === account)
+}

@@ -2,7 +2,7 @@
  * Which sites' pages may call the venue from a browser: none, unless the operator lists their origins. There are no cookies,
  * so no mode with credentials is needed: a page sends its bearer in a header, which a listed origin may.
  */
-import type { Application, Reply, Request, Response } from "./Listener.js"
+import type { Application, Request, Response } from "./Listener.js"
 import * as LimitHeaders from "./LimitHeaders.js"
 import * as Protection from "./Protection.js"
 
@@ -20,6 +20,9 @@ const allowing = (origin: string): Readonly<Record<string, string>> => ({
   "access-control-expose-headers": answerHeaders,
   vary: "origin"
 })
+
+/** What is said where it is no page's that is listed: with another origin the answer would be another. */
+const others = { vary: "origin" } as const
 
 /** To a browser that asks ahead what a listed page may send. */
 const preflight = (origin: string, requestId: string, standing: Readonly<Record<string, string>>): Response => ({
@@ -42,25 +45,35 @@ const isPreflight = ({ headers, method }: Request): boolean =>
 
 /**
  * The application, callable by pages of these origins. Who is not listed is answered as ever, without the headers for which a
- * browser would show the answer to the page; what was not asked by a page at all likewise.
+ * browser would show the answer to the page; what was not asked by a page at all likewise. So is whatever never became a request, or
+ * no WebSocket: a page is told why by the same rule.
  */
 export const over = (
-  application: Application,
+  application: Required<Application>,
   origins: ReadonlyArray<string>,
   services: LimitHeaders.Counting & { readonly nextRequestId: () => string }
-): Application => {
+): Required<Application> => {
   if (origins.length === 0) return application
   const listed: ReadonlySet<string> = new Set(origins)
   const isListed = (origin: string | undefined): origin is string => origin !== undefined && listed.has(origin)
-  const handle = (request: Request, reply: Reply): void => {
-    const { origin } = request.headers
-    if (!isListed(origin)) {
-      return application.handle(request, (response) => reply({ ...response, headers: { ...response.headers, vary: "origin" } }))
-    }
-    if (isPreflight(request)) return reply(preflight(origin, services.nextRequestId(), LimitHeaders.ofAddress(services, request)))
-    application.handle(request, (response) => reply({ ...response, headers: { ...response.headers, ...allowing(origin) } }))
+  const told = (origin: string | undefined, { headers, ...response }: Response): Response => ({
+    ...response,
+    headers: { ...headers, ...(isListed(origin) ? allowing(origin) : others) }
+  })
+  return {
+    handle: (request, reply) => {
+      const { origin } = request.headers
+      if (isListed(origin) && isPreflight(request)) {
+        return reply(preflight(origin, services.nextRequestId(), LimitHeaders.ofAddress(services, request)))
+      }
+      application.handle(request, (response) => reply(told(origin, response)))
+    },
+    open: (request) => {
+      const opening = application.open(request)
+      return "refused" in opening ? { refused: told(request.headers.origin, opening.refused) } : opening
+    },
+    misframed: (reason, target, sender) => told(sender.headers.origin, application.misframed(reason, target, sender))
   }
-  return { ...application, handle }
 }
 
 /** Why a text is no origin as browsers send it: scheme, host and a port that is not the scheme's own, and nothing behind. */

@@ -9,7 +9,7 @@
  */
 import type * as Http from "node:http"
 import type { Socket } from "node:net"
-import { type Head, lastTarget } from "./Head.js"
+import { type Head, lastTarget, originForm } from "./Head.js"
 import type { Misframed, Response } from "./Listener.js"
 import type { Rotation } from "./Rotation.js"
 
@@ -51,6 +51,11 @@ export class Exchange {
   refusal: Misframed | undefined = undefined
 
   constructor(readonly request: Http.IncomingMessage, readonly result: Http.ServerResponse, readonly head: Head) {}
+
+  /** Path and query, whatever the form in which they were sent: also of what is refused, whose family they decide. */
+  get target(): string {
+    return originForm(this.request.url ?? "")
+  }
 }
 
 /** What a lane has done for it. */
@@ -150,7 +155,7 @@ export class Lane {
     } else {
       // It was never whole, and is what the refusal answers.
       this.waiting.pop()
-      this.misframed = { reason, target: tail.request.url, head: tail.head }
+      this.misframed = { reason, target: tail.target, head: tail.head }
     }
     this.held = undefined
     this.unframed = []
@@ -223,7 +228,7 @@ export class Lane {
       this.server.dispatch(exchange, (response) => this.answer(exchange, response, serial === this.dispatched && this.server.stopping()))
     } else {
       this.drop()
-      this.answer(exchange, this.server.misframed(exchange.refusal, exchange.request.url, exchange.head), true)
+      this.answer(exchange, this.server.misframed(exchange.refusal, exchange.target, exchange.head), true)
     }
   }
 

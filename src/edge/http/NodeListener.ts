@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { assert } from "../../domain/Assert.js"
 import { type Connection, Connections, originOf } from "./Connections.js"
-import { Head, originForm } from "./Head.js"
+import { Head } from "./Head.js"
 import { Exchange, Lane } from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
 import type { Application, Conversation, Misframed, Reply, Response, Sender, Serving } from "./Listener.js"
@@ -133,10 +133,10 @@ const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
 }
 
 /** Hands a whole request to the application. */
-const dispatch = (application: Application, { body, head, request }: Exchange, reply: Reply): void =>
+const dispatch = (application: Application, { body, head, request, target }: Exchange, reply: Reply): void =>
   application.handle({
     method: request.method ?? "",
-    target: originForm(request.url ?? ""),
+    target,
     headers: {
       authorization: head.authorization,
       "content-type": head.contentType,

@@ -113,7 +113,7 @@ export const make = (application: Application, raw: (response: Response) => stri
   server.on("wsClientError",
     (_error, socket, request) =>
       void refuse(socket as Socket,
-        application.misframed("malformed", request.url, senderOf(socket as Socket, new Head(request.rawHeaders)))))
+        application.misframed("malformed", originForm(request.url ?? ""), senderOf(socket as Socket, new Head(request.rawHeaders)))))
 
   const upgrade: NodeSockets["upgrade"] = (request, socket, behind, head) => {
     const target = originForm(request.url ?? "")

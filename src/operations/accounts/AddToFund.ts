@@ -12,6 +12,7 @@ export const AddToFund = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { addToFund: { code: 30, lookup: null } },
   fields: {
     amountAtoms: Field.whole("money_atoms")

@@ -19,6 +19,7 @@ export const CreditAccount = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: { field: "ofAccount", names: "account" },
   requests: { creditAccount: { code: 58, lookup: null } },
   fields: {
     ofAccount: Field.numberOf("account"),

@@ -25,6 +25,7 @@ export const OpenDemoAccounts = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { openDemoAccounts: { code: 25, lookup: null } },
   fields: {
     collateralAtoms: Field.whole("money_atoms"),

@@ -11,6 +11,7 @@ export const RegisterAffiliate = declare({
   permission: "trade",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { registerAffiliate: { code: 56, lookup: null } },
   fields: {},
   share: () => "placement",

@@ -28,6 +28,7 @@ export const SetAccountFlags = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: { field: "ofAccount", names: "account" },
   requests: { setAccountFlags: { code: 57, lookup: null } },
   fields: {
     ofAccount: Field.numberOf("account"),

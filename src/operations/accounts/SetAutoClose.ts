@@ -28,6 +28,7 @@ export const SetAutoClose = declare({
   permission: "trade",
   underHalt: "refused",
   keyScope: "account",
+  whose: "sender",
   requests: {
     setAutoCloseV1: { code: 15, lookup: "set_auto_close" },
     cancelAutoCloseV1: { code: 16, lookup: "cancel_auto_close" },

@@ -25,6 +25,7 @@ export const SetDisplayHandle = declare({
   // It trades nothing.
   underHalt: "taken",
   keyScope: "account",
+  whose: "sender",
   requests: { setDisplayHandleV1: { code: 13, lookup: "set_display_handle" } },
   fields: {
     /** What the account chose. */

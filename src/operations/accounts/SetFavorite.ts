@@ -12,6 +12,7 @@ export const SetFavorite = declare({
   permission: "trade",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { addFavorite: { code: 54, lookup: null }, removeFavorite: { code: 55, lookup: null } },
   fields: {
     market: Field.numberOf("market"),

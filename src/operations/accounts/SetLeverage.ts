@@ -15,6 +15,7 @@ export const SetLeverage = declare({
   permission: "trade",
   underHalt: "refused",
   keyScope: "account",
+  whose: "sender",
   requests: { setLeverageV1: { code: 14, lookup: "set_leverage" } },
   fields: {
     /** -1 where the request named none that there is. */

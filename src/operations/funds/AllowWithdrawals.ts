@@ -11,6 +11,7 @@ export const AllowWithdrawals = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { allowWithdrawals: { code: 65, lookup: null } },
   fields: {},
   share: () => "operator",

@@ -15,6 +15,7 @@ export const ApproveStep = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { approveStep: { code: 63, lookup: null } },
   fields: {
     ...stepFields,

@@ -12,6 +12,7 @@ export const BeginSubmission = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "transfer", names: "transfer" },
   requests: {},
   fields: {
     ...stepFields,

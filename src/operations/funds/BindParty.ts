@@ -15,6 +15,7 @@ export const BindParty = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "ofAccount", names: "account" },
   requests: {},
   fields: {
     ofAccount: Field.numberOf("account"),

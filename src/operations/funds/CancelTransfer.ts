@@ -12,6 +12,7 @@ export const CancelTransfer = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { cancelTransfer: { code: 62, lookup: null } },
   fields: {
     transfer: Field.numberOf("transfer")

@@ -15,6 +15,7 @@ export const NoteCompletion = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "commandId", names: "ledger_command" },
   requests: {},
   fields: {
     commandId: Field.text("api_key"),

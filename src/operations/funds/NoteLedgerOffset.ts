@@ -12,6 +12,7 @@ export const NoteLedgerOffset = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: "nobody",
   requests: {},
   fields: {
     offset: Field.whole("count"),

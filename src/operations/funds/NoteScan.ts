@@ -16,6 +16,7 @@ export const NoteScan = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "transfer", names: "transfer" },
   requests: {},
   fields: {
     ...stepFields,

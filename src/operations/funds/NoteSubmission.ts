@@ -19,6 +19,7 @@ export const NoteSubmission = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "transfer", names: "transfer" },
   requests: {},
   fields: {
     ...stepFields,

@@ -15,6 +15,7 @@ export const PrepareStep = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "transfer", names: "transfer" },
   requests: {},
   fields: {
     ...stepFields,

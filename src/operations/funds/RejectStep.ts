@@ -12,6 +12,7 @@ export const RejectStep = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "transfer", names: "transfer" },
   requests: {},
   fields: {
     ...stepFields,

@@ -11,6 +11,7 @@ export const RequestDeposit = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "account",
+  whose: "sender",
   requests: { requestDeposit: { code: 59, lookup: "request_deposit" } },
   fields: amountFields,
   share: () => "placement",

@@ -15,6 +15,7 @@ export const RequestPartyChange = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "account",
+  whose: "sender",
   requests: { requestPartyChange: { code: 61, lookup: "request_party_change" } },
   fields: {
     remoteAddress: Field.text("as_sent")

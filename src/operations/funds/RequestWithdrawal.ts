@@ -12,6 +12,7 @@ export const RequestWithdrawal = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "account",
+  whose: "sender",
   requests: { requestWithdrawal: { code: 60, lookup: "request_withdrawal" } },
   fields: {
     ...amountFields,

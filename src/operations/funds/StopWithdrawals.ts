@@ -15,6 +15,7 @@ export const StopWithdrawals = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { stopWithdrawals: { code: 64, lookup: null } },
   fields: {
     reason: Field.choice(stopReasons),

@@ -12,6 +12,7 @@ export const AddPasskey = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { addPasskey: { code: 42, lookup: null } },
   fields: {
     ...passkeyFields,

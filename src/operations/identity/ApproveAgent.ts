@@ -12,6 +12,7 @@ export const ApproveAgent = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { approveAgent: { code: 45, lookup: null } },
   fields: {
     /** SHA-256 of the device code, lowercase hex. */

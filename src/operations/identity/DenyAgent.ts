@@ -12,6 +12,7 @@ export const DenyAgent = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { denyAgent: { code: 46, lookup: null } },
   fields: {
     /** SHA-256 of the device code, lowercase hex. */

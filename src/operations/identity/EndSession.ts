@@ -12,6 +12,7 @@ export const EndSession = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { endSession: { code: 44, lookup: null } },
   fields: {
     remoteAddress: Field.text("as_sent"),

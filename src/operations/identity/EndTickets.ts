@@ -12,6 +12,7 @@ export const EndTickets = declare({
   permission: "proof",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "family", names: "ticket_family" },
   requests: { endTickets: { code: 52, lookup: null } },
   fields: ticketFields,
   share: () => "revocation",

@@ -13,6 +13,7 @@ export const ExchangeGrant = declare({
   permission: "proof",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "deviceSha256", names: "grant" },
   requests: { exchangeGrant: { code: 47, lookup: null } },
   fields: {
     deviceSha256: Field.text("secret"),

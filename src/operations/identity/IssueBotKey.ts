@@ -16,6 +16,7 @@ export const IssueBotKey = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: { field: "ofAccount", names: "account" },
   requests: { issueBotKey: { code: 53, lookup: null } },
   fields: {
     ofAccount: Field.numberOf("account"),

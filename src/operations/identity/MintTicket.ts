@@ -12,6 +12,7 @@ export const MintTicket = declare({
   permission: "read",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { mintTicket: { code: 50, lookup: null } },
   fields: {
     /** What the ticket may do, of what its key may. */

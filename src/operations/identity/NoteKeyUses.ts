@@ -15,6 +15,7 @@ export const NoteKeyUses = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: "nobody",
   requests: {},
   fields: {
     uses: Field.list({ apiKey: Field.numberOf("api_key"), usedAtEpochMs: Field.whole("epoch_ms") }, mostNotedUses, "sender")

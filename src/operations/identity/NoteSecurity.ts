@@ -15,6 +15,7 @@ export const NoteSecurity = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "ofAccount", names: "account" },
   requests: {},
   fields: {
     what: Field.choice(noted),

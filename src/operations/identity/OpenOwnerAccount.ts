@@ -11,6 +11,7 @@ export const OpenOwnerAccount = declare({
   permission: "proof",
   underHalt: "taken",
   keyScope: "none",
+  whose: "opened_account",
   requests: { openOwnerAccount: { code: 40, lookup: null } },
   fields: { ...passkeyFields, ...sessionFields },
   share: () => "placement",

@@ -15,6 +15,7 @@ export const ProvePasskey = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { provePasskey: { code: 70, lookup: null } },
   fields: {
     credentialId: Field.text("api_key"),

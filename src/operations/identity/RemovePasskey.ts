@@ -12,6 +12,7 @@ export const RemovePasskey = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { removePasskey: { code: 43, lookup: null } },
   fields: {
     credentialId: Field.text("api_key"),

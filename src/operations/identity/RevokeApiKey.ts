@@ -12,6 +12,7 @@ export const RevokeApiKey = declare({
   permission: "owner",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { revokeApiKey: { code: 48, lookup: null } },
   fields: {
     keyId: Field.text("api_key"),

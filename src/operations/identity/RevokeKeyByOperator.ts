@@ -12,6 +12,7 @@ export const RevokeKeyByOperator = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: { field: "keyId", names: "api_key" },
   requests: { revokeKeyByOperator: { code: 72, lookup: null } },
   fields: { keyId: Field.text("api_key") },
   share: () => "revocation",

@@ -16,6 +16,7 @@ export const RotateTicket = declare({
   permission: "proof",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "family", names: "ticket_family" },
   requests: { rotateTicket: { code: 51, lookup: null } },
   fields: {
     ...ticketFields,

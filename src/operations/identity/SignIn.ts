@@ -12,6 +12,7 @@ export const SignIn = declare({
   permission: "proof",
   underHalt: "taken",
   keyScope: "none",
+  whose: { field: "credentialId", names: "passkey" },
   requests: { signIn: { code: 41, lookup: null } },
   fields: {
     credentialId: Field.text("api_key"),

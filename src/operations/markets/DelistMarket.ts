@@ -12,6 +12,7 @@ export const DelistMarket = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: {
     delistMarket: { code: 28, lookup: null },
     withdrawDelisting: { code: 29, lookup: null }

@@ -11,6 +11,7 @@ export const MarkTick = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: "nobody",
   requests: {},
   fields: {},
   share: () => "venue",

@@ -47,6 +47,7 @@ export const PutMarket = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { putMarket: { code: 20, lookup: null } },
   fields: {
     parameters: Field.record(parameters),

@@ -12,6 +12,7 @@ export const SetIndexPrice = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { setIndexPrice: { code: 22, lookup: null } },
   fields: {
     market: Field.numberOf("market"),

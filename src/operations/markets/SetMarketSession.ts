@@ -13,6 +13,7 @@ export const SetMarketSession = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: "nobody",
   requests: {},
   fields: {
     market: Field.numberOf("market"),

@@ -13,6 +13,7 @@ export const SetMarketStatus = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { setMarketStatus: { code: 21, lookup: null } },
   fields: {
     market: Field.numberOf("market"),

@@ -16,6 +16,7 @@ export const AmendOrder = declare({
   permission: "trade",
   underHalt: "refused",
   keyScope: "account",
+  whose: "sender",
   requests: { amendV1: { code: 8, lookup: "amend_order" } },
   fields: {
     /** The market that the client bound the order to: -1 for one that does not exist. */

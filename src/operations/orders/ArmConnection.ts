@@ -15,6 +15,7 @@ export const ArmConnection = declare({
   permission: "trade",
   underHalt: "taken",
   keyScope: "none",
+  whose: "sender",
   requests: { armConnection: { code: 71, lookup: null } },
   fields: {
     /** What the connection is called in its `hello`. */

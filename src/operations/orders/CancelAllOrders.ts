@@ -16,6 +16,7 @@ export const CancelAllOrders = declare({
   permission: "trade",
   underHalt: "refused",
   keyScope: "account",
+  whose: "sender",
   requests: {
     cancelAllV1: { code: 9, lookup: "cancel_all_orders" },
     cancelAllV2: { code: 10, lookup: "cancel_all_compat_orders" }

@@ -27,6 +27,7 @@ export const CancelByOperator = declare({
   // Nobody can cancel for himself then, and what may not trade on must go before the halt lifts.
   underHalt: "taken",
   keyScope: "venue",
+  whose: { field: "ofAccount", names: "account" },
   requests: { cancelByOperator: { code: 26, lookup: null } },
   fields: {
     /** The one order that is meant, whatever the other two say; -1 for all that they do. */

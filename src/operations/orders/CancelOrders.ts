@@ -26,6 +26,7 @@ export const CancelOrders = declare({
   permission: "trade",
   underHalt: "refused",
   keyScope: "account",
+  whose: "sender",
   requests: {
     cancelV1: { code: 5, lookup: "cancel_order" },
     cancelBatchV1: { code: 6, lookup: "cancel_order_batch" },

@@ -12,6 +12,7 @@ export const EndConnection = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: "nobody",
   requests: {},
   fields: {
     /** The record that armed it. */

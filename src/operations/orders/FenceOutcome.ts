@@ -20,6 +20,7 @@ export const FenceOutcome = declare({
   // A fence only makes sure that nothing happens.
   underHalt: "taken",
   keyScope: "account",
+  whose: "sender",
   requests: { fenceV1: { code: 12, lookup: null } },
   fields: {
     /** The key to fence, or empty. */

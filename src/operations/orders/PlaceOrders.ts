@@ -49,6 +49,7 @@ export const PlaceOrders = declare({
   permission: "trade",
   underHalt: "refused",
   keyScope: "account",
+  whose: "sender",
   requests: {
     placeV1: { code: 1, lookup: "place_order" },
     placeBatchV1: { code: 2, lookup: "place_order_batch" },

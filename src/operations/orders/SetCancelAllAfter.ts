@@ -12,6 +12,7 @@ export const SetCancelAllAfter = declare({
   permission: "trade",
   underHalt: "refused",
   keyScope: "account",
+  whose: "sender",
   requests: { cancelAllAfterV1: { code: 11, lookup: "set_cancel_all_after" } },
   fields: {
     /** From the record's time on; 0 disarms. */

@@ -11,6 +11,7 @@ export const HaltEngine = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { haltEngine: { code: 23, lookup: null } },
   fields: {},
   share: () => "operator",

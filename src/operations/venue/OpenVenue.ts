@@ -13,6 +13,7 @@ export const OpenVenue = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: "nobody",
   requests: {},
   fields: {
     environment: Field.text("plain"),

@@ -11,6 +11,7 @@ export const ResumeEngine = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { resumeEngine: { code: 24, lookup: null } },
   fields: {},
   share: () => "operator",

@@ -15,6 +15,7 @@ export const SetLimits = declare({
   permission: "operator",
   underHalt: "taken",
   keyScope: "venue",
+  whose: "nobody",
   requests: { setLimits: { code: 33, lookup: null } },
   fields: {
     /** Whole minutes, within the bounds of `domain/Retention.ts`. */

@@ -17,6 +17,7 @@ export const StartVenue = declare({
   permission: "internal",
   underHalt: "taken",
   keyScope: "none",
+  whose: "nobody",
   requests: {},
   fields: {
     ...Versions.fields,

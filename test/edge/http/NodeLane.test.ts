@@ -234,6 +234,26 @@ describe("what HTTP asks for", () => {
     expect(bodyOf(text.slice(text.lastIndexOf("HTTP/1.1 ")))).toMatchObject({ version: "external-rest-error/v1" })
   })
 
+  /** What follows a request line and is refused without the request having been whole. */
+  const misframed: ReadonlyArray<readonly [what: string, behind: string, status: number]> = [
+    ["too large a body by its length", "host: x\r\ncontent-length: 70000\r\n\r\n", 413],
+    ["too large a body in chunks", `host: x\r\ntransfer-encoding: chunked\r\n\r\n11000\r\n${"x".repeat(0x11000)}\r\n`, 413],
+    ["a body that does not come", "host: x\r\ncontent-length: 2\r\n\r\n{", 400],
+    ["a body whose chunks are none", "host: x\r\ntransfer-encoding: chunked\r\n\r\nno length\r\n", 400],
+    ["no host", "content-length: 0\r\n\r\n", 400],
+    ["an expectation", "host: x\r\nexpect: tea\r\ncontent-length: 0\r\n\r\n", 400],
+    ["an upgrade to nothing", "host: x\r\nconnection: upgrade\r\nupgrade: tea\r\n\r\n", 400]
+  ]
+  test.each(misframed)("of absolute-form %s gets its family's envelope", async (_, behind, status) => {
+    const { port } = await serve(Fake.make().application, { headersTimeoutMs: 100, requestTimeoutMs: 200 })
+    const asked = ["/v2/orders", "http://venue.example/v2/orders", "http://venue.example/v1/orders"]
+    const answers = await Promise.all(asked.map((target) => exchange(port, `POST ${target} HTTP/1.1\r\n${behind}`, 2_000)))
+    expect(answers.map(({ text }) => statusOf(text))).toEqual(asked.map(() => status))
+    const names = answers.map(({ text }) => bodyOf(text).name)
+    expect(names).toEqual([names[0], names[0], undefined])
+    expect(names[0]).toBeDefined()
+  })
+
   test("HEAD is GET without a body", async () => {
     const { port } = await serve(Fake.make().application)
     const { closed, text } = await exchange(port, `HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n${get("/healthz")}`)

@@ -68,6 +68,56 @@ test("who asks is read from every header in which the venue's own proxy tells it
   expect([statusOf(answer), /content-length: 0\r\n/.test(answer)]).toEqual([200, true])
 })
 
+/** What pages send, whether it is answered by a route, and with which status: all under an origin and in a header of its own. */
+const ofPages: ReadonlyArray<readonly [what: string, head: string, behind: string, status: number]> = [
+  ["a request", "GET /v2/time", "", 200],
+  ["what has no route", "GET /nowhere", "", 404],
+  ["what needs a credential", "GET /v2/balance", "", 401],
+  ["too large a body", "POST /v1/orders", "content-length: 70000\r\n", 413],
+  ["too large a body in chunks", "POST /v2/orders", `transfer-encoding: chunked\r\n\r\n11000\r\n${"x".repeat(0x11000)}\r\n`, 413],
+  ["a refused expectation", "POST /v2/orders", "expect: tea\r\ncontent-length: 0\r\n", 400],
+  ["a stream that is none", "GET /nowhere", "connection: upgrade\r\nupgrade: websocket\r\n", 404],
+  ["an upgrade to nothing", "GET /streams/v1/ws", "connection: upgrade\r\nupgrade: tea\r\n", 400]
+]
+
+test.each(ofPages)("pages of listed origins, and no others, may read what comes of %s", async (_, line, behind, status) => {
+  const listed = "https://a.example"
+  const { port } = await serve(Fake.make({ corsOrigins: [listed] }).application)
+  const allowed = /^access-control-allow-origin: (.*)\r$/im
+  for (const [origin, shown] of [[listed, listed], ["https://b.example", undefined], [undefined, undefined]] as const) {
+    const sender = origin === undefined ? "" : `origin: ${origin}\r\n`
+    const { text } = await exchange(port, `${line} HTTP/1.1\r\nhost: x\r\n${sender}${behind}\r\n`)
+    expect([statusOf(text), allowed.exec(text)?.[1]]).toEqual([status, shown])
+    expect(text.toLowerCase()).toContain("vary: origin\r\n")
+  }
+})
+
+/** Two who ask one after the other, as the venue's own proxies tell of them, and whether one limit is both's. */
+const askers: ReadonlyArray<
+  readonly [what: string, proxies: number, first: string | undefined, then: string | undefined, isShared: boolean]
+> = [
+  ["the same address", 1, "192.0.2.1", "192.0.2.1", true],
+  ["two addresses", 1, "192.0.2.1", "192.0.2.2", false],
+  ["an address and the same in the form of IPv6", 1, "192.0.2.1", "::ffff:192.0.2.1", true],
+  ["two addresses of a /64 network", 1, "2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", true],
+  ["addresses of two /64 networks", 1, "2001:db8:1:2::1", "2001:db8:1:3::1", false],
+  ["what is written to the left of the proxy's own", 1, "192.0.2.7, 192.0.2.1", "192.0.2.8, 192.0.2.1", true],
+  ["what the outer of two proxies saw", 2, "192.0.2.1, 198.51.100.1", "192.0.2.2, 198.51.100.1", false],
+  ["the same behind two proxies, whichever the inner", 2, "192.0.2.1, 198.51.100.1", "192.0.2.1, 198.51.100.2", true],
+  ["no address, which is whoever is connected", 1, "unknown", undefined, true],
+  ["addresses that nobody's proxy tells", 0, "192.0.2.1", "192.0.2.2", true]
+]
+
+test.each(askers)("of limits, %s", async (_, trustedProxies, first, then, isShared) => {
+  const { port } = await serve(Fake.make({ trustedProxies, rateLimits: { perAddress: 1 } }).application)
+  const statuses: Array<number> = []
+  for (const told of [first, then]) {
+    const header = told === undefined ? "" : `x-forwarded-for: ${told}\r\n`
+    statuses.push(statusOf((await exchange(port, `GET /v2/time HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${header}\r\n`)).text))
+  }
+  expect(statuses).toEqual([200, isShared ? 429 : 200])
+})
+
 test("whoever answers later hears that the client has gone", async () => {
   const heard = new Promise<void>((resolve) => {
     void serve({ ...Fake.make().application, handle: ({ whenGone }) => void whenGone!(resolve) })
