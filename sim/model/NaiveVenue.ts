@@ -712,7 +712,7 @@ export class NaiveVenue {
           .find((order) => order !== undefined && this.isBeyondEdge(order))
         if (next === undefined) break
         if (left-- === 0) return
-        this.#cancel(next, CancelReason.priceBandExceeded)
+        this.#cancel(next, this.#endsFor(next, CancelReason.priceBandExceeded))
       }
     }
   }
@@ -840,6 +840,12 @@ export class NaiveVenue {
     if (this.halted) return CancelReason.none
     if (this.#isDue(this.accounts[order.account]!.cancelAllAtEpochMs)) return CancelReason.cancelAllAfter
     return this.#isDue(order.expiresAtEpochMs) ? CancelReason.expired : CancelReason.none
+  }
+
+  /** Why an order ends that is come to for a reason: for that, unless it is as good as gone. */
+  #endsFor(order: NaiveOrder, reason: Order.CancelReason): Order.CancelReason {
+    const leaves = this.leavesFor(order)
+    return leaves === CancelReason.none ? reason : leaves
   }
 
   #illegal(record: Record): string | undefined {
@@ -1480,8 +1486,7 @@ export class NaiveVenue {
   #cancelDelisted(market: NaiveMarket): boolean {
     const [next] = this.#byTurn(market)
     if (next === undefined) return false
-    const leaves = this.leavesFor(next)
-    this.#cancel(next, leaves === CancelReason.none ? CancelReason.marketDelisted : leaves)
+    this.#cancel(next, this.#endsFor(next, CancelReason.marketDelisted))
     return true
   }
 
@@ -2182,7 +2187,7 @@ export class NaiveVenue {
         const taken = Math.min(excess, remaining(order))
         excess -= taken
         if (taken === remaining(order)) {
-          this.#cancel(order, CancelReason.reduceOnlyExceeded)
+          this.#cancel(order, this.#endsFor(order, CancelReason.reduceOnlyExceeded))
           // It counts like one that was met.
           this.#met++
         } else {
@@ -2254,7 +2259,8 @@ export class NaiveVenue {
    */
   #cancelByOperator({ market, ofAccount, orderNumber, tellsOwner }: CancelByOperator): NaiveOutcome {
     const order = this.orders.get(orderNumber)
-    if (orderNumber >= 0 && order?.status !== Order.open) return refused(Refusal.orderNotFound, orderNumber)
+    const isThere = order?.status === Order.open && this.leavesFor(order) === CancelReason.none
+    if (orderNumber >= 0 && !isThere) return refused(Refusal.orderNotFound, orderNumber)
     const meant = order !== undefined
       ? [order]
       : ofAccount === -1
@@ -2262,13 +2268,15 @@ export class NaiveVenue {
       : this.accounts[ofAccount]!.open
         .filter((open) => market === anyMarket || open.market === market)
         .sort((one, other) => one.market - other.market)
-    const taken = meant.slice(0, canceledByOperatorAtOnce)
-    for (const each of taken) this.#cancel(each, CancelReason.operator)
+    const ended = meant.slice(0, canceledByOperatorAtOnce)
+    // What leaves is gone for him too: it ends with its own reason, and is none of those that he has cancelled.
+    const taken = ended.filter((each) => this.leavesFor(each) === CancelReason.none)
+    for (const each of ended) this.#cancel(each, this.#endsFor(each, CancelReason.operator))
     for (const account of tellsOwner ? new Set(taken.map((each) => each.account)) : []) {
       const count = taken.filter((each) => each.account === account).length
       this.identity.note(account, "operator_canceled_orders", "", "", `${count} order${count === 1 ? "" : "s"}`)
     }
-    return { ...done(-1), canceled: taken.length, left: meant.length - taken.length }
+    return { ...done(-1), canceled: taken.length, left: meant.length - ended.length }
   }
 
   /** What rests in a market: bids before offers, the best price first, and what rested first at a price. */

@@ -32,15 +32,8 @@ interface State {
 }
 
 const dueReasons: ReadonlySet<number> = new Set([CancelReason.expired, CancelReason.cancelAllAfter])
-/** What comes behind the expiries of a record may take an order that has expired first, where the record ends no more of these. */
-const laterReasons: ReadonlySet<number> = new Set([
-  CancelReason.liquidation,
-  CancelReason.priceBandExceeded,
-  CancelReason.reduceOnlyExceeded,
-  CancelReason.disconnected,
-  CancelReason.user,
-  CancelReason.operator
-])
+/** What its account comes to behind the expiries of a record may take an order that has expired first, where the record ends no more. */
+const laterReasons: ReadonlySet<number> = new Set([CancelReason.liquidation, CancelReason.disconnected, CancelReason.user])
 
 /** Trades of a market that are asked for at a time, and how often. */
 const tradesAtOnce = 20

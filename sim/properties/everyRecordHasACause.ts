@@ -87,6 +87,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
     }
     case "MarkTick":
+      if (model.halted) return broken(`record ${sequence} makes marks at ${atEpochMs}, under a halt of the engine`)
       return decision.ticked > 0 ? holds : broken(`record ${sequence} makes marks at ${atEpochMs}, and none was due`)
     // What it says of the calendar is looked at by another property.
     case "SetMarketSession": {

@@ -331,7 +331,7 @@ const trim = (state: State, market: MarketState, slot: number, side: Order.Side,
       const byAtoms = reducing() - allowedAtoms
       if (byAtoms >= orders.remaining(order)) {
         state.capacity.reached?.("a reduce-only order was trimmed away")
-        cancelResting(state, order, CancelReason.reduceOnlyExceeded)
+        cancelResting(state, order, Leaving.reasonOr(state, order, CancelReason.reduceOnlyExceeded))
         state.met++
       } else {
         state.capacity.reached?.("a reduce-only order was trimmed in part")

@@ -44,7 +44,8 @@ export const make = (
 
   const answered: Answer = ({ refusal }) => {
     underWay = false
-    if (refusal === Refusal.none) arm()
+    // A tick that a halt came before is asked for no more until the halt lifts; whatever else is due is so all the same.
+    if (refusal === Refusal.none || refusal === Refusal.engineHalted) arm()
     else later()
   }
 

@@ -96,13 +96,15 @@ describe("a mark that moves far", () => {
     expect(lines(restored)).toEqual(lines(driver))
   })
 
-  test("does so under a halt, too, and in a market that is paused", () => {
+  test("goes on under a halt, too, and in a market that is paused", () => {
     const { driver } = begin()
     driver.send({ kind: "SetMarketStatus", idempotencyKey: "p", market: 0, status: "paused" })
-    driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     driver.index(0, 850)
+    expect(resting(driver)).toBe(orders - clearedAtOnce + 7)
+    driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
+    expect(resting(driver)).toBe(orders - 2 * clearedAtOnce + 7)
     expect(driver.engine.nextDueEpochMs).toBe(0)
-    for (let record = 0; record < 2; record++) driver.send({ kind: "PassTime" })
+    driver.send({ kind: "PassTime" })
     expect(driver.engine.book(0, 10).bids).toEqual([[800, 7]])
   })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { canceledAtOnce } from "../../src/operations/orders/CancelByOperator.js"
 import { complete } from "./commands.js"
@@ -138,6 +139,69 @@ describe("a record", () => {
     const { driver, one } = begin()
     for (let index = 0; index < canceledAtOnce; index++) bid(driver, one, 900)
     expect(cancel(driver, { ofAccount: one, market: 0 })).toEqual(came(canceledAtOnce, 0))
+  })
+})
+
+describe("what was leaving already", () => {
+  /** An account with twelve orders in each of two markets, of which a record ends four. */
+  const leaving = () => {
+    const driver = new Driver(Engine.make({ orders: 1000, idempotencyKeys: 1000, endedAtOnce: 4 }))
+    driver.market(parameters("AAA"), 1000)
+    driver.market(parameters("BBB"), 1000)
+    const [one, other] = [driver.account(rich), driver.account(rich)]
+    const [here, there] = [0, 1].map((market) => Array.from({ length: 12 }, () => bid(driver, one, 900, market)))
+    const stands = bid(driver, other, 890)
+    driver.cancelAll(one)
+    // What is placed meanwhile stays.
+    const later = bid(driver, one, 880)
+    const all = [...here!, ...there!]
+    const left = all.filter((order) => driver.engine.findOrder(one, order)!.status === Order.open)
+    return { driver, here: here!, later, left, one, other, stands }
+  }
+  const notes = (driver: Driver, account: number) =>
+    driver.engine.securityEvents(account, Number.POSITIVE_INFINITY, 100).filter(({ kind }) => kind === "operator_canceled_orders").map((
+      { detail }
+    ) => detail)
+  const byOperator = (driver: Driver, { market = anyMarket, ofAccount = none, orderNumber = -1 }: Meant) =>
+    driver.send({ kind: "CancelByOperator", idempotencyKey: driver.nextKey(), orderNumber, ofAccount, market, tellsOwner: true }).entries[0]
+
+  test("is not found by its id, and goes on to leave with its own reason", () => {
+    const { driver, here, one } = leaving()
+    const orderNumber = here.at(-1)!
+    expect(byOperator(driver, { orderNumber })).toMatchObject({ _tag: "Refused", refusal: Refusal.orderNotFound, orderNumber })
+    expect(driver.engine.findOrder(one, orderNumber)).toMatchObject({ status: Order.open })
+    for (let count = 0; count < 10; count++) driver.pass()
+    expect(driver.engine.findOrder(one, orderNumber)).toMatchObject({ cancelReason: Order.CancelReason.user })
+    expect(notes(driver, one)).toEqual([])
+  })
+
+  test("ends with its own reason beside others of its market, is not counted, and its owner is told of what stood alone", () => {
+    const { driver, here, later, one, other, stands } = leaving()
+    expect(byOperator(driver, { market: 0 })).toEqual(came(2, 0))
+    expect(gone(driver, one, [...here, later])).toEqual([later])
+    expect(here.map((order) => driver.engine.findOrder(one, order)!.cancelReason)).toEqual(here.map(() => Order.CancelReason.user))
+    expect(gone(driver, other, [stands])).toEqual([stands])
+    expect([notes(driver, one), notes(driver, other)]).toEqual([["1 order"], ["1 order"]])
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("so it does of an account, whose owner hears of nothing where all of it was leaving", () => {
+    const { driver, left, one } = leaving()
+    expect(byOperator(driver, { ofAccount: one, market: 1 })).toEqual(came(0, 0))
+    expect(gone(driver, one, left)).toEqual([])
+    expect(notes(driver, one)).toEqual([])
+    expect(byOperator(driver, { ofAccount: one })).toEqual(came(1, 0))
+    expect(notes(driver, one)).toEqual(["1 order"])
+  })
+
+  test("counts to what a record ends: more of it are left to be asked for again", () => {
+    const driver = new Driver(Engine.make({ orders: 1000, idempotencyKeys: 1000, endedAtOnce: 4 }))
+    driver.market(parameters("AAA"), 1000)
+    const one = driver.account(rich)
+    for (let count = 0; count < canceledAtOnce + 20; count++) bid(driver, one, 900)
+    driver.cancelAll(one)
+    // Four went with the cancel, and four with the operator's record before his own were come to.
+    expect(byOperator(driver, { market: 0 })).toEqual(came(0, 12))
   })
 })
 

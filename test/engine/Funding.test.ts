@@ -87,6 +87,20 @@ const begin = (sizes: ReadonlyArray<number>) => {
 }
 
 describe("an interval's end", () => {
+  test.each([true, false])("is not paid where the engine is told to go on between it and its tick: halted before, %s", (isHalted) => {
+    const { accounts, collateral, driver, toEnd } = begin([333])
+    toEnd()
+    const end = driver.atEpochMs + 60_000
+    while (driver.atEpochMs < end - 1_000) driver.mark()
+    driver.atEpochMs = end + 3
+    const before = collateral(accounts[0]!)
+    if (isHalted) driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
+    driver.mark()
+    expect(driver.engine.fundings(0, 0, 1)[0]).toMatchObject({ atEpochMs: end, rate8hE9: 0, samples: 12 })
+    expect(collateral(accounts[0]!)).toBe(before)
+  })
+
   test("longs pay shorts, what rounding leaves is the insurance fund's, and nothing is made or lost", () => {
     const { accounts, collateral, driver, maker, toEnd } = begin([333, -111, 7])
     toEnd()

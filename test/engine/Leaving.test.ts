@@ -3,7 +3,7 @@
  * record is gone for everybody all the same.
  */
 import { describe, expect, test } from "vitest"
-import { anyMarket } from "../../src/domain/None.js"
+import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -118,6 +118,29 @@ describe("a cancel of more orders than a record ends", () => {
     expect(reasons(driver, one, bids)).toEqual(bids.map(() => user))
   })
 
+  test("ends with its own reason where the price band comes to it first", () => {
+    const { bids, driver, one } = begin()
+    for (let index = 0; index < 30; index++) bids.push(driver.place(one, { priceAtoms: 990, quantityAtoms: 1 }).orderNumber)
+    driver.cancelAll(one)
+    driver.index(0, 850)
+    expect(resting(driver, one)).toBe(0)
+    expect(reasons(driver, one, bids)).toEqual(bids.map(() => user))
+  })
+
+  test("ends with its own reason where a position that is smaller leaves it nothing to reduce", () => {
+    const { driver, one, other } = begin(meetsMore)
+    driver.cancelAll(one)
+    while (driver.engine.state.leaving.size > 0) pass(driver)
+    driver.place(other, { ...sell, priceAtoms: 1000, quantityAtoms: 30 })
+    driver.place(one, { priceAtoms: 1000, quantityAtoms: 30 })
+    const reducing = Array.from({ length: 30 }, () => driver.place(one, { ...sell, priceAtoms: 1010, reduceOnly: true }).orderNumber)
+    driver.place(other, { priceAtoms: 995, quantityAtoms: 30 })
+    driver.cancelAll(one)
+    expect(driver.place(one, { ...sell, priceAtoms: 995, quantityAtoms: 30 })).toMatchObject({ filledAtoms: 30 })
+    expect(resting(driver, one)).toBe(0)
+    expect(reasons(driver, one, reducing)).toEqual(reducing.map(() => user))
+  })
+
   test("an order placed while others leave stays, and a second cancel takes it and counts it alone", () => {
     const { driver, one } = begin()
     for (let index = 0; index < 10; index++) driver.place(one, { market: 1, priceAtoms: 980, quantityAtoms: 1 })
@@ -206,6 +229,24 @@ describe("more that is due than a record ends", () => {
     expect(reasons(driver, third, [old])).toEqual([cancelAllAfter])
     expect(driver.engine.findOrder(third, placed)!.status).toBe(Order.open)
     expect(driver.engine.cancelAllAtEpochMs(third)).toBe(driver.atEpochMs + 5000)
+  })
+
+  test("what has expired and is left is gone for an operator too: it says that it expired, and is none of his", () => {
+    const { bids, driver, one } = begin()
+    const expiresAtEpochMs = driver.atEpochMs + 1000
+    const ending = Array.from({ length: 10 }, () => driver.place(one, { priceAtoms: 995, quantityAtoms: 1, expiresAtEpochMs }).orderNumber)
+    driver.atEpochMs = expiresAtEpochMs
+    const canceling = {
+      kind: "CancelByOperator",
+      idempotencyKey: "op",
+      orderNumber: none,
+      ofAccount: one,
+      market: 0,
+      tellsOwner: true
+    } as const
+    expect(driver.send(canceling).entries[0]).toMatchObject({ canceledOrders: 6, remainingOrders: 0 })
+    expect(reasons(driver, one, ending)).toEqual(ending.map(() => expired))
+    expect(reasons(driver, one, bids.slice(0, 6))).toEqual(bids.slice(0, 6).map(() => Order.CancelReason.operator))
   })
 
   test("expired orders neither trade nor can be changed, and each counts twice", () => {

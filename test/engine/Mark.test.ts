@@ -139,6 +139,37 @@ describe("when marks are made", () => {
     expect(marks()).toEqual(Array.from({ length: tickedAtOnce + 2 }, () => 1010))
   })
 
+  test("none by a tick that waited behind a halt: it is refused without a record, and the next one is due when the halt lifts", () => {
+    const { driver, maker, market, quote, taker } = begin({ markBandBps: 500 })
+    quote(Order.sell, 1000, 100)
+    driver.place(taker, { side: Order.buy, priceAtoms: 1000, quantityAtoms: 100, timeInForce: Order.ioc })
+    const beyond = driver.place(maker, { side: Order.buy, priceAtoms: 1090, quantityAtoms: 10, postOnly: true })
+    const end = driver.atEpochMs - driver.atEpochMs % 3_600_000 + 3_600_000
+    for (; driver.atEpochMs < end - 10; driver.atEpochMs = Math.min(end - 10, driver.atEpochMs + 5_000)) driver.send({ kind: "MarkTick" })
+    driver.price(market, 960)
+    driver.atEpochMs = end
+    const state = () => ({
+      book: driver.engine.book(market, 10),
+      collateralAtoms: driver.engine.balance(taker).collateralAtoms,
+      fundings: driver.engine.fundings(market, 0, 10),
+      mark: driver.engine.state.markets[market]!.mark,
+      order: driver.engine.findOrder(maker, beyond.orderNumber),
+      sequence: driver.engine.sequence
+    })
+    // The tick is due and on its way, and the halt has its turn before it.
+    expect(driver.engine.nextTickEpochMs(driver.atEpochMs)).toBeLessThanOrEqual(driver.atEpochMs)
+    driver.send({ kind: "HaltEngine", idempotencyKey: "engine" })
+    const before = state()
+    expect(driver.send({ kind: "MarkTick" }).refusal).toBe(Refusal.engineHalted)
+    expect(state()).toEqual(before)
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "resume" })
+    expect(state()).toEqual({ ...before, sequence: before.sequence + 1 })
+    expect(driver.engine.nextTickEpochMs(driver.atEpochMs)).toBeLessThanOrEqual(driver.atEpochMs)
+    expect(driver.send({ kind: "MarkTick" }).refusal).toBe(Refusal.none)
+    expect(state().mark).toBe(960)
+    expect(state().order).toMatchObject({ status: Order.canceled, cancelReason: Order.CancelReason.priceBandExceeded })
+  })
+
   test("none while the market is halted, the engine is, or the index is stale; a stale market only takes what reduces", () => {
     const { driver, maker, mark, market, quote, taker } = begin({ indexStaleMs: 10_000 })
     quote(Order.sell, 1000, 100)

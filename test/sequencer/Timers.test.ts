@@ -151,6 +151,39 @@ test("a record that found no room is asked for again half a second later, and by
   expect(passedAt).toHaveLength(2)
 })
 
+test("a tick that a halt came before is asked for no more under it, and anew once it lifts; what else is due does not wait for that", async () => {
+  const { clock, pass, read } = makeClock(1_000_000)
+  const engine = { nextDueEpochMs: 1_000_520, nextTickEpochMs: () => 1_000_500 }
+  const sent: Array<readonly [kind: string, atEpochMs: number]> = []
+  let waiting: Answer = () => {}
+  const submit = ({ kind }: Command, answer: Answer): void => {
+    sent.push([kind, read()])
+    if (kind === "MarkTick") waiting = answer
+    else {
+      engine.nextDueEpochMs = Number.POSITIVE_INFINITY
+      answer(decided)
+    }
+  }
+  const runtime = await Effect.runPromise(Effect.withClock(Effect.runtime<never>(), clock))
+  const timers = Timers.make(engine as unknown as Engine, submit, clock, runtime as Runtime.Runtime<never>)
+  timers.arm()
+  await pass(510)
+  expect(sent).toEqual([["MarkTick", 1_000_500]])
+  // The halt's own block, while the tick that waited with it has no answer yet.
+  engine.nextTickEpochMs = () => Number.POSITIVE_INFINITY
+  timers.arm()
+  waiting(refuse(Refusal.engineHalted, 1, 0))
+  await pass(50)
+  expect(sent).toEqual([["MarkTick", 1_000_500], ["PassTime", 1_000_520]])
+  await pass(3_000)
+  expect(sent).toHaveLength(2)
+  engine.nextTickEpochMs = () => 1_003_600
+  timers.arm()
+  await pass(50)
+  expect(sent[2]).toEqual(["MarkTick", 1_003_600])
+  await Effect.runPromise(timers.stop)
+})
+
 test("a record that found no room is asked for again with the next block", async () => {
   const { arm, inbox, pass, passedAt, stop } = await setUp(1_001_000)
   inbox.waits = true

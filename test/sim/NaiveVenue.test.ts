@@ -273,7 +273,8 @@ const run = (seed: string, commands: number): number => {
   for (const command of opening(random.pick([2e9, 2e10, 1e12]))) apply(command)
   for (let count = 0; count < commands; count++) {
     // A market that has come back opens nothing before its next mark.
-    if (engine.nextTickEpochMs(atEpochMs) <= atEpochMs && ofTicks.chance(0.3)) apply(completeAny({ kind: "MarkTick" }))
+    // Under a halt it is one that was sent before.
+    if ((model.halted || engine.nextTickEpochMs(atEpochMs) <= atEpochMs) && ofTicks.chance(0.3)) apply(completeAny({ kind: "MarkTick" }))
     apply(nextCommand(random, model, count))
   }
   return fills

@@ -91,8 +91,7 @@ const cancelOrders = (state: State, market: MarketState): boolean => {
     }
     const bid = book.best(Order.buy)
     const order = bid === none ? book.best(Order.sell) : bid
-    const leaves = Leaving.reasonOf(state, order)
-    Matching.cancelResting(state, order, leaves === Order.CancelReason.none ? Order.CancelReason.marketDelisted : leaves)
+    Matching.cancelResting(state, order, Leaving.reasonOr(state, order, Order.CancelReason.marketDelisted))
   }
   return true
 }

@@ -13,6 +13,7 @@ import type { Book } from "../Book.js"
 import { bandHighOf, bandLowOf, type MarketState } from "../Markets.js"
 import { cancelResting } from "../Matching.js"
 import type { State } from "../State.js"
+import * as Leaving from "./Leaving.js"
 
 /** Most orders that one record cancels so, unless the state's bounds say otherwise: a fraction of a millisecond's work. */
 export const clearedAtOnce = 64
@@ -56,7 +57,7 @@ export const clear = (state: State): void => {
     const book = state.books[market.index]!
     for (let order = furthestOut(market, book); order !== none; order = furthestOut(market, book)) {
       if (left-- === 0) return
-      cancelResting(state, order, Order.CancelReason.priceBandExceeded)
+      cancelResting(state, order, Leaving.reasonOr(state, order, Order.CancelReason.priceBandExceeded))
     }
     clearing.shift()
   }

@@ -2,6 +2,9 @@
  * Cancels on an operator's word, a bounded number in a record: of a market from the touch outwards, bids before offers,
  * the oldest first at a price; of an account market by market, the lowest first, and in each the one that rests longest
  * first. Nothing is looked at but what is cancelled, and of an account its positions, of which it has one a market.
+ *
+ * An order that leaves is gone for an operator as for everybody: it ends with its own reason, where it is come to, and is none of
+ * his.
  */
 import { assert } from "../../domain/Assert.js"
 import { anyMarket, none } from "../../domain/None.js"
@@ -12,6 +15,7 @@ import { type CancelByOperator, canceledAtOnce, type OrdersCanceledByOperator } 
 import { note } from "../identity/Noting.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
+import * as Leaving from "./Leaving.js"
 
 /** Cancels what an operator's command means and tells how many that were, and how many are left; owners are told of theirs. */
 export const cancelByOperator = (state: State, command: CancelByOperator): OrdersCanceledByOperator | Refused => {
@@ -26,10 +30,14 @@ export const cancelByOperator = (state: State, command: CancelByOperator): Order
 /** How many orders of each account were cancelled, in the order in which they were come to. */
 type Owners = Map<number, number>
 
-const cancel = (state: State, order: number, owners: Owners): void => {
+/** Ends an order, and counts it among its owner's unless it leaves; how many that were cancelled on the operator's word. */
+const cancel = (state: State, order: number, owners: Owners): number => {
   const account = state.orders.account(order)
-  Matching.cancelResting(state, order, Order.CancelReason.operator)
+  const reason = Leaving.reasonOr(state, order, Order.CancelReason.operator)
+  Matching.cancelResting(state, order, reason)
+  if (reason !== Order.CancelReason.operator) return 0
   owners.set(account, (owners.get(account) ?? 0) + 1)
+  return 1
 }
 
 const cancelMeant = (state: State, command: CancelByOperator, owners: Owners): OrdersCanceledByOperator | Refused => {
@@ -50,18 +58,17 @@ const canceled = (canceledOrders: number, remainingOrders: number): OrdersCancel
 const cancelOne = (state: State, orderNumber: number, owners: Owners): OrdersCanceledByOperator | Refused => {
   const { orders } = state
   const order = orders.find(orderNumber)
-  if (order === none || orders.status(order) !== Order.open) return refused(Refusal.orderNotFound, orderNumber)
-  cancel(state, order, owners)
-  return canceled(1, 0)
+  const isThere = order !== none && orders.status(order) === Order.open
+    && Leaving.reasonOr(state, order, Order.CancelReason.none) === Order.CancelReason.none
+  return isThere ? canceled(cancel(state, order, owners), 0) : refused(Refusal.orderNotFound, orderNumber)
 }
 
 const cancelOfMarket = (state: State, market: number, owners: Owners): OrdersCanceledByOperator => {
   const book = state.books[market]!
   let count = 0
-  while (count < canceledAtOnce && book.orderCount > 0) {
+  for (let ended = 0; ended < canceledAtOnce && book.orderCount > 0; ended++) {
     const bid = book.best(Order.buy)
-    cancel(state, bid === none ? book.best(Order.sell) : bid, owners)
-    count++
+    count += cancel(state, bid === none ? book.best(Order.sell) : bid, owners)
   }
   return canceled(count, book.orderCount)
 }
@@ -69,12 +76,10 @@ const cancelOfMarket = (state: State, market: number, owners: Owners): OrdersCan
 const cancelOfAccount = (state: State, account: number, market: number, owners: Owners): OrdersCanceledByOperator => {
   const { positions } = state
   let count = 0
+  let ended = 0
   let remaining = 0
   for (const slot of slotsOf(state, account, market)) {
-    while (count < canceledAtOnce && positions.openCount(slot) > 0) {
-      cancel(state, positions.firstOrder(slot), owners)
-      count++
-    }
+    for (; ended < canceledAtOnce && positions.openCount(slot) > 0; ended++) count += cancel(state, positions.firstOrder(slot), owners)
     remaining += positions.openCount(slot)
   }
   return canceled(count, remaining)

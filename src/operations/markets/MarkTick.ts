@@ -1,4 +1,7 @@
-/** Makes marks anew and samples books, once a second for as long as a market is live; ends funding intervals. */
+/**
+ * Makes marks anew and samples books, once a second for as long as a market is live; ends funding intervals. None is sent under a
+ * halt, and one whose turn comes behind a halt that it waited with is refused.
+ */
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
@@ -9,7 +12,7 @@ export const MarkTick = declare({
   label: "mark tick",
   principals: [Principal.timer],
   permission: "internal",
-  underHalt: "taken",
+  underHalt: "refused",
   keyScope: "none",
   whose: "nobody",
   requests: {},

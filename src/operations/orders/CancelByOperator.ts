@@ -8,10 +8,13 @@ import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import * as Outcome from "../Outcome.js"
 
-/** Most orders that one record cancels so: a fraction of a millisecond's work. */
+/** Most orders that one record ends so: a fraction of a millisecond's work. */
 export const canceledAtOnce = 64
 
-/** How many orders one command cancelled, and how many of those it meant are open behind it. */
+/**
+ * How many orders one command cancelled, without those that were leaving already, and how many of those it meant are open behind it,
+ * with those that leave.
+ */
 export const OrdersCanceledByOperator = Outcome.declare("OrdersCanceledByOperator", 8, {
   canceledOrders: Field.whole("count"),
   remainingOrders: Field.whole("count")
