@@ -222,7 +222,8 @@ export class LiveVenue {
   static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }, options: LiveOptions = {}): LiveVenue {
     const venue = new LiveVenue(capacity, options)
     venue.send({ kind: "OpenVenue", environment: "development", ...versions })
-    venue.market(parameters("AAA"))
+    // No more than a step that an operator may name.
+    venue.market(parameters("AAA", { indexStepMaxBps: 1_000_000 }))
     return venue
   }
 

@@ -34,7 +34,13 @@ test("what is read of a market puts the very same market", async () => {
   expect((await put("same", body)).status).toBe(200)
   expect((await listed()).markets).toEqual(before.markets)
   // Of any parameters: each is named, and comes back as it was.
-  const odd = { ...parameters("AAA"), impactNotionalAtoms: 1_234_567, fundingCapE9: 7, logoUrl: "https://venue.example/a.svg" }
+  const odd = {
+    ...parameters("AAA"),
+    indexStepMaxBps: 7,
+    impactNotionalAtoms: 1_234_567,
+    fundingCapE9: 7,
+    logoUrl: "https://venue.example/a.svg"
+  }
   expect(parametersOf(odd.marketId, bodyOf(odd))).toEqual(odd)
   expect(Object.keys(bodyOf(odd)).length).toBe(Object.keys(Market.Parameters.fields).length - 4)
 })

@@ -11,7 +11,7 @@ import { type Answer, answerOf, type AnyGiven, complete, completeAny, grant, typ
 /** An index that is good for ever and may take any step, and a mark that is the index: what most tests are not about. */
 export const patient: Market.RiskParameters = {
   indexStaleMs: 366 * 86_400_000,
-  indexStepMaxBps: 1_000_000,
+  indexStepMaxBps: 10 ** 9,
   markBandBps: 0,
   impactNotionalAtoms: 1_000_000_000,
   fundingIntervalMs: 3_600_000,
