@@ -132,6 +132,9 @@ const commit = (): string => {
  */
 const fixedSeeds = (JSON.parse(fs.readFileSync("sim/seeds.json", "utf8")) as ReadonlyArray<string>).join(",")
 
+/** Calls of a fresh seed: most of what a run reaches it has reached by then, and whoever has more time runs more seeds. */
+const freshSteps = "500"
+
 const simulator = [...flags, "dist/sim/main.js"]
 
 const fresh = commit()
@@ -142,7 +145,7 @@ const meanwhile = beginMeanwhile([
   [fresh, `${fresh}b`].map((seed, index) =>
     [
       `simulator: fresh seeds of ${fresh.slice(0, 12)}, ${index === 0 ? "one half" : "the other half"}`,
-      [...simulator, "--seed", seed, "--seeds", "6"]
+      [...simulator, "--seed", seed, "--seeds", "6", "--steps", freshSteps]
     ] as const
   )
 ])
