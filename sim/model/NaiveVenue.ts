@@ -27,6 +27,7 @@ import { CancelReason } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import * as MarketRules from "../reading/MarketRules.js"
+import { atomsOf } from "../reading/Numbers.js"
 import { decimalOf, moneyScale } from "./Decimals.js"
 import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
 import * as AutoCloses from "./NaiveAutoClose.js"
@@ -139,6 +140,19 @@ const told = (
   return Object.fromEntries(texts) as NaiveCompared
 }
 
+/** An order at what it was told to be the nearest price or total; undefined where it was told neither. */
+const nearerOf = ({ parameters }: NaiveMarket, order: Checked, { compared: { nearest }, refusal }: Refused): Checked | undefined => {
+  const scale = pricesTold.has(refusal) ? parameters.priceScale : sizesTold.has(refusal) ? parameters.quantityScale : undefined
+  const atoms = nearest === undefined || scale === undefined ? undefined : atomsOf(nearest, scale)
+  if (typeof atoms !== "number") return undefined
+  return pricesTold.has(refusal) ? { ...order, price: atoms } : { ...order, total: atoms, quantity: atoms - order.filled }
+}
+
+/** Refusals with a nearest price, and those with a nearest total. */
+const pricesTold: ReadonlySet<Refusal> = new Set([Refusal.priceOutOfBounds, Refusal.priceBandExceeded, Refusal.postOnlyWouldCross])
+const sizesTold: ReadonlySet<Refusal> = new Set([Refusal.quantityOutOfBounds, Refusal.positionLimit, Refusal.reduceOnlyWouldIncrease,
+  Refusal.marginInsufficient])
+
 /** What a refusal compared that less of the order would meet as well. */
 const lessWouldNotDo = ({ compared: { nearest: _nearest, ...compared } }: Refused): NaiveCompared => compared
 
@@ -190,6 +204,8 @@ export class NaiveVenue {
   sequence = 0
   atEpochMs = 0
   halted = false
+  /** An order that was told a nearest value that would be refused as well, in words. */
+  misled: string | undefined
   /** How long what is decided is remembered, and the record that set it: 0 for none. */
   retentionMs = retentionMs
   retentionSinceEpochMs = 0
@@ -1665,8 +1681,19 @@ export class NaiveVenue {
     return market === undefined || !MarketRules.isListed(market.status) ? undefined : market
   }
 
-  /** The first of a market's checks that an order fails. An order that is being amended is not among the account's open ones. */
+  /** The first of a market's checks that an order fails; whoever follows what is told to be nearest must not be refused by it again. */
   #refusalInMarket(account: NaiveAccount, market: NaiveMarket, order: Checked): Refused | undefined {
+    const found = this.#firstRefusal(account, market, order)
+    const nearer = found === undefined ? undefined : nearerOf(market, order, found)
+    const isMisled = nearer !== undefined
+      && ((sizesTold.has(found!.refusal) && nearer.quantity <= 0)
+        || this.#firstRefusal(account, market, nearer)?.refusal === found!.refusal)
+    if (isMisled) this.misled = `${JSON.stringify(order)} is refused, and so is what it is told to be nearest: ${JSON.stringify(found)}`
+    return found
+  }
+
+  /** The same; changes nothing. An order that is being amended is not among the account's open ones. */
+  #firstRefusal(account: NaiveAccount, market: NaiveMarket, order: Checked): Refused | undefined {
     const { quantity, side } = order
     const held = this.#quantity(account, market)
     const sameSide = account.open.filter((order) => order.market === market.index && order.side === side)
@@ -1716,9 +1743,8 @@ export class NaiveVenue {
       const nearest = closing < minQuantityAtoms ? closing : minQuantityAtoms
       return because(Refusal.quantityOutOfBounds, told(quantityScale, minQuantityAtoms, total, nearest))
     }
-    return total > maxQuantityAtoms
-      ? because(Refusal.quantityOutOfBounds, told(quantityScale, maxQuantityAtoms, total, maxQuantityAtoms))
-      : undefined
+    const most = filled < maxQuantityAtoms ? maxQuantityAtoms : undefined
+    return total > maxQuantityAtoms ? because(Refusal.quantityOutOfBounds, told(quantityScale, maxQuantityAtoms, total, most)) : undefined
   }
 
   #refusalOfBand(market: NaiveMarket, { price, side, type }: Checked): Refused | undefined {

@@ -1,7 +1,7 @@
 /**
  * Safety (I4, and with it the accept rule, fees, PnL and liquidation). After every record the engine's orders, positions with
  * their episodes, balances, who is under liquidation, and what it says of its markets are those of the reference model; from time to time
- * everything is compared, otherwise what the record touched.
+ * everything is compared, otherwise what the record touched. An order that is refused is told no nearest value that would be refused as well.
  */
 import { anyMarket, none } from "../../src/domain/None.js"
 import type { BalanceView, Fill, MarginView, OrderView } from "../../src/engine/Reads.js"
@@ -386,6 +386,7 @@ export const stateEqualsModel: Property<State> = {
   initial: () => ({ minute: 0 }),
   observe: (state, seen) => {
     if (seen._tag !== "Inspected") return holds
+    if (seen.model.misled !== undefined) return broken(seen.model.misled)
     const totals = totalsVerdict(seen.reads, seen.model)
     if (totals !== undefined) return totals
     if (seen.whole) return wholeVerdict(seen.reads, seen.model)

@@ -14,9 +14,12 @@ import * as Spelling from "./Spelling.js"
 /** How often an order that brings a take-profit or a stop-loss gets a price beside one of these, beyond which it is refused. */
 const triggerShare = 0.5
 
-/** How often it is an order that ends by itself, where one is open: it ends at its time, whatever its terms are by then. */
-const expiringShare = 0.25
-const isExpiring = ({ expiresAtEpochMs, status }: NaiveOrder): boolean => status === Order.open && expiresAtEpochMs !== 0
+/**
+ * How often it is an order that ends by itself, where one is open: it ends at its time, whatever its terms are by then. Or one of which
+ * some is filled: a total that is named then says another quantity than what is left.
+ */
+const oddShare = 0.35
+const isOdd = ({ expiresAtEpochMs, filled, status }: NaiveOrder): boolean => status === Order.open && (expiresAtEpochMs !== 0 || filled > 0)
 
 /** The prices that close by themselves what an order opens. */
 const triggersOf = (model: NaiveVenue, orderNumber: number): ReadonlyArray<number> => {
@@ -27,7 +30,7 @@ const triggersOf = (model: NaiveVenue, orderNumber: number): ReadonlyArray<numbe
 /** New terms of one of its open orders, so that every way it may go is frequent. */
 export const amendOrder = (seat: Seat, intent: Intent): Draft => {
   const { model, nextKey, random, who, wishes } = seat
-  const order = (random.chance(expiringShare) ? wishes.ofMine(isExpiring) : undefined) ?? wishes.myOpen()
+  const order = (random.chance(oddShare) ? wishes.ofMine(isOdd) : undefined) ?? wishes.myOpen()
   if (order === undefined) return makeOrder(seat, "make")
   const market = model.markets[order.market]!
   const way = Order.sides[order.side]
@@ -46,7 +49,8 @@ export const amendOrder = (seat: Seat, intent: Intent): Draft => {
     () => ({ priceAtoms: wishes.crossing(market, way), quantityAtoms: wishes.clampQuantity(market, quantity * (0.5 + random.next())) }),
     () => ({ quantityAtoms: Math.max(0, done - random.below(2)) }),
     () => ({ quantityAtoms: quantity, priceAtoms: price }),
-    () => ({ quantityAtoms: wishes.clampQuantity(market, quantity * 20) })
+    () => ({ quantityAtoms: wishes.clampQuantity(market, quantity * 20) }),
+    () => ({ quantityAtoms: market.parameters.maxQuantityAtoms })
   ]
   return Calls.amend(who, intent, nextKey(), market.parameters, orderId(order.number), random.pick(changes)())
 }

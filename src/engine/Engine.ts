@@ -27,7 +27,7 @@ import { type Capacity, State } from "./State.js"
 
 /**
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
- * digests otherwise what is decided.
+ * digests otherwise what is decided; once for all those of one release, since nobody is promised anything of what was not released.
  */
 export const rulesVersion = 7
 

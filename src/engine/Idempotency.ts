@@ -701,8 +701,8 @@ const unpackAt = (codes: number, numbers: Float64Array, at: number): EntryOutcom
 }
 
 /**
- * An outcome as a state is known by it: without the quantity that margin would have backed. It only explains, and was not told by
- * every build of these rules.
+ * An outcome as a state is known by it: without the quantity that margin would have backed. It only explains, and kept journals of these
+ * rules are older than it.
  */
 const asDigested = (outcome: Outcome): Outcome => ({
   ...outcome,

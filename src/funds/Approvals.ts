@@ -82,7 +82,10 @@ export class Approvals<About> {
     this.byKey.delete(key)
   }
 
-  /** Questions end in the order in which they were asked, unless the clock is set back in between: those end when they are asked anew. */
+  /**
+   * Questions end in the order in which they were asked, unless the clock is set back in between: those end when they are asked anew, or
+   * when those before them have ended.
+   */
   private forget(atEpochMs: number): void {
     for (const question of this.byIdentifier.values()) {
       if (isOpen(question, atEpochMs)) return

@@ -155,6 +155,24 @@ describe("amend", () => {
       expect(amended(90, closing(100, 80), 150)).toEqual(expected)
     })
 
+    test("too large for what the market takes by now, unless more is filled than that", () => {
+      const refusedAt = (maxQuantityAtoms: number) => {
+        const driver = new Driver()
+        const market = driver.market(parameters("BBB", within), 1000)
+        const [account, other] = [driver.account(1e12), driver.account(1e12)]
+        const { orderNumber } = driver.place(account, { market, side: Order.buy, priceAtoms: 1000, quantityAtoms: 100 })
+        driver.place(other, { market, side: Order.sell, priceAtoms: 1000, quantityAtoms: 60 })
+        // The position is closed again: it does not keep the market from taking less.
+        driver.place(other, { market, side: Order.buy, priceAtoms: 1001, quantityAtoms: 60 })
+        driver.place(account, { market, side: Order.sell, priceAtoms: 1001, quantityAtoms: 60, reduceOnly: true })
+        const tighter = parameters("BBB", { ...within, maxQuantityAtoms })
+        driver.send({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: tighter })
+        return driver.amend(account, orderNumber!, 1001, -1)
+      }
+      expect(refusedAt(70)).toMatchObject({ refusal: Refusal.quantityOutOfBounds, nearest: 70 })
+      expect(refusedAt(60)).toMatchObject({ refusal: Refusal.quantityOutOfBounds, nearest: Number.NaN })
+    })
+
     test("too small for the market", () => {
       const expected = { refusal: Refusal.quantityOutOfBounds, nearest: 50, isOpen: true, left: 30 }
       expect(amended(50, closing(60, 20), 45)).toEqual(expected)

@@ -14,7 +14,7 @@ import * as Matching from "../Matching.js"
 import * as OpenLists from "../OpenLists.js"
 import type { State } from "../State.js"
 import { findOpen } from "./Cancel.js"
-import { check, type Terms, withoutNearest } from "./Checks.js"
+import { check, type Terms, withTriggers } from "./Checks.js"
 import { decided } from "./Remembered.js"
 
 /**
@@ -63,8 +63,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   const unclosable = found === undefined || found.refusal === Refusal.marginInsufficient
     ? triggerFaultOf(market, entry, autoClose, command.orderNumber)
     : undefined
-  // No smaller total would be accepted while its triggers could not close it.
-  const refusal = found !== undefined && unclosable !== undefined ? withoutNearest(found) : found ?? unclosable
+  const refusal = withTriggers(found, unclosable)
   positions.setOpenCount(slot, positions.openCount(slot) + 1)
   Matching.offerOpen(state, market, slot, order, before)
   if (refusal !== undefined) return refusal

@@ -18,7 +18,7 @@ export const findOpen = (state: State, account: number, orderNumber: number, mar
   const order = orderNumber < 0 ? none : orders.find(orderNumber)
   if (order === none || orders.account(order) !== account || orders.status(order) !== Order.open) return none
   if (market !== anyMarket && orders.market(order) !== market) return none
-  return Leaving.isBehind(state) && Leaving.reasonOf(state, order) !== Order.CancelReason.none ? none : order
+  return Leaving.leaves(state, order) ? none : order
 }
 
 /** Cancels one entry of a command and says what it came to. */

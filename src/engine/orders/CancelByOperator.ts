@@ -58,8 +58,7 @@ const canceled = (canceledOrders: number, remainingOrders: number): OrdersCancel
 const cancelOne = (state: State, orderNumber: number, owners: Owners): OrdersCanceledByOperator | Refused => {
   const { orders } = state
   const order = orders.find(orderNumber)
-  const isThere = order !== none && orders.status(order) === Order.open
-    && Leaving.reasonOr(state, order, Order.CancelReason.none) === Order.CancelReason.none
+  const isThere = order !== none && orders.status(order) === Order.open && !Leaving.leaves(state, order)
   return isThere ? canceled(cancel(state, order, owners), 0) : refused(Refusal.orderNotFound, orderNumber)
 }
 

@@ -29,8 +29,9 @@ export type Terms = Pick<
 
 const required = new Margin.Requirement()
 
-/** A refusal of an order that nothing less of it would be accepted for either. */
-export const withoutNearest = (refusal: Refused): Refused => ({ ...refusal, nearest: Number.NaN })
+/** The refusal of an order with triggers: where they could not close it, nothing less of it would be accepted. */
+export const withTriggers = (found: Refused | undefined, unclosable: Refused | undefined): Refused | undefined =>
+  found !== undefined && unclosable !== undefined ? { ...found, nearest: Number.NaN } : found ?? unclosable
 
 /**
  * The refusal of an entry, or undefined. Changes nothing. Of an order whose terms are changed the entry's quantity is what it has left,
@@ -154,9 +155,10 @@ const outOfBounds = (
     const nearest = entry.reduceOnly && closable > 0 ? Math.min(minQuantityAtoms, filledAtoms + closable) : minQuantityAtoms
     return refused(Refusal.quantityOutOfBounds, number, minQuantityAtoms, orderedAtoms, nearest)
   }
-  return orderedAtoms > maxQuantityAtoms
-    ? refused(Refusal.quantityOutOfBounds, number, maxQuantityAtoms, orderedAtoms, maxQuantityAtoms)
-    : undefined
+  if (orderedAtoms <= maxQuantityAtoms) return undefined
+  // Of an order that has filled more than the market takes by now, any total that it takes would cancel the rest.
+  const nearest = maxQuantityAtoms > filledAtoms ? maxQuantityAtoms : Number.NaN
+  return refused(Refusal.quantityOutOfBounds, number, maxQuantityAtoms, orderedAtoms, nearest)
 }
 
 /** The refusal of a limit buy above the price band's top, or a limit sell below its bottom, whether it would trade or rest. */

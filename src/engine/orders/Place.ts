@@ -16,7 +16,7 @@ import { settleAccount } from "../markets/Funding.js"
 import { packFlags } from "../Orders.js"
 import { OutOfRoom } from "../OutOfRoom.js"
 import type { State } from "../State.js"
-import { check, withoutNearest } from "./Checks.js"
+import { check, withTriggers } from "./Checks.js"
 import { decided, own } from "./Remembered.js"
 
 /**
@@ -65,7 +65,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   const unclosable = found === undefined || found.refusal === Refusal.marginInsufficient
     ? AutoClose.attachedFault(state, market, slot, entry, entry.autoClose, number)
     : undefined
-  const refusal = found !== undefined && unclosable !== undefined ? withoutNearest(found) : found ?? unclosable
+  const refusal = withTriggers(found, unclosable)
   if (refusal !== undefined) {
     if (state.positions.count > positionsBefore) state.positions.untouch(state.accounts, slot)
     return refusal

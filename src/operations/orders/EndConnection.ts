@@ -1,4 +1,7 @@
-/** A connection of the stream has ended that asked for it: its open orders are cancelled, so many of them in a record. */
+/**
+ * A connection of the stream has ended that asked for it: its open orders are cancelled, so many of them in a record. It names no account:
+ * what it cancels tells whose it was, and where it cancels nothing nothing has happened to anybody.
+ */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
