@@ -58,6 +58,7 @@ import {
 } from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
+import type { SimRandom } from "./world/SimRandom.js"
 import * as JournalTap from "./world/JournalTap.js"
 import type * as SimDisk from "./world/SimDisk.js"
 import * as EndTap from "./world/EndTap.js"
@@ -353,15 +354,18 @@ class Run {
     return Depositors.start(desk, root.split("depositors"), options)
   }
 
-  /** Days pass, so that what is new comes to be old enough. */
+  /** Days pass, so that what is new comes to be old enough, and what a full table remembers to be forgotten. */
   private planDays(): void {
-    const { clients, host, world: { options: { funds }, plans, root } } = this
-    const random = root.split("days")
-    for (let day = 0; day < (funds?.days ?? 0); day++) {
-      plans.after(random.between(2_000, 20_000), () => {
-        if (clients.open) host.age(25 * hourMs)
-      })
+    const { clients, host, world: { options: { edges, funds }, plans, root } } = this
+    const pass = (days: number, random: SimRandom): void => {
+      for (let day = 0; day < days; day++) {
+        plans.after(random.between(2_000, 20_000), () => {
+          if (clients.open) host.age(25 * hourMs)
+        })
+      }
     }
+    pass(funds?.days ?? 0, root.split("days"))
+    pass(edges?.days ?? 0, root.split("days of tables"))
   }
 
   /** Ends the workload at a moment at which nothing else happens: a script of this run then ends as it did, and not around an answer. */

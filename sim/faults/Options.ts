@@ -475,6 +475,8 @@ export interface Edges {
     /** How often an operator's act is to set it. */
     readonly share: number
   }
+  /** How many days the venue's clock goes ahead while the run lasts, so that a full table has what is forgotten. Absent from what was kept before. */
+  readonly days?: number
 }
 
 /** USDC that accounts begin with where money is drawn at its edge; a venue credits 2^52 atoms at most. */
@@ -1127,7 +1129,7 @@ const bounds = (random: SimRandom): Bounds => {
   // A quarter of a segment is kept for what takes risk away: it holds a block, as it does in a venue.
   const segmentBytes = Math.max(random.pick([24, 32, 64, 256]), Math.ceil(4 * maxBlockBytes / 1024)) * 1024
   return {
-    orders: random.chance(tightShare) ? random.pick([30, 90]) : roomy.orders,
+    orders: random.chance(tightShare) ? random.pick([30, 30, 90]) : roomy.orders,
     idempotencyKeys: random.chance(tightShare) ? random.pick([64, 150]) : roomy.idempotencyKeys,
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
     endedAtOnce: random.split("ended").pick([1, 3, 8, 128]),
@@ -1232,10 +1234,13 @@ const clock = (random: SimRandom): Options["clock"] => ({
 /** About how long clients take for an order of a table that they fill. */
 const fillingMs = 200
 
+/** How many days pass while clients trade: a table that is full has something to forget only behind its retention. */
+const daysOf = (drawn: Bounds, random: SimRandom): number => isTight(drawn) ? random.pick([0, 1, 2]) : 0
+
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
   const drawnEdges = edges(random.split("edges"))
-  const drawn: Drawn = {
+  const plain: Drawn = {
     network: {
       requestLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
       replyLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
@@ -1279,6 +1284,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     oversight: oversight(random.split("oversight")),
     misfits: misfits(random.split("misfits"))
   }
+  const drawn: Drawn = { ...plain, edges: { ...drawnEdges, days: daysOf(plain.bounds, random.split("days")) } }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
     ? { ...drawn, workload: ruined(drawn.workload, ruins), feed: { ...drawn.feed, ruin: ruinous(ruins) } }
