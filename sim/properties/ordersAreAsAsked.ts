@@ -26,10 +26,14 @@ const offGridRefusals: ReadonlySet<Refusal> = new Set([
 
 const printed = /^([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/
 
-/** Atoms of a decimal or of a number as it prints; "off grid" where it has more decimals than the scale. */
+/**
+ * Atoms of a decimal or of a number as it prints; "off grid" where it has more decimals than the scale. Zeros at its end are no decimals
+ * here: with too many of them it is refused where it comes first, and is the same number where the same request was decided without.
+ */
 const atomsOf = (value: unknown, scale: number): bigint | "off grid" => {
-  const [, whole = "", fraction = "", exponent = "0"] = printed.exec(String(value)) ?? []
+  const [, whole = "", decimals = "", exponent = "0"] = printed.exec(String(value)) ?? []
   if (whole === "") return "off grid"
+  const fraction = decimals.replace(/0+$/, "")
   const zeros = scale - fraction.length + Number(exponent)
   return zeros < 0 ? "off grid" : BigInt(whole + fraction) * 10n ** BigInt(zeros)
 }
