@@ -68,6 +68,8 @@ interface State {
   readonly bands: Array<Band>
   /** Parameters that markets are to take. */
   readonly announced: Announced
+  /** How many orders ended in the record at hand that lay beyond their edge. What leaves ends there too, and with its own reason. */
+  cleared: number
   /** Markets in which orders lay beyond their edge after the last record. */
   readonly unclear: Set<number>
 }
@@ -78,13 +80,14 @@ type Edges = readonly [lowest: bigint, highest: bigint]
 const edgesOf = ({ bps, isDelisted = false, mark }: Band): Edges | undefined =>
   mark === 0n || isDelisted ? undefined : [(mark * (10_000n - bps) + 9_999n) / 10_000n, (mark * (10_000n + bps)) / 10_000n]
 
+const isBeyond = ({ price, side }: FedBook.Resting, [lowest, highest]: Edges): boolean =>
+  side === sell ? BigInt(price) < lowest : BigInt(price) > highest
+
 /** The first resting order that lies beyond its edge. */
 const beyondEdge = (state: State, market: number): FedBook.Resting | undefined => {
   const edges = edgesOf(state.bands[market]!)
   if (edges === undefined) return undefined
-  return [...state.book.resting.values()].find((order) =>
-    order.market === market && (order.side === sell ? BigInt(order.price) < edges[0] : BigInt(order.price) > edges[1])
-  )
+  return [...state.book.resting.values()].find((order) => order.market === market && isBeyond(order, edges))
 }
 
 const tradeVerdict = (state: State, event: Extract<DecodedEvent, { event: "Traded" }>): Verdict => {
@@ -215,12 +218,11 @@ const shownTakers = ({ known, last }: State, { model, reads }: Extract<Observati
   return holds
 }
 
-const edgeVerdict = (state: State, { events, record: { sequence } }: Decided): Verdict => {
-  const cleared = events.filter((event) => event.event === "OrderEnded" && event.cancelReason === CancelReason.priceBandExceeded).length
+const edgeVerdict = (state: State, { record: { sequence } }: Decided): Verdict => {
   for (let market = 0; market < state.bands.length; market++) {
     const order = beyondEdge(state, market)
     if (order === undefined) state.unclear.delete(market)
-    else if (cleared >= state.clearedAtOnce) state.unclear.add(market)
+    else if (state.cleared >= state.clearedAtOnce) state.unclear.add(market)
     else return broken(`after record ${sequence} an order rests at ${order.price} in market ${market}, beyond the edge of its band`)
   }
   return holds
@@ -254,8 +256,11 @@ const follow = (state: State, record: Decided["record"], event: DecodedEvent): V
     : event.event === "OrderEnded"
     ? endedVerdict(state, record, event)
     : holds
-  if (event.event === "OrderEnded" && event.cancelReason === CancelReason.selfTrade) {
-    state.selfTraded = state.book.resting.get(event.orderNumber)?.account ?? state.selfTraded
+  const ended = event.event === "OrderEnded" ? state.book.resting.get(event.orderNumber) : undefined
+  if (ended !== undefined && event.event === "OrderEnded") {
+    const edges = edgesOf(state.bands[ended.market]!)
+    if (edges !== undefined && isBeyond(ended, edges)) state.cleared++
+    if (event.cancelReason === CancelReason.selfTrade) state.selfTraded = ended.account
   }
   return verdict ?? FedBook.replay(state.book, event)
 }
@@ -286,6 +291,7 @@ export const band: Property<State> = {
     selfTraded: undefined,
     bands: [],
     announced: new Map(),
+    cleared: 0,
     unclear: new Set()
   }),
   observe: (state, seen) => {
@@ -306,6 +312,7 @@ export const band: Property<State> = {
     if (seen._tag !== "Fed") return holds
     const { decided, decided: { record } } = seen
     state.selfTraded = undefined
+    state.cleared = 0
     for (const event of decided.events) {
       const verdict = follow(state, record, event)
       if (verdict !== holds) return verdict
