@@ -265,20 +265,21 @@ const ofMarkets = (told: Told, model: NaiveVenue, since: number, refused: Readon
   })))
 }
 
-const unknownStatus: ReturnType<typeof statusOf> = "submitted_unknown"
-
 /** Of deposits, withdrawals and changes of party. */
 const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   const open = new Map<string, number>()
+  let unknown = 0
   for (const transfer of funds.transfers) {
-    if (isNeeded(transfer)) add(open, `${transfer.kind} ${statusOf(transfer)}`)
+    if (!isNeeded(transfer)) continue
+    const status = statusOf(transfer)
+    add(open, `${transfer.kind} ${status}`)
+    if (status === "submitted_unknown") unknown++
   }
   told.are("venue_open_transfers", ["kind", "status"], open)
   told.is("venue_withdrawals_stopped", funds.isStopped ? 1 : 0)
   told.is("venue_ledger_offset", funds.offset)
   told.is("venue_reconciliation_accepted_atoms", funds.accepted)
-  told.is("venue_unknown_submissions",
-    funds.transfers.filter((transfer) => isNeeded(transfer) && statusOf(transfer) === unknownStatus).length)
+  told.is("venue_unknown_submissions", unknown)
 }
 
 /** Of the venue as a whole. */

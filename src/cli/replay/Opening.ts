@@ -25,8 +25,6 @@ export interface Subject {
   readonly capacity: Capacity
   /** The first sequence there is. */
   readonly firstSequence: number
-  /** Why there is none before it, where it is not 1: another version decided those, or a bundle has none of them. */
-  readonly before: "another version's" | "not in the bundle"
 }
 
 /**
@@ -38,7 +36,7 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError,
   const within = yield* capacity
   const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly)
   const step = yield* store.latestStep
-  if (step === undefined) return { journal, capacity: within, firstSequence: 1, before: "another version's" }
+  if (step === undefined) return { journal, capacity: within, firstSequence: 1 }
   if (typeof step === "string") {
     return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })
   }
@@ -52,7 +50,7 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError,
       new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
     )
   )
-  return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1, before: "another version's" }
+  return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
 })
 
 /** Where a replay gets what it replays. */
@@ -107,6 +105,5 @@ export const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>
 export const bundleSubject = (bundle: Bundle.Bundle): Subject => ({
   journal: BundleSource.make(bundle),
   capacity: bundle.capacity,
-  firstSequence: bundle.manifest.firstSequence,
-  before: "not in the bundle"
+  firstSequence: bundle.manifest.firstSequence
 })

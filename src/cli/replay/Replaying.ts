@@ -58,7 +58,7 @@ const prove = (subject: Subject, { everyBlocks, expectedStateDigest, json, manif
     const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
     const told = { ...report, firstSequence: subject.firstSequence, torn: journal.opened.torn ?? null, seconds }
     yield* say(json, () => ({ report: "verify", holds: true, ...told, ...bundleTold(manifest) }), () =>
-      drawReport(report, subject, seconds))
+      drawReport(report, subject, manifest !== undefined, seconds))
     return report
   }).pipe(
     Effect.catchTag("ReplayDiffers", ({ decided, message, reason, sequence }) =>
@@ -82,19 +82,16 @@ type SnapshotsService = Context.Tag.Service<typeof SnapshotStore.SnapshotStore>
 /** Lines of a diverged block that are shown. */
 const decidedLines = 400
 
-/** What is said of the sequences before the first one there is. */
-const beforeText = (last: number): Readonly<Record<Subject["before"], string>> => ({
-  "another version's": `sequences 1 to ${last} are verified by their chain: an earlier version decided them`,
-  "not in the bundle": `sequences 1 to ${last} are not in the bundle, which begins with the state behind them`
-})
-
-const drawReport = (report: Verify.Report, { before, firstSequence, journal }: Subject, seconds: number): string => {
+const drawReport = (report: Verify.Report, { firstSequence, journal }: Subject, isBundle: boolean, seconds: number): string => {
   const rate = seconds > 0 ? ` (${Format.count(Math.round(report.records / seconds))} records/s)` : ""
   const { torn } = journal.opened
+  const before = isBundle
+    ? "are not in the bundle, which begins with the state behind them"
+    : "are verified by their chain: an earlier version decided them"
   return [
     ...(firstSequence === 1 || journal.opened.nextSequence <= firstSequence
       ? []
-      : [`before        ${beforeText(firstSequence - 1)[before]}`]),
+      : [`before        sequences 1 to ${firstSequence - 1} ${before}`]),
     `records       ${Format.count(report.records)}`,
     `blocks        ${Format.count(report.blocks)}`,
     `epochs        ${report.epochs}${report.epochs === 0 ? "" : ` (${report.firstEpoch} to ${report.lastEpoch})`}`,

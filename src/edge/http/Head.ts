@@ -58,13 +58,16 @@ const isNamed = (sent: string, name: string): boolean => sent === name || sent.t
 const slash = 47
 
 /** Path and query of a target in origin-form or absolute-form (RFC 9112, 3.2); any other as it is. */
-export const originForm = (target: string): string => {
+const originForm = (target: string): string => {
   if (target.charCodeAt(0) === slash) return target
   const authority = /^https?:\/\/[^/?#]+/i.exec(target)
   if (authority === null) return target
   const rest = target.slice(authority[0].length)
   return rest.charCodeAt(0) === slash ? rest : `/${rest}`
 }
+
+/** The same of a request, whatever comes of it: its family is decided by it also where it is refused. */
+export const targetOf = ({ url = "" }: { readonly url?: string | undefined }): string => originForm(url)
 
 /** A request line as far as its target, at the start or behind another request. */
 const requestLine = /(?:^|[\r\n}])[A-Z]+ ([^ \r\n]+)/g

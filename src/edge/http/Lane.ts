@@ -9,7 +9,7 @@
  */
 import type * as Http from "node:http"
 import type { Socket } from "node:net"
-import { type Head, lastTarget, originForm } from "./Head.js"
+import { type Head, lastTarget, targetOf } from "./Head.js"
 import type { Misframed, Response } from "./Listener.js"
 import type { Rotation } from "./Rotation.js"
 
@@ -52,9 +52,8 @@ export class Exchange {
 
   constructor(readonly request: Http.IncomingMessage, readonly result: Http.ServerResponse, readonly head: Head) {}
 
-  /** Path and query, whatever the form in which they were sent: also of what is refused, whose family they decide. */
   get target(): string {
-    return originForm(this.request.url ?? "")
+    return targetOf(this.request)
   }
 }
 

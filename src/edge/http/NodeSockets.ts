@@ -6,7 +6,7 @@ import type * as Http from "node:http"
 import type { Socket } from "node:net"
 import * as Ws from "ws"
 import type { Frame } from "../../streams/Frame.js"
-import { Head, originForm } from "./Head.js"
+import { Head, targetOf } from "./Head.js"
 import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
 
 /** How long a connection that was ended has to go away by itself. */
@@ -113,10 +113,10 @@ export const make = (application: Application, raw: (response: Response) => stri
   server.on("wsClientError",
     (_error, socket, request) =>
       void refuse(socket as Socket,
-        application.misframed("malformed", originForm(request.url ?? ""), senderOf(socket as Socket, new Head(request.rawHeaders)))))
+        application.misframed("malformed", targetOf(request), senderOf(socket as Socket, new Head(request.rawHeaders)))))
 
   const upgrade: NodeSockets["upgrade"] = (request, socket, behind, head) => {
-    const target = originForm(request.url ?? "")
+    const target = targetOf(request)
     const opening = request.headers.upgrade?.toLowerCase() === "websocket"
       ? application.open?.({ target, ...senderOf(socket, head) })
       : undefined

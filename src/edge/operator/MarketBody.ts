@@ -63,6 +63,17 @@ const riskParameters = (
   }
 }
 
+/** What has the bounds of a markets file, whose numbers the engine takes as they are; and what is said beyond them. */
+const bounds = [
+  ["makerFeeBps", "fees must be at most 1000 bps"],
+  ["takerFeeBps", "fees must be at most 1000 bps"],
+  ["maxLeverageX", "maxLeverageX must be 1..1000"],
+  ["priceBandBps", "priceBandBps must be 1..9999"],
+  ["indexStaleMs", "indexStaleMs must be 1000 to 366 days"],
+  ["indexStepMaxBps", "indexStepMaxBps must be at most 1000000"],
+  ["fundingCapE9", "fundingCapE9 must be at most 1000000000"]
+] as const satisfies ReadonlyArray<readonly [keyof Market.Parameters, string]>
+
 /** Market parameters of an operator's body; a sentence where it cannot be said in atoms. */
 export const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
   const assets = Ids.marketIdPattern.exec(marketId)
@@ -114,14 +125,8 @@ export const parameters = (marketId: string, body: PutMarketBody): Market.Parame
     takerFeeBps: body.takerFeeBps,
     priceBandBps: body.priceBandBps ?? defaultPriceBandBps
   }
-  if (market.makerFeeBps > 1000 || market.takerFeeBps > 1000) return "fees must be at most 1000 bps"
-  if (market.maxLeverageX < 1 || market.maxLeverageX > 1000) return "maxLeverageX must be 1..1000"
-  if (market.priceBandBps < 1 || market.priceBandBps > 9999) return "priceBandBps must be 1..9999"
-  // As in a markets file, whose numbers the engine takes as they are.
-  if (!Schema.is(Market.Parameters.fields.indexStaleMs)(market.indexStaleMs)) return "indexStaleMs must be 1000 to 366 days"
-  if (!Schema.is(Market.Parameters.fields.indexStepMaxBps)(market.indexStepMaxBps)) return "indexStepMaxBps must be at most 1000000"
-  if (!Schema.is(Market.Parameters.fields.fundingCapE9)(market.fundingCapE9)) return "fundingCapE9 must be at most 1000000000"
-  return Market.fault(market) ?? market
+  const beyond = bounds.find(([name]) => !Schema.is(Market.Parameters.fields[name])(market[name]))
+  return beyond?.[1] ?? Market.fault(market) ?? market
 }
 
 /** The body that sets just these parameters, with every one named. */

@@ -34,14 +34,14 @@ export const reasonOf = (state: State, order: number, atEpochMs: number = state.
   return isDue(expiries.at(order), atEpochMs) ? Order.CancelReason.expired : Order.CancelReason.none
 }
 
-/** Whether a resting order leaves, as of the last record. */
-export const leaves = (state: State, order: number): boolean => isBehind(state) && reasonOf(state, order) !== Order.CancelReason.none
-
 /** Why an order ends that somebody else than its own account's cancels comes to: for what it leaves for, if it does. */
 export const reasonOr = (state: State, order: number, otherwise: Order.CancelReason): Order.CancelReason => {
   const reason = isBehind(state) ? reasonOf(state, order) : Order.CancelReason.none
   return reason === Order.CancelReason.none ? otherwise : reason
 }
+
+/** Whether a resting order leaves, as of the last record. */
+export const leaves = (state: State, order: number): boolean => reasonOr(state, order, Order.CancelReason.none) !== Order.CancelReason.none
 
 /** Whether a moment, 0 for none, has come. */
 const isDue = (dueEpochMs: number, atEpochMs: number): boolean => dueEpochMs !== 0 && dueEpochMs <= atEpochMs

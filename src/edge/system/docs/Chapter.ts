@@ -76,8 +76,12 @@ const curl = ({ endpoint, example, operation }: Route): string => {
   return parts.join(" \\\n  ")
 }
 
+/** The component that a schema refers to. */
+const componentOf = (schema: Types.JsonSchema | undefined, schemas: Types.Schemas): Types.JsonSchema | undefined =>
+  schemas[schema?.$ref?.split("/").at(-1) ?? ""]
+
 const parameterRow = ({ description, in: place, name, required, schema }: Parameter, schemas: Types.Schemas): Html => {
-  const named = schemas[schema.$ref?.split("/").at(-1) ?? ""]
+  const named = componentOf(schema, schemas)
   const said = Types.description({ ...schema, ...(description === undefined ? undefined : { description }) })
     ?? (named === undefined ? undefined : Types.description(named))
   return html`<tr><td><code>${name}</code>${required ? undefined : html` <span class="optional">optional</span>`}</td>
@@ -103,10 +107,8 @@ const content = (parts: Readonly<Record<string, { readonly schema: Types.JsonSch
 
 /** The heading of a recorded answer. How a key stands with its limit changes with each request, and is not kept with what was recorded. */
 const sampleHeading = (response: Types.JsonSchema | undefined, schemas: Types.Schemas): Html => {
-  const named = schemas[response?.$ref?.split("/").at(-1) ?? ""]
-  return html`<h4>An answer, lists shortened${
-    "rateLimit" in (named?.properties ?? {}) ? html`, without <code>rateLimit</code>` : undefined
-  }</h4>`
+  const members = componentOf(response, schemas)?.properties ?? {}
+  return html`<h4>An answer, lists shortened${"rateLimit" in members ? html`, without <code>rateLimit</code>` : undefined}</h4>`
 }
 
 const section = (route: Route, schemas: Types.Schemas): Html => {
