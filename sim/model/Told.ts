@@ -7,7 +7,7 @@ import { backingBelowZero, Refusal } from "../../src/domain/Refusal.js"
 import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Wanted } from "../reading/Asked.js"
 import { numberOf as orderNumberOf, pricesOf } from "../reading/Commands.js"
 import type { Place } from "../reading/Markets.js"
-import { atomsOf } from "../reading/Numbers.js"
+import { atomsOf, shortest } from "../reading/Numbers.js"
 import * as Refusals from "../reading/Refusals.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import { type NaiveCompared, type NaiveMemory, type NaiveOrder, type NaiveOutcome } from "./NaiveState.js"
@@ -57,17 +57,20 @@ const offGrid = (text: string, scale: number): NaiveCompared => {
   }
 }
 
+/** Atoms of a number, whatever zeros it was sent with this time: it was decided when the same request had others, perhaps. */
+const atomsWritten = (text: string, scale: number) => atomsOf(shortest(text), scale)
+
 /** The price of a trigger that is none on the grid, as it was sent. */
 const oddPrice = (autoClose: AskedAutoClose, { priceScale }: Place): NaiveCompared | undefined => {
-  const odd = pricesOf(autoClose).find((price) => [0, "too large"].includes(atomsOf(price, priceScale)))
+  const odd = pricesOf(autoClose).find((price) => [0, "too large"].includes(atomsWritten(price, priceScale)))
   return odd === undefined ? undefined : { actual: odd }
 }
 
 /** What a refusal compared that was found before the record, in the request itself; undefined where the record found it. */
 const comparedBefore = (order: AskedOrder, outcome: NaiveOutcome, place: Place | undefined): NaiveCompared | undefined => {
   if (place === undefined) return undefined
-  const price = order.price === undefined ? undefined : atomsOf(order.price, place.priceScale)
-  const quantity = atomsOf(order.quantity, place.quantityScale)
+  const price = order.price === undefined ? undefined : atomsWritten(order.price, place.priceScale)
+  const quantity = atomsWritten(order.quantity, place.quantityScale)
   switch (outcome.refusal) {
     case Refusal.priceOffGrid:
       return offGrid(order.price!, place.priceScale)
@@ -122,9 +125,9 @@ const nativeTerms = (order: AskedOrder): Members => ({
 
 /** A trigger as it is told. */
 const triggerOf = ({ by, limit, price }: AskedTrigger, { priceScale }: Place): Members => ({
-  ...both("triggerPrice", atomsOf(price, priceScale) as number, priceScale),
+  ...both("triggerPrice", atomsWritten(price, priceScale) as number, priceScale),
   triggerBy: by,
-  ...(limit === undefined ? {} : both("limitPrice", atomsOf(limit, priceScale) as number, priceScale))
+  ...(limit === undefined ? {} : both("limitPrice", atomsWritten(limit, priceScale) as number, priceScale))
 })
 
 const autoClosed = ({ stopLoss, takeProfit }: AskedAutoClose, place: Place): Members => ({
@@ -488,6 +491,6 @@ export const refusal = ({ asked: { wanted }, find, memory }: Decision): NaiveCom
   const scale = isOfPrice ? place.priceScale : place.quantityScale
   const isOfBounds = isOfPrice || outcome.refusal === Refusal.quantityOutOfBounds
   if (!isOfBounds || text === undefined) return outcome.compared
-  const atoms = atomsOf(text, scale)
+  const atoms = atomsWritten(text, scale)
   return atoms === "too large" || (isOfPrice && atoms === 0) ? { actual: text } : outcome.compared
 }

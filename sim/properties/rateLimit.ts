@@ -84,11 +84,16 @@ const clockRead = ({ known }: State, atEpochMs: number): void => {
   for (const one of known.values()) one.highestEpochMs = Math.max(one.highestEpochMs, atEpochMs)
 }
 
-const isSame = (one: Window, other: Window): boolean =>
-  one.beganAtEpochMs === other.beganAtEpochMs && one.used === other.used && one.cancelsBeyond === other.cancelsBeyond
-
-const distinct = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> =>
-  windows.filter((window, at) => windows.findIndex((other) => isSame(window, other)) === at)
+/** There are thousands of them where much that is not seen may count: no two are compared. */
+const distinct = (windows: ReadonlyArray<Window>): ReadonlyArray<Window> => {
+  if (windows.length < 2) return windows
+  const bySame = new Map<string, Window>()
+  for (const window of windows) {
+    const same = `${window.beganAtEpochMs} ${window.used} ${window.cancelsBeyond}`
+    if (!bySame.has(same)) bySame.set(same, window)
+  }
+  return [...bySame.values()]
+}
 
 /**
  * The windows that a subject may have before a request. One that is over is begun anew. Where the clock had passed its end and

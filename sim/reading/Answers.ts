@@ -138,7 +138,10 @@ const acceptedOrder = (what: string, json: Json, order: AskedOrder, place: Place
     ?? isClosing(what, json, order, place, true)
     ?? pairs(what, json, place)
 
-/** What a refusal for bounds or for the grid compared: the order's own price or quantity, in canonical decimals where it has atoms. */
+/**
+ * What a refusal for bounds compared: the order's own price or quantity, in canonical decimals where it has atoms. What has none is told
+ * as it was written when it was decided: the same request sent again may write the same number with other zeros.
+ */
 const isActual = (what: string, json: Json, { price, quantity, type }: AskedOrder, { priceScale, quantityScale }: Place): Said => {
   const guard = json["rejectionGuard"]
   const isOfPrice = guard === "price_out_of_bounds"
@@ -148,7 +151,9 @@ const isActual = (what: string, json: Json, { price, quantity, type }: AskedOrde
   const atoms = atomsOf(text, scale)
   // A worst price of zero is none, and has no atoms.
   const hasAtoms = typeof atoms === "number" && !(isOfPrice && type === "market" && atoms === 0)
-  return is(what, json, "actual", hasAtoms ? decimalOf(atoms, scale) : text)
+  const { actual } = json
+  const isAsWritten = typeof actual === "string" && shortest(actual) === shortest(text)
+  return !hasAtoms && isAsWritten ? undefined : is(what, json, "actual", hasAtoms ? decimalOf(atoms, scale) : text)
 }
 
 /** In what a refusal of a single order is not about it. */
