@@ -116,8 +116,8 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Changes an open order's price, total amount, or both. It keeps its place in the queue only where the amount
-   * shrinks at the same price; a refusal leaves it as it was.
+   * Changes an open order's price, total amount, or both. It keeps its place in the queue only where the price
+   * stays and the amount does not grow; a refusal leaves it as it was.
    */
   override async editOrder(
     id: string,

@@ -46,7 +46,7 @@ const AmendOrderBody = Schema.Struct({
 }).pipe(Schema.filter((body) => brokenRule(body)?.message, { jsonSchema: {} })).annotations({
   identifier: "AmendOrderBody",
   description: "At least one of `price` and `quantity`. `quantity` is the new total: at or under what is filled it cancels the rest. "
-    + "The order keeps its time priority only where the quantity shrinks at the same price."
+    + "The order keeps its time priority only where its price stays and the quantity does not grow."
 })
 type AmendOrderBody = typeof AmendOrderBody.Type
 

@@ -38,7 +38,7 @@ export const Limits = Schema.Struct({
   maxCancelAllAfterMs: told(Duration, "The longest time of a dead-man switch."),
   marginNoticeMs: told(Fields.Count, "How long before tighter margins hold they are announced at least."),
   maxRequestBytes: told(Most, "Bytes of a request's body."),
-  maxPageEntries: told(Most, "Entries of a page of a native listing."),
+  maxPageEntries: told(Most, "Entries of a page of a native listing, but of payments of funding, of which a page has 500 at most."),
   maxCompatEntries: told(Most, "Entries of an answer of the compatibility layer."),
   maxBookLevels: told(Most, "Levels a side of a book."),
   keptFills: told(Most, "The latest fills of the whole venue, which are in memory: those behind them are read from the histories."),

@@ -19,8 +19,8 @@ import { decided } from "./Remembered.js"
 
 /**
  * Amends an open order: the full checks of a placement, as if the order were not there; a refusal leaves it
- * as it was. It keeps its place only where the quantity shrinks at the same price; otherwise it goes to the
- * end of its new price, or trades.
+ * as it was. It keeps its place only where its price stays and the quantity does not grow; otherwise it
+ * goes to the end of its new price, or trades.
  */
 export const amend = (state: State, command: AmendOrder): OrderDecided | Refused => {
   const { orders, positions } = state

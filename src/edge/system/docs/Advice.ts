@@ -6,7 +6,8 @@ type Guard = typeof Envelopes.Guard.Type
 
 /** What to do about a code, whatever its guard. */
 export const ofCode: Readonly<Record<Code, string>> = {
-  invalid_request: "Correct what `safeMessage` names, and send it anew. Nothing was done, and the key was not used up.",
+  invalid_request: "Correct what `safeMessage` names, and send it anew. Nothing was done, and the key was not used up, unless an order's "
+    + "expiry had passed.",
   operation_not_available: "Do without it: this venue does not do this in its configuration.",
   authorization_pending: "Wait `pollIntervalSeconds` and exchange again, until the owner has decided.",
   slow_down: "Wait longer than `pollIntervalSeconds` and exchange again.",
@@ -68,7 +69,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   trigger_invalid: "Put the trigger beyond the price that it is compared with: `limit` is that price, `nearest` the next that passes.",
   fenced: "The identity is fenced, and nothing is done under it until the fence ends: use a new one.",
   already_seen: "The identity has acted: look its outcome up.",
-  expiry_passed: "Set `expiresAtEpochMs` ahead of now, and look at your clock: `limit` is the venue's time.",
+  expiry_passed: "Set `expiresAtEpochMs` ahead of now under a new key, and look at your clock: `limit` is the venue's time.",
   position_stranded: "Operators: choose bounds with which every position can be closed; `nearest` is one.",
   market_delisted: "The market is gone for good: trade another.",
   index_out_of_order: "Feeds: send samples in the order in which they were seen.",
