@@ -132,6 +132,35 @@ test("what is missing is noticed at the next update, and asked for again", async
   expect(notices.slice(1)).toEqual([{ kind: "gap", stream: "market.trades:M", noticedBy: "update" }])
 })
 
+test.each(["close", "hold"] as const)("who answers an interruption with %s is asked for no more", async (how) => {
+  const { client, platform } = made()
+  const told: Array<string> = []
+  const following = client.follow({ channel: "market.trades", marketId: "M" }, {
+    snapshot: ({ sequence }) => told.push(`snapshot ${sequence}`),
+    update: ({ sequence }) => told.push(`update ${sequence}`),
+    interrupted: () => {
+      told.push("interrupted")
+      following[how]()
+    },
+    ended: () => told.push("ended")
+  })
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(5), update(7, 8))
+  expect(told).toEqual(["snapshot 5", "interrupted", ...(how === "close" ? ["ended"] : [])])
+  expect(following.state).toBe(how === "close" ? "ended" : "held")
+  expect(platform.line.sent.map(({ op }) => op)).toEqual(["subscribe", "unsubscribe"])
+  // It may be had again: by another who follows it, or from where it stood.
+  if (how === "close") client.events("market.trades", "M")
+  else following.release()
+  expect(platform.line.last("subscribe")).toEqual({
+    op: "subscribe",
+    id: expect.any(String),
+    ...trades,
+    ...(how === "close" ? undefined : { fromSequence: 5 })
+  })
+})
+
 test("what is missing is noticed by a heartbeat where nothing comes behind it", async () => {
   const { client, notices, platform } = made()
   const events = client.events("market.trades", "M")
