@@ -133,7 +133,10 @@ export class Connection {
 
   /** Ends a connection on which nothing comes: that the other side is gone is not always told. */
   private watch(): void {
-    const silentMs = Math.max(0, this.platform.nowEpochMs() - this.heardAtEpochMs)
+    const nowEpochMs = this.platform.nowEpochMs()
+    // A clock that was set back begins anew: until it had caught up no silence would be noticed.
+    if (nowEpochMs < this.heardAtEpochMs) this.heardAtEpochMs = nowEpochMs
+    const silentMs = nowEpochMs - this.heardAtEpochMs
     if (!this.isOpen || silentMs >= this.silenceMs) {
       return this.end(abnormal, this.isOpen ? `nothing came for ${silentMs} ms` : "it did not open")
     }

@@ -204,6 +204,20 @@ test.each([
   expect(platform.lines).toHaveLength(2)
 })
 
+test("a connection that says nothing any more is given up where the clock is set back meanwhile", async () => {
+  const { client, notices, platform } = made()
+  client.events("market.trades", "M")
+  platform.line.say(hello)
+  await platform.pass(1_000)
+  platform.setBack(3_600_000)
+  // The silence is counted from when it is noticed that the clock was set back.
+  await platform.pass(14_000 + 14_999)
+  expect(platform.line.isClosed).toBe(false)
+  await platform.pass(1)
+  expect(platform.line.isClosed).toBe(true)
+  expect(notices.at(-1)).toMatchObject({ kind: "disconnected", reason: "nothing came for 15000 ms" })
+})
+
 test.each(["{", "null", "7", "[]"])("a connection lasts while anything comes on it, and ends with what is no frame: %s", async (text) => {
   const { client, platform } = made()
   client.events("market.trades", "M")
