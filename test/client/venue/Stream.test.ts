@@ -263,6 +263,23 @@ test("a stream whose events nobody takes is held, and goes on where it stood", a
   expect(await taken(events, 1)).toEqual(["update 4"])
 })
 
+test("a queue that is never empty holds no more than about twice what waits in it", async () => {
+  const { client, platform } = made({ mostQueued: 10 })
+  const events = client.events("market.trades", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(1), ...[1, 2, 3, 4].map((last) => update(last, last + 1)))
+  expect(await taken(events, 1)).toEqual(["snapshot 1 (first)"])
+  for (let last = 5; last < 2_000; last++) {
+    platform.line.say(update(last, last + 1))
+    expect((await events.next()).value?.sequence).toBe(last - 3)
+    expect(events["queue"].length).toBeLessThanOrEqual(10)
+  }
+  expect(events.isCurrent).toBe(false)
+  expect(await taken(events, 4)).toEqual([1_997, 1_998, 1_999, 2_000].map((sequence) => `update ${sequence}`))
+  expect(events.isCurrent).toBe(true)
+})
+
 test("a loop that is left closes its stream, which may be followed again then", async () => {
   const { client, platform } = made()
   const events = client.events("market.trades", "M")
