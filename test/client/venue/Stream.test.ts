@@ -579,7 +579,7 @@ test("a command that the socket cannot take goes by REST at once", async () => {
   line.sent.filter(({ op }) => op === "place").forEach(({ id }) => line.say({ type: "result", id, body: {} }))
   await Promise.all(many)
   await platform.pass(1_000)
-  const wide = { ...order, clientOrderId: "x".repeat(6_000) }
+  const wide = { ...order, clientOrderId: "x".repeat(17_000) }
   expect(await client.place(wide)).toMatchObject({ kind: "accepted" })
   expect(platform.requests).toHaveLength(3)
 })
@@ -608,12 +608,44 @@ test("what is to end with its connection is placed over that alone", async () =>
   expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
   line.end()
   expect(await placing).toMatchObject({ kind: "never_arrived" })
-  expect(await client.placeBatch([order], { idempotencyKey: "two" })).toMatchObject({ kind: "never_arrived" })
+  expect(await client.placeBatch([order], { idempotencyKey: "two" })).toMatchObject({
+    kind: "never_arrived",
+    cause: { message: "the stream could not take it: it is not connected" }
+  })
   const asked = (key: string) => [`GET /accounts/acc_1/outcomes?idempotencyKey=${key}`, "POST /accounts/acc_1/outcomes/fence"]
   expect(paths()).toEqual([...asked("one"), ...asked("two")])
   // What ends an order goes by whatever way there is.
   expect(await client.cancelAll()).toMatchObject({ kind: "accepted" })
   expect(paths().at(-1)).toBe("POST /orders/cancel-all")
+})
+
+test.each([
+  ["as many bytes as it may", "x", 16_384, true],
+  ["one byte more", "x", 16_385, false],
+  ["as many bytes as it may, of characters of three", "€", 16_384, true],
+  ["one byte more, of characters of three", "€", 16_385, false]
+])("a frame with %s is sent by its bytes, or said to be too large", async (_, character, bytes, fits) => {
+  const unseen: Given = { body: { outcome: "never_seen", decisions: [] } }
+  const { client, line, platform } = await trading(fits ? [] : [unseen, { body: { holdsUntilEpochMs: 9 } }], { cancelOnDisconnect: true })
+  const sizeOf = (frame: object): number => Buffer.byteLength(JSON.stringify(frame))
+  const named = (clientOrderId: string) => client.placeBatch([{ ...order, clientOrderId }], { idempotencyKey: "k", isNew: true })
+  void named("")
+  await platform.settle()
+  const empty = line.last("place_batch")
+  const left = bytes - sizeOf(empty)
+  const wide = character.repeat(Math.floor(left / Buffer.byteLength(character)))
+  const placing = named(wide.padEnd(wide.length + left - Buffer.byteLength(wide), "x"))
+  await platform.settle()
+  const frame = line.last("place_batch")
+  if (fits) {
+    expect(sizeOf(frame)).toBe(bytes)
+    line.say({ type: "result", id: frame.id, body: {} })
+    expect(await placing).toMatchObject({ kind: "accepted" })
+  } else {
+    expect(frame).toBe(empty)
+    expect(await placing).toMatchObject({ kind: "never_arrived", fencedUntilEpochMs: 9 })
+    expect(await placing).toHaveProperty("cause.message", expect.stringContaining("16384 bytes at most"))
+  }
 })
 
 test("a refusal that decides nothing says nothing there of an earlier call under the key", async () => {
