@@ -247,6 +247,20 @@ describe("an answer as scripted", () => {
     expect(venue.seen).toHaveLength(2)
   })
 
+  it("an order whose end has passed is refused by a decision, which a repeat under its key is told again", async () => {
+    made().setMarkets([market])
+    const { body, ...more } = failed(400, "invalid_request", false)
+    const expired: Answer = { ...more, body: JSON.stringify({ ...JSON.parse(body), rejectionGuard: "expiry_passed" }) }
+    const late = () => place(exchange, { idempotencyKey: "one", expiresAtEpochMs: 1 })
+    const told = { name: "BadRequest", details: { code: "invalid_request", rejectionGuard: "expiry_passed" } }
+    venue.script(expired)
+    await expect(late()).rejects.toMatchObject(told)
+    expect(venue.seen).toHaveLength(1)
+    const broken = { status: 502, body: "" }
+    venue.script(broken, broken, broken, answered({ outcome: "refused" }), expired)
+    await expect(late()).rejects.toMatchObject(told)
+  })
+
   it("a key that stands for another body leaves the outcome open, and says what was done under it", async () => {
     made().setMarkets([market])
     const decisions = [{ entries: [{ index: 0, accepted: true, orderId: "ord_7" }] }]

@@ -204,7 +204,7 @@ test("a market is a place of its own, and any text that is none is none", () => 
 test("an outcome says whether the same may be tried again: where it is unknown, or was not taken once more", () => {
   const unknown = resultOf({ kind: "unknown", idempotencyKey: "k", cause: undefined, seen: undefined }, false)
   expect(unknown).toMatchObject({ failure: { again: true } })
-  expect(resultOf({ kind: "never_arrived", idempotencyKey: "k", fencedUntilEpochMs: undefined }, false)).toMatchObject({
+  expect(resultOf({ kind: "never_arrived", idempotencyKey: "k", fencedUntilEpochMs: undefined, cause: undefined }, false)).toMatchObject({
     failure: { again: false }
   })
   expect(resultOf({ kind: "accepted", idempotencyKey: "k", value: 1 }, false)).toEqual({ value: 1 })

@@ -5,8 +5,9 @@
 import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { isTooNewToForget } from "../venue/CommandKey.js"
+import { isConflict, isDecision } from "../venue/Refusal.js"
 import { Allowance } from "./Allowance.js"
-import { errorOf, isConflict, isDecision, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
+import { errorOf, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 
 /** One HTTP request in the library's own terms. */
 type Request = readonly [path: string, api: string, method: string, params: Dict, headers: unknown, body: unknown, config: object]

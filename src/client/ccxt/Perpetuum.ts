@@ -27,10 +27,11 @@ import {
   Precise,
   type Str
 } from "ccxt"
+import { isConflict, isDecision } from "../venue/Refusal.js"
 import * as Closing from "./Closing.js"
 import * as Cost from "./Cost.js"
 import * as Description from "./Description.js"
-import { isConflict, isDecision, isRefused, OutcomeUnknown } from "./Refusals.js"
+import { isRefused, OutcomeUnknown } from "./Refusals.js"
 import { Watching } from "./Watching.js"
 
 export { apiKeyOf } from "./KeyFile.js"

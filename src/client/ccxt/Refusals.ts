@@ -210,14 +210,3 @@ export const refusedEarlier = (exchangeId: string, entry: Json): Refused => {
     retryAfterMs: undefined
   })
 }
-
-/** Whether the key stands for another body: that one was decided, and what it came to this answer does not tell. */
-export const isConflict = ({ code, rejectionGuard }: Details): boolean =>
-  code === "idempotency_key_conflict" && rejectionGuard === undefined
-
-/**
- * Whether the venue decided the command with this answer. The others refuse before anything acts, so they say
- * nothing about an earlier attempt under the same key.
- */
-export const isDecision = (details: Details): boolean =>
-  !isConflict(details) && ([404, 409, 422].includes(details.status) || details.code === "account_not_enabled")

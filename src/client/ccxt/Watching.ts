@@ -22,6 +22,7 @@ import {
   type Ticker,
   type Trade
 } from "ccxt"
+import type { BookFeed } from "../venue/BookFeed.js"
 import type { Candles, Channel, StreamEvent } from "../venue/Channels.js"
 import { Client } from "../venue/Client.js"
 import type * as Contract from "../venue/Contract.js"
@@ -58,12 +59,18 @@ export class Watching extends Orders {
   private venueClient: Client | undefined
   private readonly watched = new Map<string, AnyNews>()
 
-  /** The book with at most `limit` levels a side, as it is whenever it has changed. Its checksum is verified. */
+  /**
+   * The book with at most `limit` levels a side, as it is whenever it has changed. Its checksum is verified, and one that is not the
+   * venue's now is waited for.
+   */
   override async watchOrderBook(symbol: string, limit: Int = undefined, _params: Dict = {}): Promise<OrderBook> {
     const market = await this.loadMarket(symbol)
-    const news = this.newsOf<LocalBook>(`book:${market.id!}`, (into) => void this.followBook(market, into))
-    const [book] = await news.next(undefined)
-    return this.localBook(book!, market.symbol, limit)
+    const news = this.newsOf<BookFeed>(`book:${market.id!}`, (into) => void this.followBook(market, into))
+    for (;;) {
+      const [feed] = await news.next(undefined)
+      // What was told of may be spoiled by now, or its connection lost: once it is mended that is told of, too.
+      if (feed!.isCurrent) return this.localBook(feed!.book, market.symbol, limit)
+    }
   }
 
   /** Public trades, oldest first: at first the latest hundred. */
@@ -268,9 +275,10 @@ export class Watching extends Orders {
     }
   }
 
-  private async followBook(market: MarketInterface, into: News<LocalBook>): Promise<void> {
+  private async followBook(market: MarketInterface, into: News<BookFeed>): Promise<void> {
     try {
-      for await (const book of this.stream().book(market.id!).changes()) into.put("book", market.symbol, book)
+      const feed = this.stream().book(market.id!)
+      for await (const _ of feed.changes()) into.put("book", market.symbol, feed)
     } catch (refusal) {
       this.endedBy(`book:${market.id!}`, into, refusal as Refusal)
     }

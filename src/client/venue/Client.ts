@@ -285,24 +285,23 @@ export class Client {
     if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
     this.stream.start()
     const answer = await this.stream.command({ ...frame, idempotencyKey })
-    if (answer?.kind === "refused" && answer.refusal.isConflict) return await this.outcomes.ofAnotherBody(idempotencyKey, answer.refusal)
+    if (answer.kind === "refused" && answer.refusal.isConflict) return await this.outcomes.ofAnotherBody(idempotencyKey, answer.refusal)
     if (this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")) {
       return await this.overThisAlone(command, answer)
     }
-    if (answer?.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
-    if (answer?.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
+    if (answer.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
+    if (answer.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
     // A defect may have come behind the decision.
-    const isUncertain = answer?.kind === "lost" || answer?.kind === "refused" && answer.refusal.code === "internal_error"
+    const isUncertain = answer.kind === "lost" || answer.kind === "refused" && answer.refusal.code === "internal_error"
     return await this.outcomes.settle(command, isUncertain)
   }
 
   /** Of what is to end with its connection: nothing is placed by another way, on which it would stay. */
-  private async overThisAlone<A>(command: Command, answer: FrameAnswer | undefined): Promise<Outcome<A>> {
+  private async overThisAlone<A>(command: Command, answer: FrameAnswer): Promise<Outcome<A>> {
     const { idempotencyKey } = command
-    if (answer?.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
-    if (answer?.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
-    if (answer?.kind === "refused" && answer.refusal.code !== "internal_error") return await this.outcomes.notTaken(command, answer.refusal)
-    const cause = answer === undefined ? new Error("the stream could not take it") : answer.kind === "lost" ? answer.cause : answer.refusal
-    return await this.outcomes.findOut(command, cause)
+    if (answer.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
+    if (answer.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
+    if (answer.kind === "refused" && answer.refusal.code !== "internal_error") return await this.outcomes.notTaken(command, answer.refusal)
+    return await this.outcomes.findOut(command, answer.kind === "refused" ? answer.refusal : answer.cause)
   }
 }

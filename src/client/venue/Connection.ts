@@ -47,6 +47,10 @@ const modestPace = 10
 /** The largest frame that the venue takes, in bytes. */
 const maxFrameBytes = 16 * 1024
 
+/** Whether the venue takes a frame of this text. A character is one byte to three, and is looked at only where that leaves it open. */
+const fits = (text: string): boolean =>
+  text.length * 3 <= maxFrameBytes || text.length <= maxFrameBytes && new TextEncoder().encode(text).length <= maxFrameBytes
+
 /** A frame, or undefined where a text is none. */
 const parsed = (text: string): Frame | undefined => {
   try {
@@ -88,13 +92,14 @@ export class Connection {
     this.sayWaiting()
   }
 
-  /** Sends a frame at once, before what waits; false where the pace, or the frame's own size, does not allow it. */
-  sayNow(frame: object): boolean {
+  /** Sends a frame at once, before what waits. Answers with why that cannot be, or undefined where it was sent. */
+  sayNow(frame: object): string | undefined {
+    if (this.isOver || !this.isOpen) return "it is not connected"
     const text = JSON.stringify(frame)
-    // A character is three bytes at most.
-    if (this.isOver || !this.isOpen || text.length * 3 > maxFrameBytes || !this.hasTurn()) return false
+    if (!fits(text)) return `a frame has ${maxFrameBytes} bytes at most, which is too few for this one`
+    if (!this.hasTurn()) return "no more frames may be sent in this second"
     this.send(text)
-    return true
+    return undefined
   }
 
   /** Ends it. `ended` is told. */
@@ -133,7 +138,10 @@ export class Connection {
 
   /** Ends a connection on which nothing comes: that the other side is gone is not always told. */
   private watch(): void {
-    const silentMs = Math.max(0, this.platform.nowEpochMs() - this.heardAtEpochMs)
+    const nowEpochMs = this.platform.nowEpochMs()
+    // A clock that was set back begins anew: until it had caught up no silence would be noticed.
+    if (nowEpochMs < this.heardAtEpochMs) this.heardAtEpochMs = nowEpochMs
+    const silentMs = nowEpochMs - this.heardAtEpochMs
     if (!this.isOpen || silentMs >= this.silenceMs) {
       return this.end(abnormal, this.isOpen ? `nothing came for ${silentMs} ms` : "it did not open")
     }

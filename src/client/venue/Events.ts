@@ -18,7 +18,7 @@ const done = { done: true, value: undefined } as const
 export class Events<C extends Channel> implements AsyncIterableIterator<StreamEvent<C>, undefined> {
   private readonly following: Following<C>
   private queue: Array<StreamEvent<C>> = []
-  /** How many of the queue were taken: the array is not moved for each. */
+  /** How many of the queue were taken: the array is not moved for each, but once these are half of it. */
   private taken = 0
   private waiting: Array<Waiting<C>> = []
   private isEnded = false
@@ -43,6 +43,7 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
     if (this.taken < this.queue.length) {
       const value = this.queue[this.taken++]!
       if (this.taken === this.queue.length) this.emptied()
+      else if (this.taken * 2 >= this.queue.length) this.compact()
       return Promise.resolve({ done: false, value })
     }
     const { refusal } = this
@@ -75,6 +76,12 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
     if (this.queue.length - this.taken < this.mostQueued) return
     this.following.hold()
     this.notice({ kind: "queue_full", stream: this.following.key })
+  }
+
+  /** Lets go of what was taken. It moves no more events than were taken since the last time. */
+  private compact(): void {
+    this.queue = this.queue.slice(this.taken)
+    this.taken = 0
   }
 
   private emptied(): void {

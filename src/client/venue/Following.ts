@@ -79,8 +79,9 @@ export class Following<C extends Channel = Channel> {
     this.around.askLater(failures)
   }
 
-  /** Asks again, from where it stands. */
+  /** Asks again, from where it stands: unless whoever was told that it is interrupted has closed or held it over that. */
   again(): void {
+    if (this.state === "ended" || this.state === "held") return
     this.around.leave()
     this.state = "waiting"
     this.around.ask()

@@ -22,12 +22,17 @@ export interface NotDone {
   readonly refusal: Refusal
 }
 
-/** Its answers were lost, and it had never arrived. Its identity is fenced: nothing is done under it until the fence ends. */
+/**
+ * Its answers were lost, or it could not be sent, and it had never arrived. Its identity is fenced: nothing is done under it until the
+ * fence ends.
+ */
 export interface NeverArrived {
   readonly kind: "never_arrived"
   readonly idempotencyKey: string
   /** Undefined where the venue does not tell how long its fence holds. */
   readonly fencedUntilEpochMs: number | undefined
+  /** Why there was no answer of its own. */
+  readonly cause: unknown
 }
 
 /**
@@ -101,7 +106,9 @@ export class Outcomes {
       if (seen.outcome === "unknown_expired" && !isNew) return { kind: "unknown", idempotencyKey, cause: lostCause, seen }
       if (seen.outcome === "never_seen" || seen.outcome === "unknown_expired") {
         const fence = await this.fence(idempotencyKey)
-        if (fence !== undefined) return { kind: "never_arrived", idempotencyKey, fencedUntilEpochMs: fence.holdsUntilEpochMs }
+        if (fence !== undefined) {
+          return { kind: "never_arrived", idempotencyKey, fencedUntilEpochMs: fence.holdsUntilEpochMs, cause: lostCause }
+        }
       }
     } catch (cause) {
       return { kind: "unknown", idempotencyKey, cause, seen: undefined }

@@ -28,7 +28,7 @@ export class Refusal extends Error {
 
   /** Whether the key stands for another body: that one was decided, and what it came to this does not tell. */
   get isConflict(): boolean {
-    return this.code === "idempotency_key_conflict" && this.envelope.rejectionGuard === undefined
+    return isConflict(this.told)
   }
 
   /**
@@ -36,23 +36,42 @@ export class Refusal extends Error {
    * and says nothing of an earlier request under the same key.
    */
   get isDecision(): boolean {
-    if (this.isConflict) return false
-    return this.status === undefined
-      ? decisions.has(this.code)
-      : [404, 409, 422].includes(this.status) || this.code === "account_not_enabled"
+    return isDecision(this.told)
+  }
+
+  private get told(): Told {
+    return { status: this.status, code: this.code, rejectionGuard: this.envelope.rejectionGuard }
   }
 }
 
+/** What of a refusal tells whether anything was decided by it. `status`: undefined where the answer has none. */
+interface Told {
+  readonly status: number | undefined
+  readonly code: string
+  readonly rejectionGuard: string | undefined
+}
+
 /** Codes of what is decided, for answers that have no status. */
-const decisions: ReadonlySet<Contract.Envelope["code"]> = new Set([
+const decisions: ReadonlySet<string> = new Set<Contract.Envelope["code"]>([
   "not_found",
   "market_not_found",
   "account_not_found",
   "idempotency_key_conflict",
   "client_order_id_in_use",
-  "order_rejected",
-  "account_not_enabled"
-] as const)
+  "order_rejected"
+])
+
+/** Whether the key stands for another body: that one was decided, and what it came to this does not tell. */
+export const isConflict = ({ code, rejectionGuard }: Told): boolean => code === "idempotency_key_conflict" && rejectionGuard === undefined
+
+/** Whether a command was decided by a refusal, which says nothing of an earlier request under the same key otherwise. */
+export const isDecision = (told: Told): boolean => {
+  if (isConflict(told)) return false
+  const { code, rejectionGuard, status } = told
+  // Whether an order's end has passed is decided with the order, though it is told like a request that is malformed.
+  if (rejectionGuard === "expiry_passed" || code === "account_not_enabled") return true
+  return status === undefined ? decisions.has(code) : [404, 409, 422].includes(status)
+}
 
 /** No whole answer came to a request that only reads, however often it was sent. */
 export class Unanswered extends Error {

@@ -29,11 +29,11 @@ export interface OrderFrame {
   readonly body: unknown
 }
 
-/** What came of a command that was sent here; `lost`: it may have arrived. */
+/** What came of a command here; `unsent`: it never left, and `lost`: it may have arrived. */
 export type FrameAnswer =
   | { readonly kind: "answered"; readonly body: unknown }
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  | { readonly kind: "lost"; readonly cause: Error }
+  | { readonly kind: "unsent" | "lost"; readonly cause: Error }
 
 export interface StreamOptions {
   readonly url: string
@@ -104,12 +104,11 @@ export class Stream {
     return following
   }
 
-  /** Sends a command; undefined where it cannot be sent here now. */
-  command(frame: OrderFrame): Promise<FrameAnswer> | undefined {
-    const { connection } = this
-    if (connection === undefined || !this.isTrusted || this.commands.size >= mostCommands) return undefined
+  /** Sends a command, where it can be sent here now. */
+  command(frame: OrderFrame): Promise<FrameAnswer> {
     const id = this.nextId()
-    if (!connection.sayNow({ ...frame, id })) return undefined
+    const why = this.commandNow({ ...frame, id })
+    if (why !== undefined) return Promise.resolve({ kind: "unsent", cause: new Error(`the stream could not take it: ${why}`) })
     return new Promise((resolve) => {
       const cancel = this.platform.after(this.options.timeoutMs, () => {
         const cause = new Error(`no answer came for ${this.options.timeoutMs} ms`)
@@ -142,6 +141,15 @@ export class Stream {
     for (const following of [...this.followed.values()]) following.end(undefined)
     this.disappoint(new Error("the client is closed"))
     this.connection?.cut("the client is closed")
+  }
+
+  /** Sends a command's frame; answers with why that cannot be now, or undefined where it was sent. */
+  private commandNow(frame: OrderFrame & { readonly id: string }): string | undefined {
+    const { connection } = this
+    if (connection === undefined) return "it is not connected"
+    if (!this.isTrusted) return "no ticket was taken on this connection"
+    if (this.commands.size >= mostCommands) return `${mostCommands} commands are under way`
+    return connection.sayNow(frame)
   }
 
   private nextId(): string {

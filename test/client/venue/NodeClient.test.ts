@@ -52,3 +52,22 @@ test("orders are placed, changed, met and cancelled by both ways, and all of it 
   expect(accepted(await taker.cancel({ orderId, marketId }))).toMatchObject({ orderId })
   await Promise.all([maker.close(), taker.close(), again.close()])
 })
+
+test("an order whose end has passed is refused for its key, by both ways and however often it is asked for", async () => {
+  const venue = LiveVenue.make()
+  const [alice] = await venue.traders(1)
+  const url = `http://127.0.0.1:${(await serve(venue.application)).port}`
+  const late = { ...order, expiresAtEpochMs: 1_000 }
+  for (const orders of ["rest", "socket"] as const) {
+    const client = connect({ url, apiKey: alice!.key, orders })
+    if (orders === "socket") await client.connected()
+    for (let asked = 0; asked < 2; asked++) {
+      expect(await client.place(late, { idempotencyKey: orders }), `${orders} ${asked}`).toMatchObject({
+        kind: "refused",
+        refusal: { code: "invalid_request", isDecision: true, envelope: { rejectionGuard: "expiry_passed" } }
+      })
+    }
+    expect(await client.lookUp(orders)).toMatchObject({ outcome: "refused" })
+    await client.close()
+  }
+})

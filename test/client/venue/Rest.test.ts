@@ -129,6 +129,19 @@ test.each<readonly [what: string, answers: ReadonlyArray<Given>, told: object]>(
   expect(platform.requests.some(({ url }) => url.endsWith("/fence"))).toBe(false)
 })
 
+test("an order whose end has passed is refused by a decision, which a repeat under its key is told again", async () => {
+  const expired: Given = { status: 400, body: refusal("invalid_request", { rejectionGuard: "expiry_passed" }) }
+  const told = { kind: "refused", idempotencyKey: "one", refusal: { code: "invalid_request", isDecision: true } }
+  for (const answers of [[expired], ["broken", expired], ["broken", "broken", "broken", seen("refused"), expired]] as const) {
+    const { client, left, platform } = scripted(answers)
+    expect(await platform.finish(client.place(order, { idempotencyKey: "one" }))).toMatchObject(told)
+    expect(left).toEqual([])
+  }
+  // Any other request of this code is malformed, and nothing is decided by that.
+  const malformed = scripted([{ status: 400, body: refusal("invalid_request") }])
+  expect(await malformed.client.place(order)).toMatchObject({ kind: "refused", refusal: { isDecision: false } })
+})
+
 test("nothing is asked of a key that was made for the very call, by the client or as it is told", async () => {
   for (const identity of [{}, { idempotencyKey: "one", isNew: true }]) {
     const { client, platform } = scripted([unauthorized])

@@ -132,6 +132,35 @@ test("what is missing is noticed at the next update, and asked for again", async
   expect(notices.slice(1)).toEqual([{ kind: "gap", stream: "market.trades:M", noticedBy: "update" }])
 })
 
+test.each(["close", "hold"] as const)("who answers an interruption with %s is asked for no more", async (how) => {
+  const { client, platform } = made()
+  const told: Array<string> = []
+  const following = client.follow({ channel: "market.trades", marketId: "M" }, {
+    snapshot: ({ sequence }) => told.push(`snapshot ${sequence}`),
+    update: ({ sequence }) => told.push(`update ${sequence}`),
+    interrupted: () => {
+      told.push("interrupted")
+      following[how]()
+    },
+    ended: () => told.push("ended")
+  })
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(5), update(7, 8))
+  expect(told).toEqual(["snapshot 5", "interrupted", ...(how === "close" ? ["ended"] : [])])
+  expect(following.state).toBe(how === "close" ? "ended" : "held")
+  expect(platform.line.sent.map(({ op }) => op)).toEqual(["subscribe", "unsubscribe"])
+  // It may be had again: by another who follows it, or from where it stood.
+  if (how === "close") client.events("market.trades", "M")
+  else following.release()
+  expect(platform.line.last("subscribe")).toEqual({
+    op: "subscribe",
+    id: expect.any(String),
+    ...trades,
+    ...(how === "close" ? undefined : { fromSequence: 5 })
+  })
+})
+
 test("what is missing is noticed by a heartbeat where nothing comes behind it", async () => {
   const { client, notices, platform } = made()
   const events = client.events("market.trades", "M")
@@ -173,6 +202,20 @@ test.each([
   expect(notices.at(-1)).toMatchObject({ kind: "disconnected", code: 1006 })
   await platform.pass(200)
   expect(platform.lines).toHaveLength(2)
+})
+
+test("a connection that says nothing any more is given up where the clock is set back meanwhile", async () => {
+  const { client, notices, platform } = made()
+  client.events("market.trades", "M")
+  platform.line.say(hello)
+  await platform.pass(1_000)
+  platform.setBack(3_600_000)
+  // The silence is counted from when it is noticed that the clock was set back.
+  await platform.pass(14_000 + 14_999)
+  expect(platform.line.isClosed).toBe(false)
+  await platform.pass(1)
+  expect(platform.line.isClosed).toBe(true)
+  expect(notices.at(-1)).toMatchObject({ kind: "disconnected", reason: "nothing came for 15000 ms" })
 })
 
 test.each(["{", "null", "7", "[]"])("a connection lasts while anything comes on it, and ends with what is no frame: %s", async (text) => {
@@ -218,6 +261,23 @@ test("a stream whose events nobody takes is held, and goes on where it stood", a
   confirm(platform, true)
   platform.line.say(update(3, 4))
   expect(await taken(events, 1)).toEqual(["update 4"])
+})
+
+test("a queue that is never empty holds no more than about twice what waits in it", async () => {
+  const { client, platform } = made({ mostQueued: 10 })
+  const events = client.events("market.trades", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(snapshot(1), ...[1, 2, 3, 4].map((last) => update(last, last + 1)))
+  expect(await taken(events, 1)).toEqual(["snapshot 1 (first)"])
+  for (let last = 5; last < 2_000; last++) {
+    platform.line.say(update(last, last + 1))
+    expect((await events.next()).value?.sequence).toBe(last - 3)
+    expect(events["queue"].length).toBeLessThanOrEqual(10)
+  }
+  expect(events.isCurrent).toBe(false)
+  expect(await taken(events, 4)).toEqual([1_997, 1_998, 1_999, 2_000].map((sequence) => `update ${sequence}`))
+  expect(events.isCurrent).toBe(true)
 })
 
 test("a loop that is left closes its stream, which may be followed again then", async () => {
@@ -519,7 +579,7 @@ test("a command that the socket cannot take goes by REST at once", async () => {
   line.sent.filter(({ op }) => op === "place").forEach(({ id }) => line.say({ type: "result", id, body: {} }))
   await Promise.all(many)
   await platform.pass(1_000)
-  const wide = { ...order, clientOrderId: "x".repeat(6_000) }
+  const wide = { ...order, clientOrderId: "x".repeat(17_000) }
   expect(await client.place(wide)).toMatchObject({ kind: "accepted" })
   expect(platform.requests).toHaveLength(3)
 })
@@ -548,12 +608,44 @@ test("what is to end with its connection is placed over that alone", async () =>
   expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
   line.end()
   expect(await placing).toMatchObject({ kind: "never_arrived" })
-  expect(await client.placeBatch([order], { idempotencyKey: "two" })).toMatchObject({ kind: "never_arrived" })
+  expect(await client.placeBatch([order], { idempotencyKey: "two" })).toMatchObject({
+    kind: "never_arrived",
+    cause: { message: "the stream could not take it: it is not connected" }
+  })
   const asked = (key: string) => [`GET /accounts/acc_1/outcomes?idempotencyKey=${key}`, "POST /accounts/acc_1/outcomes/fence"]
   expect(paths()).toEqual([...asked("one"), ...asked("two")])
   // What ends an order goes by whatever way there is.
   expect(await client.cancelAll()).toMatchObject({ kind: "accepted" })
   expect(paths().at(-1)).toBe("POST /orders/cancel-all")
+})
+
+test.each([
+  ["as many bytes as it may", "x", 16_384, true],
+  ["one byte more", "x", 16_385, false],
+  ["as many bytes as it may, of characters of three", "€", 16_384, true],
+  ["one byte more, of characters of three", "€", 16_385, false]
+])("a frame with %s is sent by its bytes, or said to be too large", async (_, character, bytes, fits) => {
+  const unseen: Given = { body: { outcome: "never_seen", decisions: [] } }
+  const { client, line, platform } = await trading(fits ? [] : [unseen, { body: { holdsUntilEpochMs: 9 } }], { cancelOnDisconnect: true })
+  const sizeOf = (frame: object): number => Buffer.byteLength(JSON.stringify(frame))
+  const named = (clientOrderId: string) => client.placeBatch([{ ...order, clientOrderId }], { idempotencyKey: "k", isNew: true })
+  void named("")
+  await platform.settle()
+  const empty = line.last("place_batch")
+  const left = bytes - sizeOf(empty)
+  const wide = character.repeat(Math.floor(left / Buffer.byteLength(character)))
+  const placing = named(wide.padEnd(wide.length + left - Buffer.byteLength(wide), "x"))
+  await platform.settle()
+  const frame = line.last("place_batch")
+  if (fits) {
+    expect(sizeOf(frame)).toBe(bytes)
+    line.say({ type: "result", id: frame.id, body: {} })
+    expect(await placing).toMatchObject({ kind: "accepted" })
+  } else {
+    expect(frame).toBe(empty)
+    expect(await placing).toMatchObject({ kind: "never_arrived", fencedUntilEpochMs: 9 })
+    expect(await placing).toHaveProperty("cause.message", expect.stringContaining("16384 bytes at most"))
+  }
 })
 
 test("a refusal that decides nothing says nothing there of an earlier call under the key", async () => {

@@ -95,6 +95,12 @@ export class VirtualPlatform implements Platform {
     return this.timers.length
   }
 
+  /** Sets the clock back. What waits, waits no longer for that. */
+  setBack(byMs: number): void {
+    this.now -= byMs
+    this.timers = this.timers.map(({ atEpochMs, run }) => ({ atEpochMs: atEpochMs - byMs, run }))
+  }
+
   /** Lets everything happen that waits for no time. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 50; turn++) await Promise.resolve()

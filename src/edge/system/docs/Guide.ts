@@ -63,7 +63,7 @@ const rows: ReadonlyArray<readonly [string, string, string]> = [
   ["`500`", "Unknown.", "As after a timeout; tell the `requestId` to the operator."],
   ["`400`, `401`, `403`, `404`, `413`, `415`", "Nothing was done.",
     "Correct it. The key was not used up, unless the answer was a decision (`not_found` "
-    + "of a cancel, `market_not_found`, `account_not_enabled`): then take a new one."],
+    + "of a cancel, `market_not_found`, `account_not_enabled`, `expiry_passed`): then take a new one."],
   ["`409 idempotency_key_conflict`", "Nothing was done by this request. The key stands for another body, and that one was decided.",
     "Look the key's outcome up before you send anything under a new one: what you take for undone may be done."],
   ["`409 client_order_id_in_use`", "Nothing was done.", "Look the order of that name up: it may be the one that you thought lost."],
