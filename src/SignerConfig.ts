@@ -12,7 +12,8 @@ import { moneyScale, parseDecimal } from "./domain/Units.js"
 import { setting } from "./ledger/development/Setting.js"
 import { Custody } from "./ledger/Planned.js"
 import type * as Signer from "./signer/Signer.js"
-import { optionalSecret, refuse, siteOf, siteSettings, type TlsFiles, tlsOf } from "./VenueConfig.js"
+import { optionalBearer, optionalSecret } from "./SecretSetting.js"
+import { refuse, siteOf, siteSettings, type TlsFiles, tlsOf } from "./VenueConfig.js"
 
 /** USDC that a venue of development gives, where nothing is set. */
 const developmentLimits = { perWithdrawal: "100000", daily: "1000000" } as const
@@ -127,7 +128,7 @@ const set = <A>(name: string, found: Option.Option<A>): Found<A> =>
 export const processConfig: Config.Config<ProcessConfig> = Config.all({
   found: settings,
   secret: optionalSecret("SIGNER_SECRET", 16),
-  token: optionalSecret("SIGNER_TOKEN", 16)
+  token: optionalBearer("SIGNER_TOKEN", 16)
 }).pipe(
   Config.mapOrFail(({ found, secret, token }) =>
     Either.all({ signer: signerOf(found), secret: set("SIGNER_SECRET", secret), token: set("SIGNER_TOKEN", token), tls: tlsOf(found) })
