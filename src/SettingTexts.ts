@@ -16,8 +16,11 @@ export class SettingRefused extends Data.TaggedError("SettingRefused")<{ readonl
 /** More of a value says no more. */
 const mostCharacters = 120
 
-/** A credential in an address is a secret too. */
-const withoutCredentials = (value: string): string => value.replace(/\/\/[^/@\s]*@/g, "//...@")
+/**
+ * A credential in an address is a secret too. Whatever stands before its last @ may be of it, as a password that is not encoded has any
+ * characters: rather too much is hidden.
+ */
+const withoutCredentials = (value: string): string => value.replace(/(:?\/\/)[^]*@|(:\/*)\S*@/, "$1$2...@")
 
 const wasText = (name: string, value: string | undefined): string => {
   if (value === undefined || value === "") return "is not set"
@@ -26,9 +29,18 @@ const wasText = (name: string, value: string | undefined): string => {
   return `is ${JSON.stringify(shown.length > mostCharacters ? `${shown.slice(0, mostCharacters)}...` : shown)}`
 }
 
-/** What is wrong, without the name that some messages begin with. */
-const faultText = (name: string, message: string): string => {
-  const fault = message.startsWith(`${name} `) ? message.slice(name.length + 1) : message
+/** A fault without what is hidden of the value, of which some repeat a part. */
+const withoutHidden = (fault: string, value: string): string => {
+  const shown = withoutCredentials(value)
+  return fault.split(" ").map((word) => {
+    const told = withoutCredentials(word)
+    return told === word && value.includes(word) && !shown.includes(word) ? "..." : told
+  }).join(" ")
+}
+
+/** What is wrong, without the name that some messages begin with, and without what is hidden of the value. */
+const faultText = (name: string, message: string, value: string): string => {
+  const fault = withoutHidden(message.startsWith(`${name} `) ? message.slice(name.length + 1) : message, value)
   return /^(?:must|is|has) /.test(fault) ? `it ${fault}` : fault
 }
 
@@ -59,7 +71,7 @@ const textOf = (error: ConfigError.ConfigError): Effect.Effect<string> =>
   Effect.forEach(faultsOf(error), ({ message, name }) =>
     Effect.map(
       Effect.option(Config.string(name)),
-      (value) => `${name} ${wasText(name, Option.getOrUndefined(value))}: ${faultText(name, message)}`
+      (value) => `${name} ${wasText(name, Option.getOrUndefined(value))}: ${faultText(name, message, Option.getOrElse(value, () => ""))}`
     )).pipe(Effect.map((lines) => lines.join("\n")))
 
 /** A wrong setting as an operator reads it, in place of the error that Effect has for it. */

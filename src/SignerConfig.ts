@@ -8,11 +8,12 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { moneyScale, parseDecimal } from "./domain/Units.js"
+import { formatDecimal, moneyScale, parseDecimal } from "./domain/Units.js"
 import { setting } from "./ledger/development/Setting.js"
 import { Custody } from "./ledger/Planned.js"
 import type * as Signer from "./signer/Signer.js"
-import { optionalSecret, refuse, siteOf, siteSettings, type TlsFiles, tlsOf } from "./VenueConfig.js"
+import { optionalBearer, optionalSecret } from "./SecretSetting.js"
+import { refuse, siteOf, siteSettings, type TlsFiles, tlsOf } from "./VenueConfig.js"
 
 /** USDC that a venue of development gives, where nothing is set. */
 const developmentLimits = { perWithdrawal: "100000", daily: "1000000" } as const
@@ -96,12 +97,21 @@ const custodyOf = (found: Settings): Found<Signer.Settings["custody"]> => {
   )
 }
 
+/** What is not set in development goes along with what is. A withdrawal above the limit of a day would be refused day after day. */
 const limitsOf = ({ dailyAtoms, environment, perWithdrawalAtoms }: Settings): Found<Signer.Settings["limits"]> => {
   const atoms = (decimal: string): number => parseDecimal(decimal, moneyScale) as number
-  return Either.all({
-    perWithdrawalAtoms: required(environment, "TREASURY_WITHDRAWAL_LIMIT", perWithdrawalAtoms, atoms(developmentLimits.perWithdrawal)),
-    dailyAtoms: required(environment, "TREASURY_DAILY_LIMIT", dailyAtoms, atoms(developmentLimits.daily))
+  const usual = { perWithdrawal: atoms(developmentLimits.perWithdrawal), daily: atoms(developmentLimits.daily) }
+  const found = Either.all({
+    perWithdrawalAtoms: required(environment, "TREASURY_WITHDRAWAL_LIMIT", perWithdrawalAtoms,
+      Math.min(usual.perWithdrawal, Option.getOrElse(dailyAtoms, () => usual.daily))),
+    dailyAtoms: required(environment, "TREASURY_DAILY_LIMIT", dailyAtoms,
+      Math.max(usual.daily, Option.getOrElse(perWithdrawalAtoms, () => usual.perWithdrawal)))
   })
+  return Either.flatMap(found, (limits) =>
+    limits.perWithdrawalAtoms <= limits.dailyAtoms
+      ? Either.right(limits)
+      : refuse("TREASURY_WITHDRAWAL_LIMIT",
+        `must be at most TREASURY_DAILY_LIMIT, which is ${formatDecimal(limits.dailyAtoms, moneyScale)}: no day could give more`))
 }
 
 /** What a signer decides by, wherever it runs. */
@@ -127,7 +137,7 @@ const set = <A>(name: string, found: Option.Option<A>): Found<A> =>
 export const processConfig: Config.Config<ProcessConfig> = Config.all({
   found: settings,
   secret: optionalSecret("SIGNER_SECRET", 16),
-  token: optionalSecret("SIGNER_TOKEN", 16)
+  token: optionalBearer("SIGNER_TOKEN", 16)
 }).pipe(
   Config.mapOrFail(({ found, secret, token }) =>
     Either.all({ signer: signerOf(found), secret: set("SIGNER_SECRET", secret), token: set("SIGNER_TOKEN", token), tls: tlsOf(found) })

@@ -6,7 +6,7 @@ import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import { environments } from "./domain/Environment.js"
 import { faultOfOrigin } from "./edge/http/Cors.js"
 import { usualRoom } from "./edge/socket/Setting.js"
@@ -16,6 +16,7 @@ import type { SiteSetting } from "./identity/Identity.js"
 import type { WorkloadSetting } from "./identity/WorkloadIdentity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
+import { optionalBearer, optionalSecret } from "./SecretSetting.js"
 import { oneOf } from "./SettingTexts.js"
 import { defaultCapacity } from "./Venue.js"
 
@@ -39,16 +40,6 @@ export const capacity = Config.all({
   idempotencyKeys: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, defaultCapacity.idempotencyKeys),
   accountParts: between("ACCOUNT_PARTS", 0, 1_000, defaultCapacity.accountParts)
 })
-
-export const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>
-  Config.option(
-    Config.redacted(Config.nonEmptyString(name)).pipe(
-      Config.validate({
-        message: `${name} must have at least ${shortest}`,
-        validation: (value: Redacted.Redacted) => Redacted.value(value).length >= shortest
-      })
-    )
-  )
 
 /** A number that nobody needs more of. */
 const mostRequests = 1_000_000_000
@@ -101,11 +92,11 @@ const settings = Config.all({
   workloadAccounts: Config.option(Config.nonEmptyString("WORKLOAD_ACCOUNTS")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
   signerUrl: Config.option(Config.nonEmptyString("SIGNER_URL")),
-  signerToken: optionalSecret("SIGNER_TOKEN", 16),
+  signerToken: optionalBearer("SIGNER_TOKEN", 16),
   ledgerUrl: Config.option(Config.nonEmptyString("LEDGER_URL")),
-  ledgerToken: optionalSecret("LEDGER_TOKEN", 1),
+  ledgerToken: optionalBearer("LEDGER_TOKEN", 1),
   reconcileSeconds: between("RECONCILE_SECONDS", 0, 86_400, 60),
-  operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
+  operatorToken: optionalBearer("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(oneOf("INDEX_FEED", "synthetic", "push", "tape", "ccxt")),
   indexTape: Config.option(Config.nonEmptyString("INDEX_TAPE")),
   indexTapeLoops: oneOf("INDEX_TAPE_LOOP", "true", "false").pipe(

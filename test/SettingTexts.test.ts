@@ -1,4 +1,5 @@
 /** What an operator reads of a wrong setting: the variable, what it was, what it may be, and never a secret. */
+import * as ConfigError from "effect/ConfigError"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
@@ -119,4 +120,60 @@ test("and the signer's", () => {
     "LEDGER_TOKEN_ADMIN is \"nobody\": it must be a party's id of the ledger, as name::fingerprint",
     "LEDGER_USER_ID is not set: it must be set outside development"
   ])
+})
+
+const unsendable = "it must be visible ASCII characters without spaces, as it is sent in a header"
+const lineEnd = ": it ends with a line break, as a file does that a secret is read from"
+const bearers = [
+  ["a bearer from a file, to its line break", "sixteen-letters-\n", `has 17 characters: ${unsendable}${lineEnd}`],
+  ["and from another system's", "sixteen-letters-\r\n", `has 18 characters: ${unsendable}${lineEnd}`],
+  ["a space within", "sixteen letters-", `has 16 characters: ${unsendable}`],
+  ["a space at an end", " sixteen-letters", `has 16 characters: ${unsendable}`],
+  ["a letter that no header has", "sixteen\u2013letters-", `has 16 characters: ${unsendable}`]
+] as const
+
+test.each(bearers)("what is sent as a bearer is refused where it would arrive as another: %s", (_, value, expected) => {
+  expect([
+    said(config, { OPERATOR_TOKEN: value }),
+    said(config, { SIGNER_URL: "https://signer.example", SIGNER_TOKEN: value }),
+    said(config, { LEDGER_URL: "https://participant.example", LEDGER_TOKEN: value }),
+    said(processConfig, { SIGNER_SECRET: "s".repeat(16), SIGNER_TOKEN: value })
+  ]).toEqual(["OPERATOR_TOKEN", "SIGNER_TOKEN", "LEDGER_TOKEN", "SIGNER_TOKEN"].map((name) => `${name} ${expected}`))
+})
+
+test.each(bearers)("keys are made of a secret as it is, and would be others without a part of it: %s", (_, value) => {
+  expect([said(config, { SIGNER_SECRET: value }), said(processConfig, { SIGNER_SECRET: value, SIGNER_TOKEN: "t".repeat(16) })])
+    .toEqual(["", ""])
+})
+
+const exchanges = { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,binance" }
+const alone = "it must be scheme, host and port alone, as https://participant.internal:7575"
+const noOrigin = "is no origin, as https://example.com or http://localhost:3000"
+
+test.each<readonly [string, Readonly<Record<string, string>>, string]>([
+  ["in the fault", { CORS_ORIGINS: "https://me:hunter2@a.example" },
+    `CORS_ORIGINS is "https://...@a.example": https://...@a.example ${noOrigin}`],
+  ["of one of several", { CORS_ORIGINS: "https://b.example,https://me:hunter2@a.example" },
+    `CORS_ORIGINS is "https://...@a.example": https://...@a.example ${noOrigin}`],
+  ["of an exchange", { ...exchanges, INDEX_EXCHANGE_URLS: "kraken=https://me:hunter2@a.example/?a=1" },
+    "INDEX_EXCHANGE_URLS is \"kraken=https://...@a.example/?a=1\": kraken=https://...@a.example/?a=1 has no http or https address"],
+  ["with a slash in it", { LEDGER_URL: "https://me:hun/ter2@a.example" }, `LEDGER_URL is "https://...@a.example": ${alone}`],
+  ["with slashes and an @ in it", { LEDGER_URL: "https://me:hu//n@ter2@a.example" }, `LEDGER_URL is "https://...@a.example": ${alone}`],
+  ["with a space in it", { LEDGER_URL: "https://me:hun ter2@a.example" }, `LEDGER_URL is "https://...@a.example": ${alone}`],
+  ["with a comma in it, at which a list is split", { CORS_ORIGINS: "https://me:hun,ter2@a.example" },
+    `CORS_ORIGINS is "https://...@a.example": ... ${noOrigin}`],
+  ["and of an exchange's", { ...exchanges, INDEX_EXCHANGE_URLS: "kraken=https://me.example,hunter2@a.example" },
+    "INDEX_EXCHANGE_URLS is \"kraken=https://...@a.example\": ... names none of the exchanges"],
+  ["without the slashes that browsers do without", { LEDGER_URL: "https:me:hunter2@a.example" },
+    `LEDGER_URL is "https:...@a.example": ${alone}`]
+])("a credential in an address is said in no half of the line: %s", (_, variables, expected) => {
+  expect(said(config, variables)).toBe(expected)
+})
+
+test("an @ in a path hides nothing of why a file cannot be read", () => {
+  const told = said(
+    Effect.fail(ConfigError.InvalidData(["TLS_CERT"], "/etc/a@1/cert.pem cannot be read: Error: ENOENT, open '/etc/a@1/cert.pem'")),
+    { TLS_CERT: "/etc/a@1/cert.pem" }
+  )
+  expect(told).toBe("TLS_CERT is \"/etc/a@1/cert.pem\": /etc/a@1/cert.pem cannot be read: Error: ENOENT, open '/etc/a@1/cert.pem'")
 })

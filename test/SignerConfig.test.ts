@@ -74,3 +74,24 @@ describe("a signer is refused", () => {
     expect(String(Either.isLeft(found) && found.left)).not.toContain("fifteen letters")
   })
 })
+
+describe("the treasury's limits", () => {
+  const limits = (variables: Variables) => Either.map(read({ ...secrets, ...variables }), ({ signer }) => signer.limits)
+
+  test("go together: a withdrawal that no day could give is refused, with both names", () => {
+    const found = limits({ TREASURY_WITHDRAWAL_LIMIT: "500", TREASURY_DAILY_LIMIT: "100.5" })
+    expect(Either.isLeft(found) && String(found.left)).toContain("TREASURY_WITHDRAWAL_LIMIT")
+    expect(Either.isLeft(found) && String(found.left)).toContain("must be at most TREASURY_DAILY_LIMIT, which is 100.5")
+  })
+
+  test.each<readonly [string, Variables, number, number]>([
+    ["may be the same", { TREASURY_WITHDRAWAL_LIMIT: "7", TREASURY_DAILY_LIMIT: "7" }, 7, 7],
+    ["of a day alone, in development, is one of a withdrawal too", { TREASURY_DAILY_LIMIT: "100" }, 100, 100],
+    ["of a day alone leaves the usual one of a withdrawal below it", { TREASURY_DAILY_LIMIT: "200000" }, 100_000, 200_000],
+    ["of a withdrawal alone, in development, is one of a day too", { TREASURY_WITHDRAWAL_LIMIT: "2000000" }, 2_000_000, 2_000_000],
+    ["of a withdrawal alone leaves the usual one of a day above it", { TREASURY_WITHDRAWAL_LIMIT: "5" }, 5, 1_000_000]
+  ])("%s", (_, variables, perWithdrawal, daily) => {
+    expect(Either.getOrThrow(limits(variables)))
+      .toStrictEqual({ perWithdrawalAtoms: perWithdrawal * 1_000_000, dailyAtoms: daily * 1_000_000 })
+  })
+})

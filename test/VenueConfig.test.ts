@@ -91,7 +91,7 @@ describe("where the ledger is", () => {
   test.each([
     ["embedded", {}],
     ["http://127.0.0.1:7575", { LEDGER_URL: "http://127.0.0.1:7575" }],
-    ["https://participant.example", { LEDGER_URL: "https://participant.example", LEDGER_TOKEN: "a bearer" }],
+    ["https://participant.example", { LEDGER_URL: "https://participant.example", LEDGER_TOKEN: "a-bearer" }],
     ["https://participant.example:7575", { ...production, PUBLIC_ORIGIN: "https://venue.example" }]
   ])("is %s", (expected, variables) => {
     expect(Either.getOrThrow(at(variables))).toBe(expected)
@@ -99,7 +99,7 @@ describe("where the ledger is", () => {
 
   test.each([
     ["in the venue's process outside development", { ...production, PUBLIC_ORIGIN: "https://venue.example", LEDGER_URL: "" }],
-    ["a bearer without an address", { LEDGER_TOKEN: "a bearer" }],
+    ["a bearer without an address", { LEDGER_TOKEN: "a-bearer" }],
     ["an address over a line without TLS", { LEDGER_URL: "http://participant.example" }],
     ["an address with a path", { LEDGER_URL: "https://participant.example/v2" }],
     ["no address", { LEDGER_URL: "participant.example" }]

@@ -16,6 +16,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/Venue.ts",
   "src/Bootstrap.ts",
   "src/VenueConfig.ts",
+  "src/SecretSetting.ts",
   "src/SettingTexts.ts",
   "src/SignerConfig.ts"
 ])

@@ -2,9 +2,10 @@
 import { describe, expect, test } from "vitest"
 import { atomsOf, usdc } from "../../src/console/state/Amount.js"
 import type { Deposit, Withdrawal } from "../../src/console/state/Contract.js"
+import type { Answered } from "../../src/console/state/Outside.js"
 import { Store } from "../../src/console/state/Store.js"
 import * as Transfer from "../../src/console/state/Transfer.js"
-import { accountId, later, ok, refused, ScriptedOutside, startEpochMs } from "./Outside.js"
+import { accountId, challenge, later, ok, refused, ScriptedOutside, session, startEpochMs } from "./Outside.js"
 
 const account = `/v1/accounts/${accountId}`
 const party = `owner::1220${"ab".repeat(32)}`
@@ -51,8 +52,11 @@ const withdrawal = (status: Withdrawal["status"], ledgerOutcome?: Outcome, more:
 
 /** A browser whose passkeys sign approvals. */
 class Approver extends ScriptedOutside {
+  /** Until when a prompt stands open. */
+  prompt: Promise<unknown> = Promise.resolve()
   override readonly usePasskey: ScriptedOutside["usePasskey"] = async (options) => {
     this.ceremonies.push(["use", options])
+    await this.prompt
     const response = { clientDataJSON: `over ${options.challenge}`, authenticatorData: "data", signature: "signed" }
     return this.troubles.shift()
       ?? { credential: { id: "passkey", rawId: "passkey", type: "public-key", response, clientExtensionResults: {} } }
@@ -569,4 +573,102 @@ test("nothing of it is left for whoever signs in next", async () => {
   const { funds } = store
   expect([funds.deposits.unfinished, funds.withdrawals.unfinished, funds.balance.value.value, funds.partyId]).toEqual([[], [], undefined,
     undefined])
+})
+
+describe("an answer that comes when another has signed in is for nobody:", () => {
+  const others = "/v1/accounts/acc_other"
+  const pins = `POST ${account}/ledger-party/passkeys`
+  const waiting = deposit("bound")
+  const asked = { accountId, status: "approval_required", change: "add", credentialId: "new", challenge: challengeOf("pin", ["old"]) }
+
+  /** What the first account does; its last answer comes when the other's funds are shown, which are none. */
+  const leaving = async (outside: Approver, does: (store: Store) => Promise<unknown>, held: string, answer: Answered | undefined) => {
+    const store = await opened(outside)
+    const { answer: hold, come } = later()
+    outside.on(held, hold)
+    const done = does(store)
+    outside.on("DELETE /v1/auth/sessions/current", ok(undefined))
+      .on("POST /v1/auth/passkeys/authentication/options", challenge("chl_in"))
+      .on("POST /v1/auth/passkeys/authentication/verify", session("ses_other", { accountId: "acc_other" }))
+      .on(`GET ${others}/balance`, ok({ withdrawable: "1.000000" }))
+      .on(`GET ${others}/ledger-party`, ok({ accountId: "acc_other", partyId: null, confirmed: false, change: null }))
+      .on(`GET ${others}/deposits`, ok({ deposits: [], nextCursor: null }))
+      .on(`GET ${others}/withdrawals`, ok({ withdrawals: [], nextCursor: null }))
+    await store.signIn.signOut()
+    await store.signIn.signIn()
+    await store.funds.load()
+    const ceremonies = outside.ceremonies.length
+    come(answer)
+    await done
+    const { deposits, pinning, withdrawals } = store.funds
+    const tasks = [deposits, withdrawals].flatMap(({ older, requesting }) => [older, requesting]).concat(pinning)
+    return {
+      shown: [deposits, withdrawals].map(({ list }) => list.value.value),
+      said: [deposits.ended.value, withdrawals.ended.value, store.funds.pins.value.value, store.funds.partyId, deposits.takeBegun("dep_1")],
+      tasks: tasks.filter(({ failure, isBusy }) => isBusy.value || failure.value !== undefined).length,
+      prompts: outside.ceremonies.length - ceremonies,
+      asOther: outside.sent.filter(({ path, token }) => token === "ses_other" && !path.startsWith(others)).length
+    }
+  }
+  const none = { transfers: [], nextCursor: null }
+  const nothing = { shown: [none, none], said: [undefined, undefined, undefined, undefined, false], tasks: 0, prompts: 0, asOther: 0 }
+
+  const older = ok({ deposits: [deposit("ledger_confirmed", undefined, { depositId: "dep_0" })], nextCursor: "c2" })
+  const first = ({ funds: { deposits } }: Store): Transfer.Transfer => deposits.unfinished[0]!
+
+  test.each<readonly [string, Approver, (store: Store) => Promise<unknown>, string, Answered | undefined]>([
+    ["to a deposit that was asked for", venue(), ({ funds }) => funds.deposit("25000000"), `POST ${account}/deposits`, ok(waiting)],
+    ["to one that was refused", venue(), ({ funds }) => funds.deposit("25000000"), `POST ${account}/deposits`,
+      refused(422, "deposit_rejected")],
+    ["to a withdrawal that was asked for", venue(), ({ funds }) => funds.withdraw("10000000", party), `POST ${account}/withdrawals`,
+      ok(withdrawal("requested"))],
+    ["to an approval", venue([waiting]), (store) => store.funds.deposits.approve(first(store)), confirm, stands(waiting)],
+    ["of a challenge, and no passkey is asked for", venue([waiting]), (store) => store.funds.deposits.approve(first(store)), confirm,
+      due("owner_account_acceptance", waiting)],
+    ["to how a transfer stands", venue([waiting]).on(confirm, undefined), (store) => store.funds.deposits.approve(first(store)),
+      `GET ${account}/deposits/dep_1`, ok(waiting)],
+    ["to giving up", venue([waiting]), ({ funds }) => funds.giveUp(funds.deposits, "dep_1"), `DELETE ${account}/deposits/dep_1`,
+      ok(deposit("rejected", outcome("owner_account_acceptance", "not_executed", "given_up"), { updatedAtEpochMs: startEpochMs + 1 }))],
+    ["of older ones", venue().on(`GET ${account}/deposits`, ok({ deposits: [], nextCursor: "c1" })), ({ funds }) => funds.deposits.more(),
+      `GET ${account}/deposits`, older],
+    ["of the newest ones", venue(), ({ funds }) => funds.deposits.list.load(), `GET ${account}/deposits`, depositList(waiting)],
+    ["of passkeys on the ledger", venue(), ({ funds }) => funds.pin(), pins, ok(asked)],
+    ["of passkeys that are as they should be", venue(), ({ funds }) => funds.pin(), pins, ok({ accountId, status: "current" })]
+  ])("%s", async (_why, outside, does, held, answer) => {
+    expect(await leaving(outside, does, held, answer)).toEqual(nothing)
+  })
+})
+
+test("what a passkey signs behind its owner's back is sent by nobody", async () => {
+  const waiting = deposit("bound")
+  const outside = venue([waiting]).on(confirm, due("owner_account_acceptance", waiting))
+  const store = await opened(outside)
+  const { answer, come } = later()
+  outside.prompt = answer()
+  const approving = store.funds.deposits.approve(store.funds.deposits.unfinished[0]!)
+  await expect.poll(() => outside.ceremonies.length).toBe(1)
+  store.credential.drop(undefined)
+  come(undefined)
+  await approving
+  expect(bodies(outside, confirm)).toMatchObject([{ action: "initiate" }])
+})
+
+test("whose party the account's own is, no listing decides: it is not offered before it is read", async () => {
+  const outside = venue([deposit("bound")]).on(`GET ${account}/ledger-party`, undefined)
+  const { funds } = await opened(outside)
+  expect([funds.deposits.unfinished[0]?.partyId, funds.partyId]).toEqual([party, undefined])
+  // The page says that it could not be read, and reads it again by itself.
+  expect(funds.party.failure.value?.message).toBe("The venue did not answer.")
+  const own = `own::1220${"cd".repeat(32)}`
+  outside.on(`GET ${account}/ledger-party`, ok({ accountId, partyId: own, confirmed: false, change: null }))
+  await funds.refresh()
+  expect(funds.partyId).toBe(own)
+})
+
+test("a deposit that brings the party has it read at once", async () => {
+  const outside = venue().on(`POST ${account}/deposits`, ok(deposit("bound")))
+  const { funds } = await opened(outside)
+  outside.on(`GET ${account}/ledger-party`, ok({ accountId, partyId: party, confirmed: false, change: null }))
+  await funds.deposit("25000000")
+  expect(funds.partyId).toBe(party)
 })

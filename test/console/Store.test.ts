@@ -1,6 +1,6 @@
 /** What the pages do with what the venue says: sessions, passkeys, keys, agents, orders. Each test is a browser's tab. */
 import { describe, expect, test } from "vitest"
-import type { ConnectRequest, Order } from "../../src/console/state/Contract.js"
+import type { ConnectRequest, Order, Session } from "../../src/console/state/Contract.js"
 import { Store } from "../../src/console/state/Store.js"
 import { accountId, challenge, later, ok, over, refused, ScriptedOutside, session, startEpochMs } from "./Outside.js"
 
@@ -307,6 +307,47 @@ describe("passkeys", () => {
   })
 })
 
+describe("a task that was under way when its owner signed out", () => {
+  test("fails for nobody, and keeps nobody waiting", async () => {
+    const { outside, store } = signedIn()
+    const { answer, come } = later()
+    outside.on(`DELETE ${account}/api-keys/key_1`, answer)
+    const revoking = store.apiKeys.revoke("key_1")
+    store.credential.drop(undefined)
+    expect(store.apiKeys.revoking.isBusy.value).toBe(false)
+    come(refused(404, "not_found"))
+    expect(await revoking).toBe(false)
+    expect(store.apiKeys.revoking.failure.value).toBeUndefined()
+  })
+
+  test("leaves no session behind that its new passkey opened", async () => {
+    const { outside, store } = signedIn()
+    const { answer, come } = later()
+    outside.on("POST /v1/auth/passkeys/authentication/options", challenge("chl_1"))
+      .on("POST /v1/auth/passkeys/registration/options", challenge("chl_2"))
+      .on("POST /v1/auth/passkeys/registration/verify", answer)
+      .on("DELETE /v1/auth/sessions/current", ok(undefined))
+    const adding = store.passkeys.add("laptop")
+    await expect.poll(() => outside.asked.at(-1)).toBe("POST /v1/auth/passkeys/registration/verify")
+    store.credential.drop(undefined)
+    come(session("ses_new"))
+    expect(await adding).toBe(false)
+    expect(outside.sent.at(-1)).toMatchObject({ method: "DELETE", path: "/v1/auth/sessions/current", token: "ses_new" })
+  })
+})
+
+test("the board of a time that is no longer asked for is not shown", async () => {
+  const { outside, store } = signedIn()
+  const { answer, come } = later()
+  const board = (window: string) => ok({ windowKind: window, entries: [], nextCursor: null })
+  outside.on("GET /v1/leaderboard", ({ path }) => path.includes("window=weekly") ? answer() : board("monthly"))
+  const first = store.leaderboard.choose("weekly")
+  await store.leaderboard.choose("monthly")
+  come(board("weekly"))
+  await first
+  expect(store.leaderboard.board.value?.windowKind).toBe("monthly")
+})
+
 test("a key is revoked, and the list read again", async () => {
   const { outside, store } = signedIn()
   outside.on(`DELETE ${account}/api-keys/key_1`, ok({})).on(`GET ${account}/api-keys`, ok({ keys: [] }))
@@ -343,6 +384,21 @@ describe("an agent", () => {
     await store.approval.look("BCDF-GH23")
     await store.approval.approve(request)
     expect([store.approval.decision.value, store.approval.deciding.failure.value?.code]).toEqual([undefined, "not_found"])
+  })
+
+  test("is decided for whoever decided it alone: who signs in behind sees nothing of it", async () => {
+    const { outside, store } = signedIn()
+    const { answer, come } = later()
+    outside.on(`GET ${account}/agent-connect/BCDF-GH23`, ok(request)).on(`POST ${account}/agent-connect/approve`, answer)
+    await store.approval.look("BCDF-GH23")
+    const deciding = store.approval.approve(request)
+    store.credential.drop(undefined)
+    // The same code is in the address of the page still.
+    store.credential.keep({ accessToken: "ses_2", accountId, expiresAtEpochMs: startEpochMs + 1_000 } as Session)
+    await store.approval.look("BCDF-GH23")
+    come(ok({}))
+    await deciding
+    expect([store.approval.decision.value, store.approval.deciding.isBusy.value]).toEqual([undefined, false])
   })
 
   test("that is looked up late is not shown under another's code", async () => {

@@ -10,7 +10,7 @@ import { PartySigner } from "../../src/signer/PartySigner.js"
 import { type Service, variables } from "./Desk.js"
 
 export const secret = "a secret of the signer's own"
-export const token = "a token that the venue alone has"
+export const token = "a-token-that-the-venue-alone-has"
 
 export interface Started {
   readonly signer: Service

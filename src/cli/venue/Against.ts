@@ -1,7 +1,6 @@
 /** How a task reaches a venue: with the operator's token, under an idempotency key, and ended as its answer says. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
-import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,6 +13,7 @@ import * as Ids from "../../domain/Ids.js"
 import * as Fields from "../../edge/http/Fields.js"
 import type { OperatorResult } from "../../edge/operator/OperatorResult.js"
 import { operatorTokenFile } from "../../identity/NodeSecrets.js"
+import { optionalBearer } from "../../SecretSetting.js"
 import { inWords } from "../../SettingTexts.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
@@ -31,7 +31,7 @@ const retries = 20
 /** The operator token: OPERATOR_TOKEN, or what a development venue keeps in its data directory. */
 const token = (dataDir: string): Effect.Effect<string, Ended> =>
   Effect.gen(function*() {
-    const configured = yield* inWords(Config.option(Config.redacted(Config.nonEmptyString("OPERATOR_TOKEN")))).pipe(
+    const configured = yield* inWords(optionalBearer("OPERATOR_TOKEN", 1)).pipe(
       Effect.mapError(({ message }) => usage(message))
     )
     if (Option.isSome(configured)) return Redacted.value(configured.value)

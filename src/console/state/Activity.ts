@@ -41,7 +41,7 @@ export class Activity {
 
   clear(): void {
     this.list.clear()
-    this.older.clear()
-    this.ending.clear()
+    this.older.forget()
+    this.ending.forget()
   }
 }

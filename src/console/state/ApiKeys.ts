@@ -20,6 +20,6 @@ export class ApiKeys {
 
   clear(): void {
     this.list.clear()
-    this.revoking.clear()
+    this.revoking.forget()
   }
 }

@@ -38,17 +38,16 @@ export class Approval {
 
   clear(): void {
     this.request.clear()
-    this.deciding.clear()
+    this.deciding.forget()
     this.decision.value = undefined
     this.userCode = ""
   }
 
   private async decide(decision: Decision, ask: () => Promise<Result<unknown>>): Promise<void> {
-    const { userCode } = this
     const decided = await this.deciding.run(async () => {
       const answer = await ask()
       return hasFailed(answer) ? answer : { value: decision }
     })
-    if (decided !== undefined && userCode === this.userCode) this.decision.value = decided
+    if (decided !== undefined) this.decision.value = decided
   }
 }

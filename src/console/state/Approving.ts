@@ -3,6 +3,7 @@ import type { ApprovalChallenge, FirstFactor } from "./Contract.js"
 import * as Failure from "./Failure.js"
 import type { Result } from "./Failure.js"
 import type { Outside } from "./Outside.js"
+import { type GoesOn, heard } from "./Turns.js"
 
 /** Until a prompt is given up by the browser. */
 const patienceMs = 120_000
@@ -15,10 +16,11 @@ const noPasskeyYet: Failure.Failure = {
   again: false
 }
 
-/** Asks for a passkey by which this may be approved; what it has signed. */
+/** Asks for a passkey by which this may be approved, while somebody waits for it; what it has signed. */
 export const approve = async (
   outside: Pick<Outside, "usePasskey">,
-  { allowCredentials: { webauthn }, challenge, rpId, userVerification }: ApprovalChallenge
+  { allowCredentials: { webauthn }, challenge, rpId, userVerification }: ApprovalChallenge,
+  goesOn: GoesOn
 ): Promise<Result<FirstFactor>> => {
   // A browser that is told of none would offer them all.
   if (webauthn.length === 0) return { failure: noPasskeyYet }
@@ -31,5 +33,7 @@ export const approve = async (
   })
   if ("trouble" in ceremony) return { failure: Failure.ofTrouble(ceremony.trouble) }
   const { id, response: { authenticatorData, clientDataJSON, signature } } = ceremony.credential
-  return { value: { kind: "Fido2", credentialAssertion: { credId: id, clientData: clientDataJSON, signature, authenticatorData } } }
+  return heard(goesOn, {
+    value: { kind: "Fido2", credentialAssertion: { credId: id, clientData: clientDataJSON, signature, authenticatorData } }
+  })
 }

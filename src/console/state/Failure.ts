@@ -77,6 +77,15 @@ export const unanswered: Failure = {
   again: true
 }
 
+/** Whoever asked has gone: nobody is told. */
+export const left: Failure = {
+  message: "Nobody waits for it any more.",
+  advice: "",
+  code: undefined,
+  requestId: undefined,
+  again: false
+}
+
 const ofCeremony = (message: string, advice: string): Failure => ({ message, advice, code: undefined, requestId: undefined, again: false })
 
 const wrongAddress = ofCeremony(

@@ -7,6 +7,7 @@ import type { Outside } from "./Outside.js"
 import { Reading, Task } from "./Task.js"
 import { isOver } from "./Transfer.js"
 import { Transfers } from "./Transfers.js"
+import { heard } from "./Turns.js"
 
 export class Funds {
   readonly balance
@@ -25,9 +26,9 @@ export class Funds {
     this.withdrawals = new Transfers(Desk.withdrawals(client), outside)
   }
 
-  /** The account's party; undefined while it has none. */
+  /** The account's party, by its own reading alone; undefined while it has none, or that is not known. */
   get partyId(): string | undefined {
-    return this.party.value.value?.partyId ?? this.deposits.unfinished[0]?.partyId
+    return this.party.value.value?.partyId ?? undefined
   }
 
   async load(): Promise<void> {
@@ -43,7 +44,10 @@ export class Funds {
   }
 
   async deposit(amountAtoms: string): Promise<boolean> {
-    return this.deposits.request({ amountAtoms, destinationPartyId: "" })
+    const made = await this.deposits.request({ amountAtoms, destinationPartyId: "" })
+    // The first one may have brought the party.
+    if (made) await this.follow(this.settled)
+    return made
   }
 
   async withdraw(amountAtoms: string, destinationPartyId: string): Promise<boolean> {
@@ -62,11 +66,11 @@ export class Funds {
 
   /** Has a passkey that approves on the ledger already approve the change that is due; then the next, if there is one. */
   async pin(): Promise<void> {
-    const changed = await this.pinning.run(async () => {
-      const asked = await this.client.pinPasskeys({ action: "initiate" })
+    const changed = await this.pinning.run(async (goesOn) => {
+      const asked = heard(goesOn, await this.client.pinPasskeys({ action: "initiate" }))
       if (hasFailed(asked) || asked.value.challenge === undefined) return asked
       const { challenge } = asked.value
-      const factor = await approve(this.outside, challenge)
+      const factor = await approve(this.outside, challenge, goesOn)
       if (hasFailed(factor)) return factor
       return this.client.pinPasskeys({ action: "complete", challengeIdentifier: challenge.challengeIdentifier, firstFactor: factor.value })
     })
@@ -74,7 +78,8 @@ export class Funds {
   }
 
   clear(): void {
-    for (const part of [this.balance, this.party, this.pins, this.pinning, this.deposits, this.withdrawals]) part.clear()
+    for (const part of [this.balance, this.party, this.pins, this.deposits, this.withdrawals]) part.clear()
+    this.pinning.forget()
   }
 
   /** How many of those that are shown are over. */
@@ -86,11 +91,11 @@ export class Funds {
   }
 
   private async follow(before: number): Promise<void> {
-    const isParty = this.party.value.value?.partyId === null && this.deposits.unfinished.some(({ partyId }) => partyId !== undefined)
-    await Promise.all([
-      ...(this.settled === before ? [] : [this.balance.load(), this.party.load()]),
-      ...(isParty ? [this.party.load()] : [])
-    ])
+    const isSettled = this.settled !== before
+    // A deposit that has a party has brought it; whose it is only the party's own reading tells.
+    const isParty = this.partyId === undefined && !this.party.isBusy.value
+      && this.deposits.unfinished.some(({ partyId }) => partyId !== undefined)
+    await Promise.all([...(isSettled ? [this.balance.load()] : []), ...(isSettled || isParty ? [this.party.load()] : [])])
   }
 
   /** An account without a party has no passkeys on the ledger that could differ. */

@@ -32,4 +32,10 @@ export class Keyed {
     this.task.clear()
     this.asked = undefined
   }
+
+  /** Forgets it with what is under way. */
+  forget(): void {
+    this.task.forget()
+    this.asked = undefined
+  }
 }

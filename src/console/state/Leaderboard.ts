@@ -12,9 +12,9 @@ export class Leaderboard {
   readonly entries
 
   constructor(client: Client) {
-    this.entries = new Listing<Contract.Ranked>(async (cursor) => {
+    this.entries = new Listing<Contract.Ranked>(async (cursor, goesOn) => {
       const page = await client.leaderboard(this.window.value, cursor)
-      if (!hasFailed(page)) this.board.value = page.value
+      if (!hasFailed(page) && goesOn()) this.board.value = page.value
       return listed(({ entries }) => entries, page)
     })
   }

@@ -1,6 +1,7 @@
 /** A listing that is read page by page, newest first: the newest page again whenever it is asked for, older ones behind it. */
 import { hasFailed, type Result } from "./Failure.js"
 import { Reading, Task } from "./Task.js"
+import type { GoesOn } from "./Turns.js"
 
 /** Rows that are shown at most: whoever needs all of them asks the API. */
 const most = 500
@@ -16,8 +17,8 @@ export class Listing<Row> {
   /** What is shown since a page was added. */
   private longer: Listed<Row> | undefined
 
-  constructor(private readonly page: (cursor: string | undefined) => Promise<Result<Listed<Row>>>) {
-    this.list = new Reading(() => page(undefined))
+  constructor(private readonly page: (cursor: string | undefined, goesOn: GoesOn) => Promise<Result<Listed<Row>>>) {
+    this.list = new Reading((goesOn) => page(undefined, goesOn))
   }
 
   /** Whether there are older ones that can be shown. */
@@ -36,7 +37,7 @@ export class Listing<Row> {
     const shown = this.list.value.value
     const cursor = shown?.nextCursor
     if (shown === undefined || cursor === undefined || cursor === null) return
-    const page = await this.older.run(() => this.page(cursor))
+    const page = await this.older.run((goesOn) => this.page(cursor, goesOn))
     if (page === undefined || this.list.value.value !== shown) return
     this.longer = { rows: [...shown.rows, ...page.rows].slice(0, most), nextCursor: page.nextCursor }
     this.list.value.value = this.longer
@@ -44,7 +45,7 @@ export class Listing<Row> {
 
   clear(): void {
     this.list.clear()
-    this.older.clear()
+    this.older.forget()
     this.longer = undefined
   }
 }

@@ -19,22 +19,25 @@ export class Passkeys {
 
   /** Adds a passkey; whether it did. */
   async add(displayName: string): Promise<boolean> {
-    const session = await this.adding.run(async () => {
-      const assertion = await assert(this.client, this.outside, "add_passkey")
+    const session = await this.adding.run(async (goesOn) => {
+      const assertion = await assert(this.client, this.outside, "add_passkey", goesOn)
       if (hasFailed(assertion)) return assertion
-      const answer = await register(this.client, this.outside, displayName, assertion.value)
-      return hasFailed(answer) ? answer : this.client.finishRegistration(answer.value)
+      const answer = await register(this.client, this.outside, displayName, goesOn, assertion.value)
+      if (hasFailed(answer)) return answer
+      const opened = await this.client.finishRegistration(answer.value)
+      // The new passkey has opened a session, too. The one that is signed in stays: it does not end with the passkey's removal.
+      if (!hasFailed(opened)) await this.client.endSession(opened.value.accessToken)
+      return opened
     })
     if (session === undefined) return false
-    // The new passkey has opened a session, too. The one that is signed in stays: it does not end with the passkey's removal.
-    await Promise.all([this.client.endSession(session.accessToken), this.list.load()])
+    await this.list.load()
     return true
   }
 
   /** Removes a passkey; whether it did. */
   async remove(credentialId: string): Promise<boolean> {
-    const removed = await this.removing.run(async () => {
-      const assertion = await assert(this.client, this.outside, "remove_passkey")
+    const removed = await this.removing.run(async (goesOn) => {
+      const assertion = await assert(this.client, this.outside, "remove_passkey", goesOn)
       if (hasFailed(assertion)) return assertion
       const answer = await this.client.removePasskey(credentialId, { assertion: assertion.value })
       return hasFailed(answer) ? answer : { value: true }
@@ -46,7 +49,7 @@ export class Passkeys {
 
   clear(): void {
     this.list.clear()
-    this.adding.clear()
-    this.removing.clear()
+    this.adding.forget()
+    this.removing.forget()
   }
 }

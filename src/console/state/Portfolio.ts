@@ -6,6 +6,7 @@ import { hasFailed, type Result } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { Keyed } from "./Keyed.js"
 import { Reading, type Task } from "./Task.js"
+import type { GoesOn } from "./Turns.js"
 
 /** Open orders that are shown at most. */
 const mostOrders = 1_000
@@ -28,7 +29,7 @@ export class Portfolio {
   constructor(private readonly client: Client, private readonly outside: Pick<Outside, "nextKey" | "now">) {
     this.balance = new Reading(() => client.balance())
     this.positions = new Reading(() => client.positions())
-    this.orders = new Reading(() => this.openOrders())
+    this.orders = new Reading((goesOn) => this.openOrders(goesOn))
   }
 
   async load(): Promise<void> {
@@ -53,15 +54,15 @@ export class Portfolio {
   /** Takes an order back, and shows what is left. */
   async cancel(order: Order): Promise<void> {
     const canceling = this.cancelingOf(order.orderId)
-    await canceling.run("", ({ key }) => this.client.cancelOrder(order, key))
-    const failure = canceling.task.failure.value
-    if (failure === undefined) this.canceling.delete(order.orderId)
-    if (failure === undefined || failure.code === "not_found") await this.load()
+    const isDone = await canceling.run("", ({ key }) => this.client.cancelOrder(order, key))
+    if (isDone) this.canceling.delete(order.orderId)
+    if (isDone || canceling.task.failure.value?.code === "not_found") await this.load()
   }
 
   clear(): void {
     for (const reading of [this.balance, this.positions, this.orders]) reading.clear()
     this.readAtEpochMs.value = undefined
+    for (const canceling of this.canceling.values()) canceling.forget()
     this.canceling.clear()
   }
 
@@ -76,7 +77,7 @@ export class Portfolio {
     return found
   }
 
-  private async openOrders(): Promise<Result<OpenOrders>> {
+  private async openOrders(goesOn: GoesOn): Promise<Result<OpenOrders>> {
     const orders: Array<Order> = []
     let cursor: string | undefined
     do {
@@ -84,9 +85,11 @@ export class Portfolio {
       if (hasFailed(page)) return page
       orders.push(...page.value.orders)
       cursor = page.value.nextCursor ?? undefined
-    } while (cursor !== undefined && orders.length < mostOrders)
+    } while (goesOn() && cursor !== undefined && orders.length < mostOrders)
     const shown = new Set(orders.map(({ orderId }) => orderId))
-    for (const orderId of this.canceling.keys()) if (!shown.has(orderId)) this.canceling.delete(orderId)
+    // What another has open says nothing of what is being taken back here.
+    const gone = goesOn() ? [...this.canceling.keys()].filter((orderId) => !shown.has(orderId)) : []
+    for (const orderId of gone) this.canceling.delete(orderId)
     return { value: { orders, more: cursor !== undefined } }
   }
 }

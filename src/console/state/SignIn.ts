@@ -6,6 +6,7 @@ import * as Failure from "./Failure.js"
 import { hasFailed, type Result } from "./Failure.js"
 import type { Ceremony, Outside } from "./Outside.js"
 import { Task } from "./Task.js"
+import { type GoesOn, heard } from "./Turns.js"
 
 type Passkeys = Pick<Outside, "createPasskey" | "usePasskey">
 
@@ -18,11 +19,11 @@ const answered = <A>(
     ? { failure: Failure.ofTrouble(ceremony.trouble) }
     : { value: { challengeIdentifier, credential: ceremony.credential } }
 
-/** A fresh challenge for a purpose, answered by a passkey that the account has. */
-export const assert = async (client: Client, outside: Passkeys, purpose: Purpose): Promise<Result<Assertion>> => {
-  const asked = await client.beginAuthentication(purpose)
+/** A fresh challenge for a purpose, answered by a passkey that the account has, while somebody waits for it. */
+export const assert = async (client: Client, outside: Passkeys, purpose: Purpose, goesOn: GoesOn): Promise<Result<Assertion>> => {
+  const asked = heard(goesOn, await client.beginAuthentication(purpose))
   if (hasFailed(asked)) return asked
-  return answered(asked.value.challengeIdentifier, await outside.usePasskey(asked.value.options))
+  return heard(goesOn, answered(asked.value.challengeIdentifier, await outside.usePasskey(asked.value.options)))
 }
 
 /** A challenge for a new passkey, answered by that passkey: of a new account, or with an assertion of the one that is signed in. */
@@ -30,15 +31,19 @@ export const register = async (
   client: Client,
   outside: Passkeys,
   displayName: string,
+  goesOn: GoesOn,
   assertion?: Assertion
 ): Promise<Result<Registration>> => {
   const name = displayName.trim()
-  const asked = await client.beginRegistration({
-    ...(name === "" ? undefined : { displayName: name }),
-    ...(assertion === undefined ? undefined : { assertion })
-  })
+  const asked = heard(
+    goesOn,
+    await client.beginRegistration({
+      ...(name === "" ? undefined : { displayName: name }),
+      ...(assertion === undefined ? undefined : { assertion })
+    })
+  )
   if (hasFailed(asked)) return asked
-  return answered(asked.value.challengeIdentifier, await outside.createPasskey(asked.value.options))
+  return heard(goesOn, answered(asked.value.challengeIdentifier, await outside.createPasskey(asked.value.options)))
 }
 
 export class SignIn {
@@ -48,16 +53,16 @@ export class SignIn {
 
   /** Signs in with any passkey that this device offers for the venue. */
   async signIn(): Promise<void> {
-    await this.enter(async () => {
-      const answer = await assert(this.client, this.outside, "sign_in")
+    await this.enter(async (goesOn) => {
+      const answer = await assert(this.client, this.outside, "sign_in", goesOn)
       return hasFailed(answer) ? answer : this.client.finishAuthentication(answer.value)
     })
   }
 
   /** Opens an account whose owner is a new passkey. */
   async createAccount(displayName: string): Promise<void> {
-    await this.enter(async () => {
-      const answer = await register(this.client, this.outside, displayName)
+    await this.enter(async (goesOn) => {
+      const answer = await register(this.client, this.outside, displayName, goesOn)
       return hasFailed(answer) ? answer : this.client.finishRegistration(answer.value)
     })
   }
@@ -71,7 +76,7 @@ export class SignIn {
     }
   }
 
-  private async enter(way: () => Promise<Result<Session>>): Promise<void> {
+  private async enter(way: (goesOn: GoesOn) => Promise<Result<Session>>): Promise<void> {
     const session = await this.task.run(way)
     if (session !== undefined) this.credential.keep(session)
   }

@@ -10,6 +10,7 @@ import { hasFailed, type Result } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { Reading, Task } from "./Task.js"
 import { awaitsOwner, isOver, stepAtHand, type Transfer } from "./Transfer.js"
+import { type GoesOn, heard, Turns } from "./Turns.js"
 
 /** What is under way with one transfer. */
 interface Work {
@@ -38,9 +39,10 @@ export class Transfers {
   private readonly works = new Map<string, Work>()
   private asked: Asked | undefined
   private begun: string | undefined
+  private readonly turns = new Turns()
 
   constructor(private readonly desk: Desk, private readonly outside: Pick<Outside, "nextKey" | "usePasskey">) {
-    this.list = new Reading(() => this.newest())
+    this.list = new Reading((goesOn) => this.newest(goesOn))
   }
 
   private get shown(): ReadonlyArray<Transfer> {
@@ -100,7 +102,7 @@ export class Transfers {
     const step = stepAtHand(transfer)
     if (step === undefined) return
     const { approving, approved } = this.workOf(id)
-    const came = await approving.run((): Promise<Result<Transfer>> => this.confirm(id, step))
+    const came = await approving.run((goesOn): Promise<Result<Transfer>> => this.confirm(id, step, goesOn))
     if (came === undefined) {
       // An answer that was lost may have been a good one.
       if (approving.failure.value !== undefined) await this.look(id)
@@ -143,22 +145,27 @@ export class Transfers {
   }
 
   clear(): void {
+    this.turns.next()
     this.list.clear()
-    this.older.clear()
-    this.requesting.clear()
-    this.ended.value = undefined
+    for (const { approving, givingUp } of this.works.values()) {
+      approving.forget()
+      givingUp.forget()
+    }
     this.works.clear()
+    this.older.forget()
+    this.requesting.forget()
+    this.ended.value = undefined
     this.asked = undefined
     this.begun = undefined
   }
 
-  private async confirm(id: string, step: SigningStep): Promise<Result<Transfer>> {
+  private async confirm(id: string, step: SigningStep, goesOn: GoesOn): Promise<Result<Transfer>> {
     // The step is named, so that nothing is approved but what was told.
-    const asked = await this.desk.initiate(id, step)
+    const asked = heard(goesOn, await this.desk.initiate(id, step))
     if (hasFailed(asked)) return asked
     const { due, transfer } = asked.value
     if (due === undefined) return { value: transfer }
-    const factor = await approve(this.outside, due.challenge)
+    const factor = await approve(this.outside, due.challenge, goesOn)
     if (hasFailed(factor)) return factor
     const { challenge: { challengeIdentifier }, signingStep } = due
     const done = await this.desk.complete(id, { signingStep, challengeIdentifier, firstFactor: factor.value })
@@ -166,7 +173,8 @@ export class Transfers {
   }
 
   private async look(id: string): Promise<void> {
-    const told = await this.desk.show(id)
+    const goesOn = this.turns.now
+    const told = heard(goesOn, await this.desk.show(id))
     if (!hasFailed(told)) this.put(told.value)
   }
 
@@ -179,8 +187,8 @@ export class Transfers {
   }
 
   /** The newest page, before whatever older ones are shown; those of them that are not over are looked up one by one. */
-  private async newest(): Promise<Result<Page>> {
-    const page = await this.desk.page(undefined)
+  private async newest(goesOn: GoesOn): Promise<Result<Page>> {
+    const page = heard(goesOn, await this.desk.page(undefined))
     if (hasFailed(page)) return page
     const told = new Set(page.value.transfers.map(({ id }) => id))
     const before = this.shown.filter(({ id }) => !told.has(id))
@@ -190,6 +198,7 @@ export class Transfers {
       const now = await this.desk.show(transfer.id)
       return hasFailed(now) ? transfer : now.value
     }))
+    if (!goesOn()) return page
     const known = new Map(this.shown.map((transfer) => [transfer.id, transfer]))
     const transfers = [...page.value.transfers, ...looked].map((transfer) => this.noted(later(known.get(transfer.id), transfer)))
     const nextCursor = isFirst || before.length === 0 ? page.value.nextCursor : this.list.value.value?.nextCursor ?? null

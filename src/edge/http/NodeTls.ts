@@ -1,6 +1,7 @@
 /** What a listener serves TLS with, from its files. What is wrong with them is said in a sentence, with the name of the setting. */
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
+import * as tls from "node:tls"
 import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 
@@ -17,7 +18,11 @@ const keySetting = "TLS_KEY"
 const attempt = <A>(setting: string, make: () => A, fault: (cause: unknown) => string): Effect.Effect<A, ConfigError.ConfigError> =>
   Effect.try({ try: make, catch: (cause) => ConfigError.InvalidData([setting], fault(cause)) })
 
-/** Reads both files, and refuses what no client could be served with: no PEM, or a key that is another certificate's. */
+/** What the library says of a certificate that it does not take: no part of one. */
+const reasonOf = (cause: unknown): string =>
+  cause instanceof Error && "reason" in cause && typeof cause.reason === "string" ? cause.reason : "it is not taken"
+
+/** Reads both files, and refuses what no client could be served with: no PEM, a damaged chain, or a key that is another certificate's. */
 export const load = (certFile: string, keyFile: string): Effect.Effect<Tls, ConfigError.ConfigError> =>
   Effect.gen(function*() {
     const cert = yield* attempt(certSetting, () => fs.readFileSync(certFile, "utf8"),
@@ -26,6 +31,11 @@ export const load = (certFile: string, keyFile: string): Effect.Effect<Tls, Conf
     const certificate = yield* attempt(certSetting, () => new crypto.X509Certificate(cert), () => `${certFile} is no certificate in PEM`)
     const secret = yield* attempt(keySetting, () => crypto.createPrivateKey(key),
       () => `${keyFile} is no private key in PEM, or has a passphrase`)
-    if (certificate.checkPrivateKey(secret)) return { cert, key }
-    return yield* Effect.fail(ConfigError.InvalidData([keySetting], `${keyFile} is not the key of the certificate in ${certFile}`))
+    if (!certificate.checkPrivateKey(secret)) {
+      return yield* Effect.fail(ConfigError.InvalidData([keySetting], `${keyFile} is not the key of the certificate in ${certFile}`))
+    }
+    // Until here only the first certificate was read; a listener reads those that vouch for it, too.
+    yield* attempt(certSetting, () => tls.createSecureContext({ cert, key }),
+      (cause) => `${certFile} cannot be served, for its certificate or one that vouches for it: ${reasonOf(cause)}`)
+    return { cert, key }
   })

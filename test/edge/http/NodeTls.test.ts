@@ -112,16 +112,21 @@ describe("files", () => {
     fs.writeFileSync(at, text)
     return at
   }
+  /** The certificate, and behind it one whose text was damaged on its way. */
+  const brokenChain = file("chain.pem", `${ca.trim()}\n${ca.replace("MII", "M!!")}`)
   const noPem = file("no.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
 
   test("that belong together are taken", async () => {
     expect(await Effect.runPromise(NodeTls.load(certFile, keyFile))).toEqual(pair)
+    const chain = file("whole.pem", `${ca.trim()}\n${ca}`)
+    expect((await Effect.runPromise(NodeTls.load(chain, keyFile))).cert).toBe(fs.readFileSync(chain, "utf8"))
   })
 
   test.each<readonly [string, string, string, string, string]>([
     ["a certificate that is not there", "/nowhere/cert.pem", keyFile, "TLS_CERT", "cannot be read"],
     ["a key that is not there", certFile, "/nowhere/key.pem", "TLS_KEY", "cannot be read"],
     ["a certificate that is none", noPem, keyFile, "TLS_CERT", "no certificate in PEM"],
+    ["a damaged certificate behind the first one", brokenChain, keyFile, "TLS_CERT", "cannot be served"],
     ["a key in place of the certificate", keyFile, keyFile, "TLS_CERT", "no certificate in PEM"],
     ["a certificate in place of the key", certFile, certFile, "TLS_KEY", "no private key in PEM"],
     ["another certificate's key", certFile, otherKeyFile, "TLS_KEY", "is not the key of the certificate"]
@@ -136,7 +141,8 @@ describe("files", () => {
   test.each<readonly [string, Readonly<Record<string, string>>, string]>([
     ["a certificate alone", { TLS_CERT: certFile }, "TLS_KEY"],
     ["a key alone", { TLS_KEY: keyFile }, "TLS_CERT"],
-    ["another certificate's key", { TLS_CERT: certFile, TLS_KEY: otherKeyFile }, "TLS_KEY"]
+    ["another certificate's key", { TLS_CERT: certFile, TLS_KEY: otherKeyFile }, "TLS_KEY"],
+    ["a damaged certificate behind the first one", { TLS_CERT: brokenChain, TLS_KEY: keyFile }, "TLS_CERT is "]
   ])("that are wrong end the start with 78 and the variable's name: %s", (_, settings, name) => {
     const { status, stderr } = spawnSync(process.execPath, ["dist/venue/main.js"], {
       env: { PATH: process.env["PATH"] ?? "", DATA_DIR: path.join(directory, "none"), PORT: "0", ...settings },

@@ -5,6 +5,7 @@ import type * as Contract from "../Contract.js"
 import { type Failure, hasFailed } from "../Failure.js"
 import type { Outside } from "../Outside.js"
 import { Reading, Task } from "../Task.js"
+import { Turns } from "../Turns.js"
 import { decimal, words } from "../Words.js"
 import type { Client } from "../Client.js"
 import type { Commands } from "./Commands.js"
@@ -45,6 +46,7 @@ export class Ticket {
   private readonly checked = computed(() => this.terms.value === undefined ? undefined : checked(this.draft.value, this.terms.value))
   /** By account, an order under its key, while it is not known what became of it: it outlives the session that sent it. */
   private readonly open = signal<ReadonlyMap<string, Open>>(new Map())
+  private readonly turns = new Turns()
   private cancelPreview: () => void = () => {}
 
   constructor(
@@ -106,6 +108,7 @@ export class Ticket {
     this.isTried.value = true
     const found = this.checked.value
     const accountId = this.accountId()
+    const goesOn = this.turns.now
     const known = this.open.value.get(accountId)
     if (this.sending.isBusy.value || (known === undefined && (found === undefined || "faults" in found))) return false
     this.outcome.value = undefined
@@ -118,7 +121,7 @@ export class Ticket {
     const placed = await this.sending.run(() => this.commands.place(open.order, { key: open.key, isNew: known === undefined }))
     if (this.sending.failure.value?.again !== true) this.open.value = new Map([...this.open.value].filter(([of]) => of !== accountId))
     // Who has signed out meanwhile has nothing to be shown, and nothing to read.
-    if (this.accountId() !== accountId) {
+    if (!goesOn()) {
       this.sending.clear()
       return placed !== undefined
     }
@@ -134,6 +137,7 @@ export class Ticket {
 
   /** Forgets what its owner has entered; not an order of which nobody knows what became of it, which may be in the book. */
   clear(): void {
+    this.turns.next()
     this.empty()
     this.terms.value = undefined
   }

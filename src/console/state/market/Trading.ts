@@ -146,6 +146,7 @@ export class Trading {
 
   clear(): void {
     this.leave()
+    for (const keyed of [this.closing, this.cancelingAll, this.exiting]) keyed.forget()
     this.ticket.clear()
     this.commands.clear()
     this.triggers.clear()
