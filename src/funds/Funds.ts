@@ -127,9 +127,8 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   const compared = Effect.tap(reconciled, ({ pieces, seen }) => {
     inTheWay = undefined
     if (pieces * 10 < mostHoldings * 8 && seen * 10 < mostContracts * 8) return Effect.void
-    return Effect.logWarning(
-      `the treasury has ${pieces} holdings of the settlement asset and sees ${seen} of any: of more than ${mostHoldings} or ${mostContracts} neither books nor withdrawals can be made`
-    )
+    const most = `of more than ${mostHoldings} or ${mostContracts} neither books nor withdrawals can be made`
+    return Effect.logWarning(`the treasury has ${pieces} holdings of the settlement asset and sees ${seen} of any: ${most}`)
   })
   /** What is in the way is said once, as long as it stays the same. */
   const uncompared = (cause: Cause.Cause<Trouble>): Effect.Effect<void> => {

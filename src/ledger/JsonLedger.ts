@@ -162,8 +162,8 @@ class JsonLedger {
   }
 
   /**
-   * Reads a party's active contracts of a template, as they are at an offset. Each page is given to `take`, which keeps what it needs of it,
-   * and says whether the next is wanted: most of them may be anybody's who means to be in the way. How many were read.
+   * Reads a party's active contracts of a template, as they are at an offset. Each page is given to `take`, which keeps what it
+   * needs of it, and says whether the next is wanted: most of them may be anybody's who means to be in the way. How many were read.
    */
   private contracts(
     party: string,
