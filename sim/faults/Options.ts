@@ -1034,7 +1034,8 @@ const funds = (random: SimRandom): Funds | undefined =>
         perWithdrawalAtoms: random.pick([1_000_000_000_000, 1_000_000_000_000, 1_000_000_000_000, 1_500_000]),
         partShare: random.split("parts").pick([0, 0.1, 0.3]),
         strangerShare: random.split("strangers").pick([0, 0, 0, 0.15, 0.5]),
-        meanSentMs: random.split("sent").pick([0, 0, 500, 4_000])
+        meanSentMs: random.split("sent").pick([0, 0, 500, 4_000]),
+        hasFiner: random.split("finer").chance(0.15)
       }
     }
     : undefined

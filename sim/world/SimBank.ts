@@ -5,10 +5,10 @@
  * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
  * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
  * again without losing anything, and its clock goes ahead by minutes. Somebody sends the treasury an atom that nobody asked for.
- * Completions are told only in part. Whoever is made a party is given something to deposit. Strangers
+ * Every party may hold something finer than an atom. Completions are told only in part. Whoever is made a party is given something to deposit. Strangers
  * who have come by a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
 import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
@@ -21,6 +21,7 @@ import { empty, type Input } from "../../src/ledger/development/State.js"
 import { inMemory } from "../../src/ledger/development/Store.js"
 import * as JsonLedger from "../../src/ledger/JsonLedger.js"
 import { Ledger } from "../../src/ledger/Ledger.js"
+import { templates } from "../../src/ledger/Planned.js"
 import * as Shapes from "../../src/ledger/Shapes.js"
 import * as Templates from "../../src/ledger/Templates.js"
 import { Lost, type Question, type Reply, type Transport } from "../../src/ledger/Transport.js"
@@ -53,6 +54,8 @@ export interface Behaviour {
   readonly strangerShare?: number
   /** Mean time until somebody sends the treasury an atom beside all deposits. Absent from what was kept before, or 0: nobody does. */
   readonly meanSentMs?: number
+  /** Whether parties hold something finer than an atom, which anybody may send. Absent from what was kept before: they do not. */
+  readonly hasFiner?: boolean
 }
 
 export interface SimBank {
@@ -285,6 +288,24 @@ const inPart = (handled: Handled, share: number, random: SimRandom): Handled => 
   return { ...handled, reply: { ...reply, body: reply.body.slice(0, random.below(reply.body.length + 1)) } }
 }
 
+/** Holdings as they are told where each party has one that is finer than an atom, behind all that the ledger knows of. */
+const withFiner = (question: Question, handled: Handled): Handled => {
+  if (handled.reply === undefined) return handled
+  const { reply } = handled
+  const asked = Schema.decodeUnknownOption(Shapes.ContractsRequest)(throughJson(question.body))
+  if (asked._tag === "None" || reply.status !== 200 || !isObject(reply.body)) return handled
+  const { activeContracts, nextPageToken } = reply.body
+  const [party, filter] = Object.entries(asked.value.eventFormat.filtersByParty)[0] ?? []
+  const templateId = filter?.cumulative[0]?.identifierFilter.TemplateFilter.value.templateId
+  const isLast = nextPageToken === null && Array.isArray(activeContracts)
+  if (!isLast || templateId !== Templates.templateText(templates(setting).holding)) return handled
+  const createArgument = { admin: setting.token.admin, owner: party, instrument: setting.token.id, amount: "0.0000003000" }
+  const finer = {
+    contractEntry: { JsActiveContract: { createdEvent: { contractId: `00${"ff".repeat(32)}`, templateId, createArgument } } }
+  }
+  return { ...handled, reply: { ...reply, body: { ...reply.body, activeContracts: [...activeContracts, finer] } } }
+}
+
 /** Has the ledger's clock go ahead now and then, as long as it does. */
 const leaping = (time: SimTime, random: SimRandom, meanMs: number, leap: (byMs: number) => boolean): void => {
   if (meanMs === 0) return
@@ -363,6 +384,7 @@ export const make = (
       }
       if (routeOf(question.path) === "execute") answers.set(textIn(question.body, "submissionId"), heard(handled, inputs.length))
       give()
+      if (behaviour.hasFiner === true && routeOf(question.path) === "active_contracts") return withFiner(question, handled)
       return routeOf(question.path) === "completions" && striking ? inPart(handled, behaviour.partShare ?? 0, parts) : handled
     })
 

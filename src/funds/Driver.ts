@@ -13,6 +13,7 @@ import type * as Scope from "effect/Scope"
 import { idsPerRecord } from "../domain/Ids.js"
 import type { TransferView } from "../engine/Reads.js"
 import { waitMs } from "./Backoff.js"
+import { warn } from "./Elsewhere.js"
 import { note } from "./Journaled.js"
 import { type Bound, bind, type Parts } from "./Parts.js"
 import { type Memory, newMemory, perform } from "./Performing.js"
@@ -102,7 +103,11 @@ export class Driver {
 
   /** By whom and with which key the venue deals on the ledger: found out once, and what was found first is everybody's. */
   readonly binding: Effect.Effect<Bound, Trouble> = Effect.suspend(() =>
-    this.bound !== undefined ? Effect.succeed(this.bound) : Effect.map(bind(this.parts), (bound) => (this.bound ??= bound))
+    this.bound !== undefined ? Effect.succeed(this.bound) : Effect.flatMap(bind(this.parts), (bound) => {
+      if (this.bound !== undefined) return Effect.succeed(this.bound)
+      this.bound = bound
+      return Effect.as(warn(this.parts.reads, bound), bound)
+    })
   )
 
   /** Has the state and the completions looked at now. */

@@ -8,6 +8,7 @@ import type { TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
 import type { submissionOutcomes } from "../operations/funds/NoteSubmission.js"
 import type { Signed } from "../signer/Requests.js"
+import { elsewhere, here, placeOf } from "./Elsewhere.js"
 import { factsOf, type PreparationView, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { actorOf } from "./Looking.js"
@@ -91,14 +92,14 @@ const signed = (
 
 /**
  * Another transfer of the account that the same passkey approved before, and whose signature has yet to be asked for: that one comes
- * first. One that is bound to another participant stands still until somebody helps, and holds up nothing.
+ * first. One that is bound elsewhere stands still until somebody helps, and holds up nothing.
  */
-const before = ({ reads }: Parts, { participantId }: Bound, { step, transfer }: Prepared, nowEpochMs: number): TransferView | undefined => {
+const before = ({ reads }: Parts, bound: Bound, { step, transfer }: Prepared, nowEpochMs: number): TransferView | undefined => {
   const { approval } = step
   if (approval === null) return undefined
   const { account, number } = transfer
   return approvedBefore(reads, account, approval.credentialId, counterOf(approval.authenticatorData), nowEpochMs).find((other) =>
-    other.number !== number && other.stepAtHand?.binding?.participantId === participantId
+    other.number !== number && other.stepAtHand !== undefined && elsewhere(placeOf(bound), other.stepAtHand) === undefined
   )
 }
 
@@ -109,9 +110,7 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     const { preparation, step, transfer } = prepared
     const { binding, name } = step
     if (binding === null) return
-    if (binding.participantId !== bound.participantId) {
-      return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
-    }
+    yield* here(bound, step)
     const first = step.submissions.length + step.unlisted === 0
       ? before(parts, bound, prepared, yield* Clock.currentTimeMillis)
       : undefined

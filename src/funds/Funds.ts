@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { SecureRandom } from "../identity/SecureRandom.js"
-import { mostHoldings } from "../ledger/Ledger.js"
+import { mostContracts, mostHoldings } from "../ledger/Ledger.js"
 import type { StepName } from "../operations/funds/Transfers.js"
 import type { AccountKeys, Change, Passkey, Repin } from "../signer/Requests.js"
 import type { SignerError } from "../signer/PartySigner.js"
@@ -124,11 +124,11 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         : Effect.logWarning(`the treasury holds ${report.differenceAtoms} atoms beside the journal, at offset ${report.atOffset}`)
     }))
   let inTheWay: string | undefined
-  const compared = Effect.tap(reconciled, ({ pieces }) => {
+  const compared = Effect.tap(reconciled, ({ pieces, seen }) => {
     inTheWay = undefined
-    return pieces * 10 < mostHoldings * 8
-      ? Effect.void
-      : Effect.logWarning(`the treasury has ${pieces} holdings: of more than ${mostHoldings} neither books nor withdrawals can be made`)
+    if (pieces * 10 < mostHoldings * 8 && seen * 10 < mostContracts * 8) return Effect.void
+    const most = `of more than ${mostHoldings} or ${mostContracts} neither books nor withdrawals can be made`
+    return Effect.logWarning(`the treasury has ${pieces} holdings of the settlement asset and sees ${seen} of any: ${most}`)
   })
   /** What is in the way is said once, as long as it stays the same. */
   const uncompared = (cause: Cause.Cause<Trouble>): Effect.Effect<void> => {

@@ -6,9 +6,10 @@ import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
 import type { NoteCompletion } from "../operations/funds/NoteCompletion.js"
+import { elsewhere, placeOf } from "./Elsewhere.js"
 import type { StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
-import { ofLedger, type Parts } from "./Parts.js"
+import { type Bound, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
 /** Completions that are asked for at once, and how many such pages one look takes: the next goes on behind them. */
@@ -52,10 +53,14 @@ const ofCompletions = (error: Ledger.LedgerError): Trouble =>
     ? new Stopped({ reason: "completions_pruned", detail: error.message })
     : ofLedger(error)
 
-/** Reads on from a place to the ledger's end, and journals what it finds of the step's command. */
+/**
+ * Reads on from a place to the ledger's end, and journals what it finds of the step's command. Of a step that is bound to another
+ * participant nothing is read, as offsets are each participant's own; of one that is bound to another synchronizer an acceptance is
+ * found, and nothing else is said: the record time that is read is not that of the step.
+ */
 export const through = (
   { ledger, reads, submit }: Parts,
-  treasury: string,
+  bound: Bound,
   transfer: TransferView,
   step: StepView,
   from: Place | undefined
@@ -64,12 +69,14 @@ export const through = (
     const { binding } = step
     if (binding === null) return { throughOffset: 0, recordTimeEpochMs: 0, isAccepted: false, isWhole: false }
     const { commandId, ledgerEndOffset, userId } = binding
+    const stopped = elsewhere(placeOf(bound), step)
+    if (stopped?.reason === "participant_changed") return yield* stopped
     const end = yield* Effect.mapError(ledger.end, ofLedger)
     let place: Place = from ?? { throughOffset: ledgerEndOffset, recordTimeEpochMs: 0 }
     if (end.offset < Math.max(place.throughOffset, ledgerEndOffset)) {
       return yield* new Stopped({ reason: "ledger_went_back", detail: `its end is ${end.offset}, and ${place.throughOffset} was read` })
     }
-    const parties = [actorOf(treasury, transfer, step)]
+    const parties = [actorOf(bound.custody.treasury, transfer, step)]
     for (let page = 0; page < mostPages; page++) {
       const { completions, recordTimeEpochMs, throughOffset } = yield* Effect.mapError(
         ledger.completions({ userId, parties, beginExclusive: place.throughOffset, limit: pageLimit }),
@@ -84,8 +91,10 @@ export const through = (
       }
       const isAccepted = own.some(({ outcome }) => outcome._tag === "Accepted") || isConfirmed(reads.transfer(transfer.number), step)
       const isWhole = place.throughOffset >= end.offset
-      if (isAccepted || isWhole || isStill) return { ...place, isAccepted, isWhole }
+      if (isAccepted) return { ...place, isAccepted, isWhole }
+      if (isWhole || isStill) return stopped === undefined ? { ...place, isAccepted, isWhole } : yield* stopped
     }
+    if (stopped !== undefined) return yield* stopped
     return { ...place, isAccepted: false, isWhole: false }
   })
 

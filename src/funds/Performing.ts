@@ -5,6 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
+import { here } from "./Elsewhere.js"
 import * as Executing from "./Executing.js"
 import type { StepView } from "./Facts.js"
 import { note, settled } from "./Journaled.js"
@@ -51,7 +52,7 @@ const look = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView
     memory.hash = hash
     memory.place = undefined
   }
-  return Effect.tap(Looking.through(parts, bound.custody.treasury, transfer, step, memory.place), (looked) =>
+  return Effect.tap(Looking.through(parts, bound, transfer, step, memory.place), (looked) =>
     Effect.sync(() => {
       memory.place = looked
     }))
@@ -118,10 +119,14 @@ const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepV
     return "waits"
   })
 
-/** What was prepared and never executed: where its time seems over, the ledger is asked whether it is, so that it is prepared anew. */
+/**
+ * What was prepared and never executed: where its time seems over, the ledger is asked whether it is, so that it is prepared anew. What
+ * is bound elsewhere is stopped before anybody approves or executes it: here nobody could tell what became of it.
+ */
 const renew = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
   Effect.gen(function*() {
     const { preparation } = step
+    yield* here(bound, step)
     if (preparation === null || preparation.maxRecordTimeEpochMs >= (yield* Clock.currentTimeMillis)) return "over"
     const looked = yield* look(parts, bound, transfer, step, memory)
     return isPassed(step, looked) && (yield* noteScan(parts, transfer, step, looked)) ? "on" : "over"

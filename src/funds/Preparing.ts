@@ -6,6 +6,7 @@ import type { TransferView } from "../engine/Reads.js"
 import type * as Ledger from "../ledger/Ledger.js"
 import * as Planned from "../ledger/Planned.js"
 import { check } from "../ledger/prepared/Check.js"
+import { here } from "./Elsewhere.js"
 import { factsOf, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
@@ -73,12 +74,10 @@ export const needsTurn = ({ name }: StepView): boolean => name === "treasury_wit
 export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView): Effect.Effect<void, Trouble> =>
   Effect.gen(function*() {
     const { reads, submit } = parts
-    const { custody, participantId } = bound
+    const { custody } = bound
     const { account, number } = transfer
-    const { binding, name } = step
-    if (binding !== null && binding.participantId !== participantId) {
-      return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
-    }
+    const { name } = step
+    yield* here(bound, step)
     const facts = factsOf(name, { ...transfer, accountId: reads.accountId(account) })
     // Asked for while nobody knew yet which party is the treasury's.
     if (Planned.paysItself(custody.treasury, facts)) {

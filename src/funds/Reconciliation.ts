@@ -29,8 +29,9 @@ export interface Report extends Owed {
   readonly atOffset: number
   readonly atEpochMs: number
   readonly heldAtoms: bigint
-  /** How many holdings that is. */
+  /** How many holdings that is, of whole atoms, and how many the treasury sees of whatever asset. */
   readonly pieces: number
+  readonly seen: number
   readonly owedAtoms: bigint
   /** What is held less what is owed: what nothing in the journal accounts for. */
   readonly differenceAtoms: bigint
@@ -61,7 +62,7 @@ const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =
       const end = yield* Effect.mapError(ledger.end, ofLedger)
       yield* driver.readThrough(end.offset)
       const before = owedBy(reads)
-      const { atoms: heldAtoms, offset: atOffset, pieces } = yield* Effect.mapError(ledger.holdings(treasury), ofLedger)
+      const { atoms: heldAtoms, offset: atOffset, pieces, seen } = yield* Effect.mapError(ledger.holdings(treasury), ofLedger)
       yield* driver.readThrough(atOffset)
       const owed = owedBy(reads)
       if (!isSame(before, owed)) continue
@@ -73,6 +74,7 @@ const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =
         atEpochMs,
         heldAtoms,
         pieces,
+        seen,
         owedAtoms: owedAtoms(owed),
         differenceAtoms: heldAtoms - owedAtoms(owed)
       }

@@ -19,6 +19,8 @@ const stopReasons = [
   "completions_pruned",
   /** The venue speaks with another participant than the step is bound to. */
   "participant_changed",
+  /** It deals on another synchronizer than the step is bound to, whose time says nothing of the step. */
+  "synchronizer_changed",
   /** The ledger's end is before what was read of it. */
   "ledger_went_back",
   /** The signer does not sign again what it has signed. */

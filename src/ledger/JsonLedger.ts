@@ -14,7 +14,9 @@ import {
   codes,
   type Completion,
   type Ledger,
+  type HeldAtOffset,
   type LedgerError,
+  mostContracts,
   mostHoldings,
   type Preparation,
   Refused,
@@ -41,8 +43,8 @@ export interface Settings {
 const idleMs = 2_000
 const mostCompletions = 200
 const pageSize = 200
-/** Pages of contracts that are read, at most: a party's contracts of one template. */
-const mostPages = mostHoldings / pageSize
+/** Pages of contracts that are read, at most: a party's contracts of one template. A page that is not full counts as one that is. */
+const mostPages = mostContracts / pageSize
 /** Longest text of the ledger that is told on. */
 const longestCause = 500
 
@@ -100,6 +102,12 @@ interface Found {
   readonly argument: unknown
 }
 
+/** What a party holds of the settlement asset. */
+interface Stock extends Pick<HeldAtOffset, "atoms" | "seen"> {
+  /** What can be spent: holdings of whole atoms. */
+  readonly spendable: ReadonlyArray<Holdings.Held>
+}
+
 const OfferArgument = Schema.Struct({ treasury: Schema.String, owner: Schema.String, reference: Schema.String })
 const HoldingArgument = Schema.Struct({
   admin: Schema.String,
@@ -153,11 +161,19 @@ class JsonLedger {
     return again === 0 ? once : Effect.catchIf(once, isPruned, () => this.atEnd(read, again - 1))
   }
 
-  /** A party's active contracts of a template, all of them, as they are at an offset. */
-  private contracts(party: string, templateId: string, activeAtOffset: number): Effect.Effect<ReadonlyArray<Found>, LedgerError> {
+  /**
+   * Reads a party's active contracts of a template, as they are at an offset. Each page is given to `take`, which keeps what it
+   * needs of it, and says whether the next is wanted: most of them may be anybody's who means to be in the way. How many were read.
+   */
+  private contracts(
+    party: string,
+    templateId: string,
+    activeAtOffset: number,
+    take: (found: ReadonlyArray<Found>) => Effect.Effect<boolean, LedgerError>
+  ): Effect.Effect<number, LedgerError> {
     const { asking } = this
     return Effect.gen(function*() {
-      const found: Array<Found> = []
+      let count = 0
       let pageToken: string | undefined
       for (let page = 0; page < mostPages; page++) {
         const answer = yield* asking.ask("read", "active_contracts", Shapes.ContractsResponse, {
@@ -171,37 +187,55 @@ class JsonLedger {
             ...(pageToken === undefined ? {} : { pageToken })
           }
         })
-        for (const { contractEntry } of answer.activeContracts ?? []) {
-          if (!("JsActiveContract" in contractEntry)) continue
+        const found = (answer.activeContracts ?? []).flatMap(({ contractEntry }) => {
+          if (!("JsActiveContract" in contractEntry)) return []
           const { contractId, createArgument } = contractEntry.JsActiveContract.createdEvent
-          found.push({ contractId, argument: createArgument })
-        }
+          return [{ contractId, argument: createArgument }]
+        })
+        count += found.length
+        if (!(yield* take(found))) return count
         pageToken = answer.nextPageToken ?? undefined
-        if (pageToken === undefined || pageToken === "") return found
+        if (pageToken === undefined || pageToken === "") return count
+        if (count >= mostContracts) break
       }
-      return yield* Effect.fail(unreadable("active_contracts", `${party} has more than ${mostPages * pageSize} contracts of ${templateId}`))
+      return yield* Effect.fail(unreadable("active_contracts", `${party} sees more than ${mostContracts} contracts of ${templateId}`))
     })
   }
 
-  private held(party: string, atOffset: number): Effect.Effect<ReadonlyArray<Holdings.Held>, LedgerError> {
+  /** What a contract of a party's is worth as a holding of the settlement asset; undefined where it is none. */
+  private worthTo(party: string, argument: unknown): Effect.Effect<ReturnType<typeof Templates.wholeAtomsOf>, Unknown> {
     const { token } = this.settings
-    const templateId = Templates.templateText(templates(this.settings).holding)
-    return Effect.flatMap(this.contracts(party, templateId, atOffset),
-      (contracts) =>
-        Effect.forEach(contracts, ({ argument, contractId }) => {
-          const decoded = Schema.decodeUnknownEither(HoldingArgument)(argument)
-          if (Either.isLeft(decoded)) return Effect.fail(unreadable("active_contracts", "a holding has other fields"))
-          const { admin, amount, instrument, owner } = decoded.right
-          if (owner !== party || admin !== token.admin || instrument !== token.id) return Effect.succeed([])
-          const atoms = Templates.atomsOf(amount)
-          return atoms === undefined
-            ? Effect.fail(unreadable("active_contracts", `a holding of ${amount}`))
-            : Effect.succeed([{ contractId, atoms }])
-        }).pipe(Effect.map((all) => all.flat())))
+    const decoded = Schema.decodeUnknownEither(HoldingArgument)(argument)
+    if (Either.isLeft(decoded)) return Effect.fail(unreadable("active_contracts", "a holding has other fields"))
+    const { admin, amount, instrument, owner } = decoded.right
+    if (owner !== party || admin !== token.admin || instrument !== token.id) return Effect.succeed(undefined)
+    const worth = Templates.wholeAtomsOf(amount)
+    return worth === undefined ? Effect.fail(unreadable("active_contracts", `a holding of ${amount}`)) : Effect.succeed(worth)
   }
 
-  readonly holdings = (party: string) =>
-    this.atEnd((offset) => Effect.map(this.held(party, offset), (held) => ({ atoms: Holdings.worthOf(held), pieces: held.length, offset })))
+  private held(party: string, atOffset: number): Effect.Effect<Stock, LedgerError> {
+    const templateId = Templates.templateText(templates(this.settings).holding)
+    const spendable: Array<Holdings.Held> = []
+    let atoms = 0n
+    const take = (page: ReadonlyArray<Found>) =>
+      Effect.gen(this, function*() {
+        for (const { argument, contractId } of page) {
+          const worth = yield* this.worthTo(party, argument)
+          if (worth === undefined) continue
+          atoms += worth.atoms
+          // Finer than an atom, it has no place in a transaction that is accounted for in atoms, and anybody may send it.
+          if (worth.isExact) spendable.push({ contractId, atoms: worth.atoms })
+        }
+        if (spendable.length <= mostHoldings) return true
+        return yield* Effect.fail(unreadable("active_contracts", `${party} has more than ${mostHoldings} holdings of the asset`))
+      })
+    return Effect.map(this.contracts(party, templateId, atOffset, take), (seen) => ({ spendable, atoms, seen }))
+  }
+
+  readonly holdings = (party: string): Effect.Effect<HeldAtOffset, LedgerError> =>
+    this.atEnd((offset) =>
+      Effect.map(this.held(party, offset), ({ atoms, seen, spendable }) => ({ atoms, pieces: spendable.length, seen, offset }))
+    )
 
   /** A command that spends holdings of a party worth an amount, as far as others leave any. */
   private spending(
@@ -213,11 +247,11 @@ class JsonLedger {
     claims?: Claims
   ): Effect.Effect<Draft, LedgerError> {
     const party = planned.actAs
-    return Effect.map(this.held(party, atOffset), (held) => {
-      const least = Holdings.leastFirst(held)
+    return Effect.map(this.held(party, atOffset), ({ spendable }) => {
+      const least = Holdings.leastFirst(spendable)
       const choices = Holdings.choicesOf(least, amountAtoms, claims)
       const beyond: Draft["beyond"] = (tooLong) => {
-        if (Holdings.worthOf(least) < amountAtoms) return Effect.fail(missing(`${party} does not hold the amount`))
+        if (Holdings.worthOf(least) < amountAtoms) return Effect.fail(missing(`${party} does not hold the amount in whole atoms`))
         const needed = Holdings.neededOf(least, amountAtoms)
         // Nothing that the choice of holdings could help.
         if (tooLong !== undefined && needed === 1) return Effect.fail(tooLong)
@@ -284,14 +318,16 @@ class JsonLedger {
   private offer(planned: PlannedCommand, owner: string, reference: string, atOffset: number): Effect.Effect<string, LedgerError> {
     const templateId = Templates.templateText(planned.template)
     // The owner sees the few that were made to him, the treasury those of everybody.
-    return Effect.flatMap(this.contracts(owner, templateId, atOffset), (contracts) => {
-      const standing = contracts.find(({ argument }) => {
-        const decoded = Schema.decodeUnknownOption(OfferArgument)(argument)
-        return decoded._tag === "Some" && decoded.value.owner === owner && decoded.value.reference === reference
-          && decoded.value.treasury === planned.custody.treasury
-      })
-      return standing === undefined ? Effect.fail(missing(`no offer ${reference} stands`)) : Effect.succeed(standing.contractId)
-    })
+    const isMeant = ({ argument }: Found) => {
+      const decoded = Schema.decodeUnknownOption(OfferArgument)(argument)
+      return decoded._tag === "Some" && decoded.value.owner === owner && decoded.value.reference === reference
+        && decoded.value.treasury === planned.custody.treasury
+    }
+    // Who makes the owner other offers only has more of them read: of all, one is kept.
+    let standing: Found | undefined
+    const take = (page: ReadonlyArray<Found>) => Effect.sync(() => (standing = page.find(isMeant)) === undefined)
+    return Effect.flatMap(this.contracts(owner, templateId, atOffset, take),
+      () => standing === undefined ? Effect.fail(missing(`no offer ${reference} stands`)) : Effect.succeed(standing.contractId))
   }
 
   /** A planned command as the ledger takes it, with the contracts that it is exercised on. */

@@ -81,8 +81,24 @@ export interface Claims {
   readonly underWay: ReadonlySet<string>
 }
 
-/** Holdings of a party that can be read; beyond, neither what it holds nor what it could spend is known. */
+/**
+ * Holdings of a party's that can be spent and that can be read; beyond, neither what it holds nor what it could spend is known. Nor is it
+ * where the party sees more contracts of the template than the second: anybody may make it holdings of another asset, or finer than an
+ * atom, and who looks for the others reads them all.
+ */
 export const mostHoldings = 10_000
+export const mostContracts = 100_000
+
+/** What a party holds of the settlement asset, at an offset. */
+export interface HeldAtOffset {
+  /** What the holdings are worth, each rounded down to an atom. */
+  readonly atoms: bigint
+  /** How many there are that can be spent: of whole atoms. */
+  readonly pieces: number
+  /** How many holdings the party sees, of whatever asset and however fine. */
+  readonly seen: number
+  readonly offset: number
+}
 
 /** One submission of a signed transaction. */
 export interface Submission {
@@ -166,8 +182,5 @@ export class Ledger extends Context.Tag("venue/ledger/Ledger")<Ledger, {
     hint: string,
     sign: (multiHash: Uint8Array, topology: ReadonlyArray<Uint8Array>) => Effect.Effect<Uint8Array, E, R>
   ) => Effect.Effect<{ readonly partyId: string }, LedgerError | E, R>
-  /** A party's holdings of the settlement asset, at an offset: what they are worth, and how many there are. */
-  readonly holdings: (
-    party: string
-  ) => Effect.Effect<{ readonly atoms: bigint; readonly pieces: number; readonly offset: number }, LedgerError>
+  readonly holdings: (party: string) => Effect.Effect<HeldAtOffset, LedgerError>
 }>() {}

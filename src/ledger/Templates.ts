@@ -70,12 +70,18 @@ export const numericText = (atoms: bigint): string => {
 
 const numericPattern = /^(0|[1-9][0-9]{0,27})(?:\.([0-9]{1,10}))?$/
 
-/** The atoms that an amount on the ledger is; undefined for what is no amount, or finer than an atom. */
-export const atomsOf = (text: string): bigint | undefined => {
+/** The whole atoms of an amount on the ledger, and whether it is no more than these; undefined for what is no amount. */
+export const wholeAtomsOf = (text: string): { readonly atoms: bigint; readonly isExact: boolean } | undefined => {
   const match = numericPattern.exec(text)
   if (match === null) return undefined
   const units = BigInt(match[1]! + (match[2] ?? "").padEnd(numericScale, "0"))
-  return units % finer === 0n ? units / finer : undefined
+  return { atoms: units / finer, isExact: units % finer === 0n }
+}
+
+/** The atoms that an amount on the ledger is; undefined for what is no amount, or finer than an atom. */
+export const atomsOf = (text: string): bigint | undefined => {
+  const whole = wholeAtomsOf(text)
+  return whole?.isExact === true ? whole.atoms : undefined
 }
 
 const party = (value: string): Prepared.Value => ({ case: "party", value })

@@ -62,7 +62,7 @@ describe("the ledger's process", () => {
     const second = await start()
     expect(second.said).toMatch(/at offset 2\n$/)
     const other = reached(second.url)
-    expect(await Effect.runPromise(other.port.holdings(partyId))).toStrictEqual({ atoms: 7n, pieces: 1, offset: 2 })
+    expect(await Effect.runPromise(other.port.holdings(partyId))).toStrictEqual({ atoms: 7n, pieces: 1, seen: 1, offset: 2 })
     expect(await ended(second.child, "SIGTERM")).toBe(0)
   })
 

@@ -10,10 +10,13 @@ import * as Driver from "../../src/funds/Driver.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { controls } from "../../src/ledger/development/DevelopmentLedger.js"
 import type { Script } from "../../src/ledger/development/Faults.js"
+import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
 import { setting } from "../../src/ledger/development/Setting.js"
+import * as JsonLedger from "../../src/ledger/JsonLedger.js"
 import { Ledger } from "../../src/ledger/Ledger.js"
 import { plan } from "../../src/ledger/Planned.js"
 import { fingerprint } from "../../src/ledger/prepared/Topology.js"
+import type { Transport } from "../../src/ledger/Transport.js"
 import * as Ed25519 from "../../src/signer/Ed25519.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Disk } from "../../src/journal/Disk.js"
@@ -55,8 +58,15 @@ interface Kept {
 export class Bank {
   readonly disk = memoryDisk()
   private readonly ledger = SimLedger.make(chance("ledger"))
+  /** The way to it, and where the venue and its signer deal. */
+  private money: { readonly ledger: Layer.Layer<Ledger | Faucet>; readonly custody: typeof custody } = {
+    ledger: this.ledger.layer,
+    custody
+  }
   private readonly keys = new SimKeyStore()
   private readonly random = chance("venue")
+  /** What was logged. */
+  readonly said: Array<string> = []
   venue: VenueOver
 
   private constructor(
@@ -69,20 +79,25 @@ export class Bank {
 
   private over(nowMs: number, { disk, histories }: Kept = this.kept, random = this.random): VenueOver {
     const signer = Signer.layer({
-      custody,
+      custody: this.money.custody,
       site: { publicOrigin: origin, rpId: "localhost" },
       limits: { perWithdrawalAtoms: 1_000_000_000_000, dailyAtoms: 10_000_000_000_000 }
     }).pipe(Layer.provide(Layer.merge(this.keys.layer, NodePasskeyVerifier.layer)), Layer.orDie)
-    const money = Layer.merge(this.ledger.layer, signer)
+    const money = Layer.merge(this.money.ledger, signer)
     const options = {
-      ledger: custody,
+      ledger: this.money.custody,
       // Seldom enough that a quarter of an hour passes in no time.
       funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
       // What is prepared is larger than the blocks of other tests; a disk in memory writes all of a segment that it is to keep free.
       journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 },
       ...this.more
     }
-    return new VenueOver(disk, options, nowMs, undefined, { money, random, ...(histories === undefined ? {} : { histories }) })
+    return new VenueOver(disk, options, nowMs, undefined, {
+      money,
+      random,
+      logged: (line) => this.said.push(line),
+      ...(histories === undefined ? {} : { histories })
+    })
   }
 
   private get kept(): Kept {
@@ -116,6 +131,19 @@ export class Bank {
   /** Stops the venue, and starts another over what is left of it. */
   async restart(): Promise<void> {
     await this.venue.stop()
+    this.venue = this.over(this.venue.epochMs)
+    await this.started()
+  }
+
+  /** The same over another way to the ledger, on a synchronizer that may be another one. */
+  async restartOver(way: (transport: Transport) => Transport, synchronizerId = setting.synchronizerId): Promise<void> {
+    await this.venue.stop()
+    const transport = way(this.ledger.transport)
+    const ledger = Layer.merge(
+      Layer.effect(Ledger, JsonLedger.make(transport, { ...setting, synchronizerId })),
+      Layer.succeed(Faucet, faucet(transport))
+    )
+    this.money = { ledger, custody: { ...custody, synchronizerId } }
     this.venue = this.over(this.venue.epochMs)
     await this.started()
   }

@@ -20,7 +20,7 @@ const compare = (differences: ReadonlyArray<bigint>, acceptedAtoms = 0): Promise
   const parts = {
     ledger: {
       end: Effect.succeed({ offset: 1 }),
-      holdings: () => Effect.sync(() => ({ atoms: owedAtoms + differences[asked++]!, offset: 1, pieces: 1 }))
+      holdings: () => Effect.sync(() => ({ atoms: owedAtoms + differences[asked++]!, offset: 1, pieces: 1, seen: 1 }))
     },
     reads: { funds: { depositedAtoms: owedAtoms, withdrawnAtoms: 0n, acceptedAtoms, stop: undefined }, openTransfers: () => [] },
     submit: (command: { readonly differenceAtoms: number }, then: (outcome: unknown) => void) => {

@@ -212,7 +212,7 @@ describe("of the rest", () => {
         const pruned = { code: "PARTICIPANT_PRUNED_DATA_ACCESSED", cause: "pruned", context: {}, definiteAnswer: true }
         return isKnown ? { status: 200, body: { activeContracts: [] } } : { status: 400, body: pruned }
       }).ledger
-    expect(await Effect.runPromise(over(9).holdings("owner"))).toStrictEqual({ atoms: 0n, pieces: 0, offset: 9 })
+    expect(await Effect.runPromise(over(9).holdings("owner"))).toStrictEqual({ atoms: 0n, pieces: 0, seen: 0, offset: 9 })
     offset = 6
     expect(await failureOf(over(10).holdings("owner"))).toBe("Refused PARTICIPANT_PRUNED_DATA_ACCESSED")
   })
@@ -237,9 +237,9 @@ describe("of the rest", () => {
       ledgerOf(({ body, path }) => {
         if (path.endsWith("ledger-end")) return { status: 200, body: { offset: 9 } }
         const page = (body as { readonly pageToken?: string }).pageToken === "1" ? pages[1] : pages[0]
-        return { status: 200, body: broken ? { activeContracts: [holding("1.00000001")] } : page }
+        return { status: 200, body: broken ? { activeContracts: [holding("1e3")] } : page }
       }).ledger
-    expect(await Effect.runPromise(over(false).holdings("owner"))).toStrictEqual({ atoms: 1_500_001n, pieces: 2, offset: 9 })
+    expect(await Effect.runPromise(over(false).holdings("owner"))).toStrictEqual({ atoms: 1_500_001n, pieces: 2, seen: 3, offset: 9 })
     expect(await failureOf(over(true).holdings("owner"))).toBe("Unknown")
     const endless = ledgerOf(({ path }) =>
       path.endsWith("ledger-end")
@@ -247,6 +247,45 @@ describe("of the rest", () => {
         : { status: 200, body: { activeContracts: [], nextPageToken: "x" } }
     )
     expect(await failureOf(endless.ledger.holdings("owner"))).toBe("Unknown")
-    expect(endless.asked).toHaveLength(51)
+    expect(endless.asked).toHaveLength(501)
+  })
+
+  describe("of a party with many contracts", () => {
+    const page = (count: number, amount: string, instrument = "USDC") =>
+      Array.from({ length: count }, (_, index) => ({
+        contractEntry: {
+          JsActiveContract: {
+            createdEvent: {
+              contractId: `${index}`,
+              templateId: "t",
+              createArgument: { admin: setting.token.admin, owner: "owner", instrument, amount }
+            }
+          }
+        }
+      }))
+    /** So many pages of one kind, and one of a single holding behind them. */
+    const behind = (pages: number, amount: string, instrument?: string) =>
+      ledgerOf(({ body, path }) => {
+        if (path.endsWith("ledger-end")) return { status: 200, body: { offset: 9 } }
+        const at = Number((body as { readonly pageToken?: string }).pageToken ?? 0)
+        return at < pages
+          ? { status: 200, body: { activeContracts: page(200, amount, instrument), nextPageToken: String(at + 1) } }
+          : { status: 200, body: { activeContracts: page(1, "7.0"), nextPageToken: null } }
+      }).ledger
+    const told = (pages: number, amount: string, instrument?: string) =>
+      Effect.runPromise(Effect.either(behind(pages, amount, instrument).holdings("owner")))
+
+    test("those of other assets, and what is finer than an atom, leave as many that can be read", async () => {
+      expect(await told(499, "1.0", "USDX")).toMatchObject({ right: { atoms: 7_000_000n, pieces: 1, seen: 99_801 } })
+      expect(await told(60, "0.0000015")).toMatchObject({ right: { atoms: 7_012_000n, pieces: 1, seen: 12_001 } })
+      expect(await told(49, "0.000001")).toMatchObject({ right: { atoms: 7_009_800n, pieces: 9_801, seen: 9_801 } })
+    })
+
+    test("more than can be read are told apart: of the asset, and of all", async () => {
+      expect(await told(51, "0.000001")).toMatchObject({
+        left: { cause: expect.stringContaining("more than 10000 holdings of the asset") }
+      })
+      expect(await told(500, "1.0", "USDX")).toMatchObject({ left: { cause: expect.stringContaining("more than 100000 contracts of") } })
+    })
   })
 })

@@ -1,4 +1,5 @@
 /** How the ledger, transfers and the books stand, for `/metrics` and `/readyz`. None of it makes the venue unready: it trades on. */
+import { mostContracts, mostHoldings } from "../../ledger/Ledger.js"
 import type { Services } from "../http/Call.js"
 import { transferStatuses } from "../../operations/funds/Transfers.js"
 
@@ -71,10 +72,17 @@ export const registerLedger = ({ funds, metrics, now, state }: Services): void =
     "What an operator has accepted that the treasury lacks, 0 or below: a difference below it stops withdrawals.",
     () => state.funds.acceptedAtoms
   )
-  metrics.gauges("venue_treasury_holdings", "Holdings that the treasury has, of 10000 that can be read; absent before it was compared.", [],
+  metrics.gauges("venue_treasury_holdings",
+    `Holdings of the settlement asset that the treasury has, of ${mostHoldings} that can be read; absent before it was compared.`, [],
     () => {
       const { report } = funds.standing()
       return report === undefined ? [] : [{ labels: {}, value: report.pieces }]
+    })
+  metrics.gauges("venue_treasury_contracts",
+    `Holdings of any asset, however fine, that the treasury sees, of ${mostContracts} that can be read; absent before it was compared.`, [],
+    () => {
+      const { report } = funds.standing()
+      return report === undefined ? [] : [{ labels: {}, value: report.seen }]
     })
   metrics.gauges("venue_reconciliation_age_ms", "How long ago the books were last compared; absent before that.", [], () => {
     const { report } = funds.standing()

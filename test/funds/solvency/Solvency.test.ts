@@ -14,6 +14,7 @@ const report = (depositedAtoms: bigint): Report => ({
   withdrawnAtoms: 0n,
   uncreditedAtoms: 0n,
   pieces: 1,
+  seen: 1,
   heldAtoms: depositedAtoms,
   owedAtoms: depositedAtoms,
   differenceAtoms: 0n

@@ -26,7 +26,7 @@ test("keeps parties and holdings from one start of the venue to the next", async
   })
   const partyId = await Effect.runPromise(Effect.provide(begin, layer()))
   const later = Effect.flatMap(Ledger, (ledger) => ledger.holdings(partyId))
-  expect(await Effect.runPromise(Effect.provide(later, layer()))).toStrictEqual({ atoms: 7n, pieces: 1, offset: 2 })
+  expect(await Effect.runPromise(Effect.provide(later, layer()))).toStrictEqual({ atoms: 7n, pieces: 1, seen: 1, offset: 2 })
 })
 
 test("gives nothing to a party that it does not know, and is of one venue at a time", async () => {

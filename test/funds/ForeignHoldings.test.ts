@@ -1,0 +1,73 @@
+/** What anybody on the ledger can make a treasury hold without its consent: it stops neither withdrawals nor the comparison of books. */
+import { Effect } from "effect"
+import { expect, test } from "vitest"
+import { setting } from "../../src/ledger/development/Setting.js"
+import type { Question, Transport } from "../../src/ledger/Transport.js"
+import { Bank, Owner } from "./Bank.js"
+
+const path = "/v1/accounts/{account}/withdrawals/confirm"
+
+interface Asked {
+  readonly pageToken?: string
+  readonly eventFormat?: {
+    readonly filtersByParty: Readonly<
+      Record<string, {
+        readonly cumulative: ReadonlyArray<
+          { readonly identifierFilter: { readonly TemplateFilter: { readonly value: { readonly templateId: string } } } }
+        >
+      }>
+    >
+  }
+}
+
+/** Whose holdings are asked for, where it is the treasury's. */
+const treasuryIn = ({ body }: Question): { readonly party: string; readonly templateId: string; readonly page: number } | undefined => {
+  const { eventFormat, pageToken = "0" } = (body ?? {}) as Asked
+  const [party, filter] = Object.entries(eventFormat?.filtersByParty ?? {})[0] ?? []
+  const templateId = filter?.cumulative[0]!.identifierFilter.TemplateFilter.value.templateId
+  return party?.startsWith("treasury::") === true && templateId?.endsWith(":Holding") === true
+    ? { party, templateId, page: Number(pageToken) }
+    : undefined
+}
+
+/** So many pages of a kind of holding before those that the treasury has. */
+const sent =
+  (pages: number, of: { readonly amount: string; readonly instrument: string }) => (transport: Transport): Transport => (question) => {
+    const asked = treasuryIn(question)
+    if (asked === undefined) return transport(question)
+    const { page, party, templateId } = asked
+    if (page >= pages) return transport({ ...question, body: { ...question.body as object, pageToken: undefined } })
+    const createArgument = { admin: setting.token.admin, owner: party, ...of }
+    const activeContracts = Array.from({ length: 200 }, (_, at) => ({
+      contractEntry: { JsActiveContract: { createdEvent: { contractId: `00${page}_${at}`, templateId, createArgument } } }
+    }))
+    return Effect.succeed({ status: 200, body: { activeContracts, nextPageToken: String(page + 1) } })
+  }
+
+const paysOut = async (way: (transport: Transport) => Transport) => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 25_000_000)
+  await bank.restartOver(way)
+  const withdrawalId = await owner.request("withdrawal", 10_000_000, await owner.party)
+  const begun = await owner.must("POST", path, { action: "initiate", withdrawalId })
+  expect(begun).toMatchObject({ status: "approval_required" })
+  expect(await owner.confirm("withdrawal", withdrawalId)).toBe("ledger_confirmed")
+  const books = await bank.reconcile()
+  const metrics: string = (await bank.venue.ask("GET", "/metrics")).json
+  await bank.venue.stop()
+  return { books, metrics }
+}
+
+test("holdings that are finer than an atom are not spent, and count rounded down", async () => {
+  const { books, metrics } = await paysOut(sent(1, { amount: "0.0000015", instrument: setting.token.id }))
+  expect(books).toMatchObject({ heldAtoms: "15000200", owedAtoms: "15000000", withdrawalsStopped: false })
+  expect(metrics).toContain("venue_treasury_holdings 1\n")
+  expect(metrics).toContain("venue_treasury_contracts 201\n")
+})
+
+test("more holdings of another asset than can be spent of the settlement asset are passed over, and counted", async () => {
+  const { books, metrics } = await paysOut(sent(60, { amount: "1.0", instrument: "another" }))
+  expect(books).toMatchObject({ heldAtoms: "15000000", unattributedAtoms: "0", withdrawalsStopped: false })
+  expect(metrics).toContain("venue_treasury_holdings 1\n")
+  expect(metrics).toContain("venue_treasury_contracts 12001\n")
+})
