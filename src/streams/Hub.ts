@@ -107,7 +107,8 @@ export class Hub implements Listening {
   open(channel: Channel, subject: number): Log | undefined {
     const known = this.keptOf(channel, subject)?.get(channel)
     if (known !== undefined) return known
-    if (this.streams >= mostStreams) this.sweep(0)
+    // However the clock was set meanwhile: whoever is quiet makes room.
+    if (this.streams >= mostStreams) this.sweep(Number.NEGATIVE_INFINITY)
     if (this.streams >= mostStreams) return undefined
     const { reads } = this
     const marketId = isAccountChannel(channel) ? undefined : reads.market(subject).parameters.marketId

@@ -120,3 +120,12 @@ describe("of all accounts' streams together", () => {
     expect(again.text).toBe(frame.text)
   })
 })
+
+test("streams that nobody asks for make room for others, also where the clock was set back meanwhile", () => {
+  const told = new Told()
+  for (let account = 0; account < 4_000; account++) told.open(account)
+  expect(told.hub.size).toBe(20_000)
+  told.atEpochMs -= 3_600_000
+  expect(told.hub.open("market.book", 0)).toBeDefined()
+  expect(told.hub.size).toBe(1)
+})
