@@ -124,11 +124,15 @@ export const reconcileMs = 4_000
 /** How far back a venue tells accounts again, unless it is set otherwise: what the contract promises. */
 const promised: ToldAgain = { records: 1_000_000, ms: 7 * 24 * 60 * 60 * 1000 }
 
+/** Bytes that are kept of all accounts' streams for each update that is kept of one: some hold what others would, and are let go of. */
+const keptBytesEach = 2_048
+
 /** What its stream has room for. */
 const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, odd, silenceMs, toldAgain }: NonNullable<Options["streams"]>) => ({
   behindBytes,
   bufferedBytes,
   keptUpdates,
+  keptBytesOfAccounts: keptUpdates * keptBytesEach,
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
   ...(missed === undefined ? {} : { missed }),

@@ -11,7 +11,8 @@ import type { Reads } from "../engine/Reads.js"
 import type { Listening } from "../sequencer/Live.js"
 import { CandleStreams, type Past } from "./CandleStreams.js"
 import { type AccountChannel, accountChannels, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
-import { type Asker, type KeptOf, Log, type Update } from "./Log.js"
+import { KeptTogether } from "./KeptTogether.js"
+import { type Asker, type Bound, type KeptOf, Log, type Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
 import { MarketTouched, touchedBy } from "./Touched.js"
 
@@ -38,14 +39,15 @@ interface Changed {
 
 /** Of an account's stream, which is told again from the journal, so many bytes are kept at most: there may be very many of them. */
 const keptBytesOfAccount = 512 * 1024
-
-const boundOf = (channel: Channel, { bytes, updates }: KeptOf): KeptOf =>
-  isAccountChannel(channel) ? { updates, bytes: Math.min(bytes, keptBytesOfAccount) } : { updates, bytes }
+/** Of all accounts' streams together: a part of the heap that a process has unless it is told otherwise. */
+const keptBytesOfAccounts = 256 * 1024 * 1024
 
 /** What streams need of the process. */
 export interface Outside {
   /** How much of a market's stream is kept for those who come back. */
   readonly kept: KeptOf
+  /** Bytes that are kept of all accounts' streams together. Absent: as many as usual. */
+  readonly keptOfAccounts?: number | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** A clock that nobody sets. */
@@ -73,6 +75,7 @@ export class Hub implements Listening {
   private readonly changed = new Map<number, Changed>()
   /** Decided and not yet durable, in order. */
   private pending: Array<{ readonly log: Log; readonly update: Update; readonly atNanos: number }> = []
+  private readonly together: KeptTogether
   private streams = 0
   private sweptAtEpochMs = 0
   private failure: unknown = undefined
@@ -81,12 +84,18 @@ export class Hub implements Listening {
   readonly candles: CandleStreams
 
   constructor(private readonly reads: Reads, private readonly payloads: Payloads, private readonly outside: Outside) {
+    this.together = new KeptTogether(outside.keptOfAccounts ?? keptBytesOfAccounts)
     this.candles = new CandleStreams(reads, payloads, { ...outside, add: (log, update) => this.add(log, update) })
   }
 
   /** How many streams are kept up. */
   get size(): number {
     return this.streams + this.candles.size
+  }
+
+  /** Bytes that are kept of accounts' streams. */
+  get keptBytes(): number {
+    return this.together.bytes
   }
 
   /** Whether streams have stopped for good. */
@@ -98,12 +107,13 @@ export class Hub implements Listening {
   open(channel: Channel, subject: number): Log | undefined {
     const known = this.keptOf(channel, subject)?.get(channel)
     if (known !== undefined) return known
-    if (this.streams >= mostStreams) this.sweep(0)
+    // However the clock was set meanwhile: whoever is quiet makes room.
+    if (this.streams >= mostStreams) this.sweep(Number.NEGATIVE_INFINITY)
     if (this.streams >= mostStreams) return undefined
     const { reads } = this
     const marketId = isAccountChannel(channel) ? undefined : reads.market(subject).parameters.marketId
     const changedAt = this.payloads.changedAt(reads, channel, subject)
-    const log = new Log({ channel, marketId }, subject, changedAt, this.outside.now(), boundOf(channel, this.outside.kept))
+    const log = new Log({ channel, marketId }, subject, changedAt, this.outside.now(), this.boundOf(channel))
     if (isAccountChannel(channel)) this.keep(this.accounts, subject, channel, log)
     else {
       this.keep(this.markets, subject, channel, log)
@@ -111,6 +121,12 @@ export class Hub implements Listening {
     }
     this.streams++
     return log
+  }
+
+  private boundOf(channel: Channel): Bound {
+    const { kept: { bytes, updates } } = this.outside
+    if (!isAccountChannel(channel)) return { updates, bytes }
+    return { updates, bytes: Math.min(bytes, keptBytesOfAccount), together: this.together }
   }
 
   private keptOf(channel: Channel, subject: number): ReadonlyMap<Channel, Log> | undefined {
@@ -145,6 +161,7 @@ export class Hub implements Listening {
         for (const [channel, log] of kept) {
           if (!log.isQuietSince(before)) continue
           kept.delete(channel)
+          log.forget()
           this.streams--
           if (channel === "market.book") this.reads.watchLevels(subject, undefined)
         }

@@ -6,6 +6,7 @@ import type { Series } from "../readmodel/Candles.js"
 import type { Timeframe } from "../readmodel/Timeframes.js"
 import type { Channel } from "./Channels.js"
 import { Frame } from "./Frame.js"
+import type { KeptTogether } from "./KeptTogether.js"
 import type { Entry } from "./Payloads.js"
 
 /** What one record changed of one stream. */
@@ -33,13 +34,19 @@ export interface KeptOf {
   readonly bytes: number
 }
 
+/** The bound of one stream. */
+export interface Bound extends KeptOf {
+  /** Where others keep theirs within one bound beside it. */
+  readonly together?: KeptTogether | undefined
+}
+
 interface Kept {
   readonly update: Update
   readonly bytes: number
   /** The last record before it that changed the stream. */
   readonly previousSequence: number
-  /** As it is sent to whoever has had that one. */
-  readonly frame: Frame
+  /** As it is sent to whoever has had that one, once somebody was, where many may be. */
+  frame: Frame | undefined
 }
 
 /** What a stream is called in frames: its channel, and its market where it is about one. */
@@ -72,6 +79,18 @@ export const updateText = (name: Name, previousSequence: number, { entries, more
   `{"type":"update"${nameText(name)},"previousSequence":${previousSequence},"sequence":${sequence}${more}`
   + `,"data":[${entries.map(({ text }) => text).join(",")}]}`
 
+/** How long an update is as it is sent. */
+const lengthOf = (name: Name, previousSequence: number, update: Update): number => {
+  const around = updateText(name, previousSequence, { ...update, entries: [] }).length
+  return update.entries.reduce((sum, { text }) => sum + text.length, around + Math.max(0, update.entries.length - 1))
+}
+
+/**
+ * Has a text that was put together held as one piece, which a look at any of its characters does. Held as its parts, and the order
+ * in which they follow one another, it takes several times its length for as long as it is kept.
+ */
+const inOnePiece = (text: string): void => void text.charCodeAt(0)
+
 export class Log {
   /** Who is told of updates. */
   readonly subscriptions = new Set<Taker>()
@@ -97,7 +116,7 @@ export class Log {
     readonly subject: number,
     public lastSequence: number,
     nowEpochMs: number,
-    private readonly most: KeptOf,
+    private readonly most: Bound,
     /** All of it, JSON; undefined where that is read from the engine. */
     readonly contents?: () => string
   ) {
@@ -112,23 +131,38 @@ export class Log {
 
   /** Takes what a record changed. */
   append(update: Update): void {
-    const text = updateText(this.name, this.lastSequence, update)
-    this.kept.push({ update, bytes: text.length, previousSequence: this.lastSequence, frame: new Frame(text) })
-    this.bytes += text.length
+    for (const { text } of update.entries) inOnePiece(text)
+    const bytes = lengthOf(this.name, this.lastSequence, update)
+    this.kept.push({ update, bytes, previousSequence: this.lastSequence, frame: undefined })
     this.lastSequence = update.sequence
     this.count++
-    while (this.kept.length > this.most.updates || this.bytes > this.most.bytes && this.kept.length > 1) {
-      const gone = this.kept.shift()!
-      this.bytes -= gone.bytes
-      this.since = gone.update.sequence
-    }
+    this.nowKeeps(this.bytes + bytes)
+    while (this.kept.length > this.most.updates || this.bytes > this.most.bytes && this.kept.length > 1) this.forgetOldest()
+    this.most.together?.makeRoom()
+  }
+
+  /** Lets go of the oldest update that is kept. */
+  forgetOldest(): void {
+    const gone = this.kept.shift()!
+    this.since = gone.update.sequence
+    this.nowKeeps(this.bytes - gone.bytes)
+  }
+
+  /** Lets go of all that is kept. */
+  forget(): void {
+    this.kept = []
+    this.since = this.lastSequence
+    this.nowKeeps(0)
+  }
+
+  private nowKeeps(bytes: number): void {
+    this.most.together?.changed(this, this.bytes, bytes)
+    this.bytes = bytes
   }
 
   /** What it says was made anew: nothing that was told so far is gone on from. */
   makeAnew(): void {
-    this.kept = []
-    this.bytes = 0
-    this.since = this.lastSequence
+    this.forget()
     this.anewSequence = this.lastSequence
     this.whole = undefined
     for (const asker of [...this.askers]) asker.madeAnew()
@@ -147,13 +181,15 @@ export class Log {
 
   /** An update for whoever was last given `previousSequence`. */
   frame(update: Update, previousSequence: number): Frame {
+    const make = (): Frame => new Frame(updateText(this.name, previousSequence, update))
+    if (this.most.together !== undefined) return this.most.together.frame(update, previousSequence, make)
     for (let at = this.kept.length - 1; at >= 0; at--) {
       const kept = this.kept[at]!
       if (kept.update !== update) continue
-      if (kept.previousSequence === previousSequence) return kept.frame
+      if (kept.previousSequence === previousSequence) return kept.frame ??= make()
       break
     }
-    return new Frame(updateText(this.name, previousSequence, update))
+    return make()
   }
 
   /** Kept updates behind one sequence, up to another. */

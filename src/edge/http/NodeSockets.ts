@@ -90,17 +90,26 @@ const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation)
   socket.once("close", () => conversation.closed())
 }
 
+/** What types of `ws` do not have yet. */
+interface Options extends Ws.ServerOptions {
+  /** How long a connection whose end was said, by whoever, has to go away by itself. */
+  readonly closeTimeout: number
+}
+
 /** The WebSockets of one application. `raw` is a response as bytes. */
 export const make = (application: Application, raw: (response: Response) => string): NodeSockets => {
-  const server = new Ws.WebSocketServer({
+  const options: Options = {
     noServer: true,
     maxPayload: frameLimit,
     // Frames are shared, and a bomb cannot be sent.
     perMessageDeflate: false,
     // By itself `ws` cuts whoever asks 60 times in one piece, without a word. How often a client may ask is for the conversation to say.
     autoPong: false,
+    // Also where the client says the end, or its frame does, and it leaves its own side of the connection open.
+    closeTimeout: patienceMs,
     clientTracking: true
-  })
+  }
+  const server = new Ws.WebSocketServer(options)
   const refuse = (socket: Socket, response: Response): undefined => {
     socket.on("error", () => socket.destroy())
     socket.end(raw({ ...response, headers: { ...response.headers, connection: "close" } }))

@@ -38,6 +38,8 @@ export interface Room {
   /** Updates of a stream that are kept for those who come back, and bytes of them. */
   readonly keptUpdates: number
   readonly keptBytes: number
+  /** Bytes that are kept of all accounts' streams together. Absent: as many as streams usually keep. */
+  readonly keptBytesOfAccounts?: number | undefined
   /** How far back an account's channels are told again. */
   readonly toldAgain: ToldAgain
   /** How much of what was missed is read and given at once. */

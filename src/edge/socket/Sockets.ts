@@ -182,6 +182,7 @@ export const begin = (
   }
   const hub = new Hub(state, payloads, {
     kept: { updates: room.keptUpdates, bytes: room.keptBytes },
+    keptOfAccounts: room.keptBytesOfAccounts,
     now,
     monotonicNanos,
     delays: metrics.stages.stream,
@@ -202,6 +203,8 @@ export const begin = (
   metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
   metrics.gauge("venue_stream_subscriptions", "Subscriptions of all connections.", () => sessions.subscriptions)
   metrics.gauge("venue_streams", "Streams that are kept up, whether or not anybody asks for them now.", () => hub.size)
+  metrics.gauge("venue_stream_kept_bytes", "Bytes that are kept of accounts' streams, of all together, for clients that come back.",
+    () => hub.keptBytes)
   metrics.gauge("venue_replay_engines", "Engines that read the journal for clients, or stand where they left it.", () => replays.engines)
   metrics.gauge("venue_change_waits", "Requests that wait for changes of an account.", () => changes.waiting)
   return { hub, replays, retention, changes, sessions }

@@ -132,6 +132,45 @@ describe("a WebSocket", () => {
   })
 
   test.each([
+    ["with a word", bye, 1000],
+    ["with a frame larger than it may send",
+      Buffer.concat([Buffer.from([0x81, 0xfe, 0x40, 0x01, 0, 0, 0, 0]), Buffer.alloc(16 * 1024 + 1)]), 1009]
+  ])("whose client ends it %s and leaves its side of the connection open is gone three seconds later", async (_, last, code) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    try {
+      const { counts, port } = await serve(LiveVenue.make().application)
+      const socket = Net.connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => socket.write(upgrade("/streams/v1/ws")))
+      let came = Buffer.alloc(0)
+      const isTold = new Promise<void>((resolve) => {
+        let hasSpoken = false
+        socket.on("data", (chunk: Buffer) => {
+          came = Buffer.concat([came, chunk])
+          const head = came.indexOf("\r\n\r\n") + 4
+          const frames = head < 4 ? [] : framesIn(came.subarray(head))
+          if (frames.length > 0 && !hasSpoken) {
+            hasSpoken = true
+            socket.write(last)
+          }
+          if (frames.some(({ first, payload }) => first === 0x88 && payload.readUInt16BE(0) === code)) resolve()
+        })
+      })
+      socket.on("error", () => {})
+      await isTold
+      expect(counts().open).toBe(1)
+      vi.advanceTimersByTime(2_999)
+      expect(counts().open).toBe(1)
+      const gone = new Promise((resolve) => socket.once("close", resolve))
+      vi.advanceTimersByTime(1)
+      vi.useRealTimers()
+      await expect.poll(() => counts().open).toBe(0)
+      socket.end()
+      await gone
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test.each([
     ["on a path that is not the stream's", upgrade("/v1/markets"), 404, "route_not_found"],
     ["to something else than a WebSocket", upgrade("/streams/v1/ws").replace("websocket", "smtp"), 400, "invalid_request"],
     ["of another version", upgrade("/streams/v1/ws").replace("version: 13", "version: 9"), 400, "invalid_request"],

@@ -104,4 +104,29 @@ describe("records", () => {
     const sequences = live.map(({ sequence }) => sequence)
     expect(sequences).toEqual(sequences.toSorted((one, other) => one - other))
   })
+
+  test("are told from the journal to who comes back, where accounts' streams together have no room to keep them", async () => {
+    const venue = LiveVenue.make(undefined, { room: { keptBytesOfAccounts: 1_500 } })
+    const [alice] = await venue.traders(1) as [Trader]
+    const since = venue.engine.sequence
+    const listener = new Client(venue)
+    await listener.authenticate(alice)
+    listener.say({ op: "subscribe", channel: "account.orders", fromSequence: since })
+    for (let count = 0; count < 6; count++) await venue.place(alice, { quantity: "0.010" })
+    expect(listener.fresh().map(({ type }) => type)).toEqual(Array.from({ length: 6 }, () => "update"))
+    const kept = /^venue_stream_kept_bytes (\d+)$/m.exec((await venue.ask({ target: "/metrics" })).body)?.[1]
+    expect(Number(kept)).toBeLessThanOrEqual(1_500)
+    expect(Number(kept)).toBeGreaterThan(0)
+    const { events } = await venue.read(alice, `/v1/accounts/${alice.accountId}/changes?fromSequence=${since}&limit=500`)
+    const client = new Client(venue)
+    await client.authenticate(alice)
+    client.fresh()
+    client.say({ op: "subscribe", channel: "account.orders", fromSequence: since })
+    await client.reached(7)
+    const frames = client.fresh()
+    expect(frames.map(({ type }) => type)).toEqual(["subscribed", ...Array.from({ length: 6 }, () => "update")])
+    expect(frames.slice(1).map(({ data, sequence }) => ({ channel: "account.orders", sequence, data }))).toEqual(
+      events.filter(({ channel }: any) => channel === "account.orders")
+    )
+  })
 })

@@ -1,0 +1,131 @@
+/** What is kept of all accounts' streams has one bound, and streams make room for others however the clock was set. */
+import { describe, expect, test } from "vitest"
+import { Histogram } from "../../src/domain/Histogram.js"
+import { Event } from "../../src/engine/EventLog.js"
+import type { Reads } from "../../src/engine/Reads.js"
+import { type AccountChannel, accountChannels } from "../../src/streams/Channels.js"
+import { Hub } from "../../src/streams/Hub.js"
+import type { Log } from "../../src/streams/Log.js"
+import type { Payloads } from "../../src/streams/Payloads.js"
+
+/** Streams of accounts, of which each record tells one text, all of it durable at once. */
+class Told {
+  sequence = 0
+  atEpochMs = 1_800_000_000_000
+  text = "\"\""
+  readonly hub: Hub
+  private readonly words = new Float64Array(4)
+
+  constructor(keptOfAccounts?: number, of: ReadonlyArray<AccountChannel> = ["account.orders", "account.balance"]) {
+    const reads = { market: () => ({ parameters: { marketId: "AAA" } }), watchLevels: () => {} } as unknown as Reads
+    const payloads = {
+      changedAt: () => this.sequence,
+      ofAccount: (_: Reads, channel: AccountChannel) =>
+        of.includes(channel) ? [1, 2].map((key) => ({ key: String(key), text: this.text })) : []
+    } as unknown as Payloads
+    this.hub = new Hub(reads, payloads, {
+      kept: { updates: 1_024, bytes: 1 << 20 },
+      keptOfAccounts,
+      now: () => this.atEpochMs,
+      monotonicNanos: () => 0,
+      delays: new Histogram(),
+      delivered: () => {},
+      past: () => {
+        throw new Error("nobody asks for candles")
+      },
+      hasPast: () => false,
+      fork: () => {},
+      failed: (cause) => {
+        throw cause
+      }
+    })
+  }
+
+  open(account: number): ReadonlyArray<Log> {
+    return accountChannels.map((channel) => this.hub.open(channel, account)!)
+  }
+
+  tell(account: number, text = JSON.stringify("x".repeat(500))): void {
+    this.text = text
+    this.sequence++
+    this.words.set([Event.CollateralChanged, 2, account, 1])
+    this.hub.decided(this.sequence, this.words, 0, 4)
+    this.hub.committed(this.sequence)
+  }
+}
+
+/** Characters of what a stream keeps, as it was sent. */
+const lengthOf = (log: Log): number => {
+  const updates = log.between(0, Infinity)
+  return updates.reduce((sum, update, at) => sum + log.frame(update, updates[at - 1]?.sequence ?? log.since).text.length, 0)
+}
+
+const sum = (lengths: ReadonlyArray<number>): number => lengths.reduce((all, each) => all + each, 0)
+
+describe("of all accounts' streams together", () => {
+  test("no more is kept than there is room for, exactly that is counted, and those that keep most let go", () => {
+    const told = new Told(200_000)
+    const quiet = told.open(0)
+    for (let count = 0; count < 3; count++) told.tell(0)
+    const busy = Array.from({ length: 20 }, (_, at) => told.open(1 + at))
+    for (let count = 0; count < 2_000; count++) {
+      told.tell(1 + count % 20)
+      expect(told.hub.keptBytes).toBeLessThanOrEqual(200_000)
+    }
+    expect(told.hub.keptBytes).toBeGreaterThan(195_000)
+    expect(told.hub.keptBytes).toBe(sum([quiet, ...busy].flat().map(lengthOf)))
+    // Who keeps little has all of it. Whoever comes back from further than the others reach is told so by where they begin.
+    expect(quiet.map(({ since }) => since)).toEqual(accountChannels.map(() => 0))
+    for (const log of busy.flat().filter(({ count }) => count > 0)) {
+      expect(log.between(log.since, Infinity)[0]!.sequence).toBe(log.since + 20)
+      expect(log.lastSequence).toBeGreaterThan(told.sequence - 20)
+    }
+  })
+
+  test("a quarter of a gibibyte is kept, whatever one update is, and none of what is larger than the room", () => {
+    const told = new Told(undefined, ["account.orders"])
+    const text = JSON.stringify("x".repeat(250_000))
+    const logs = Array.from({ length: 700 }, (_, account) => told.open(account))
+    for (let account = 0; account < 700; account++) told.tell(account, text)
+    expect(told.hub.keptBytes).toBeLessThanOrEqual(256 * 1024 * 1024)
+    expect(told.hub.keptBytes).toBeGreaterThan(255 * 1024 * 1024)
+    expect(logs.flat().filter(({ count, since, lastSequence }) => count > 0 && since === lastSequence).length).toBeGreaterThan(100)
+    const small = new Told(1_000)
+    const [log] = small.open(7)
+    small.tell(7)
+    expect([small.hub.keptBytes, log!.since, log!.between(0, Infinity)]).toEqual([0, 1, []])
+  })
+
+  test("nothing is counted of streams that nobody has asked for of late", () => {
+    const told = new Told()
+    told.open(1)
+    told.tell(1)
+    expect(told.hub.keptBytes).toBeGreaterThan(2_000)
+    told.atEpochMs += 11 * 60_000
+    told.tell(2)
+    expect([told.hub.size, told.hub.keptBytes]).toEqual([0, 0])
+  })
+
+  test("an update is made once for all who are given it, and not kept as it was sent", () => {
+    const told = new Told()
+    const [log] = told.open(1)
+    told.tell(1)
+    told.tell(1)
+    const [first, second] = log!.between(0, Infinity)
+    const frame = log!.frame(first!, 0)
+    expect(log!.frame(first!, 0)).toBe(frame)
+    log!.frame(second!, 1)
+    const again = log!.frame(first!, 0)
+    expect(again).not.toBe(frame)
+    expect(again.text).toBe(frame.text)
+  })
+})
+
+test("streams that nobody asks for make room for others, also where the clock was set back meanwhile", () => {
+  const told = new Told()
+  for (let account = 0; account < 4_000; account++) told.open(account)
+  expect(told.hub.size).toBe(20_000)
+  told.atEpochMs -= 3_600_000
+  expect(told.hub.open("market.book", 0)).toBeDefined()
+  expect(told.hub.size).toBe(1)
+})
