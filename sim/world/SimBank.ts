@@ -265,9 +265,20 @@ const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; read
 /** How often the signer is asked over a slow line, about what an approval waits for. */
 const slowShare = 0.3
 
-/** A signer whom such a question reaches when it has waited. */
-const behind = (signer: Layer.Layer<PartySigner>, waited: Effect.Effect<void>): Layer.Layer<PartySigner> =>
-  Layer.map(signer, (context) => {
+/** The signer, whom such a question reaches when it has waited. */
+const signerBehind = (
+  signer: Layer.Layer<PartySigner>,
+  time: SimTime,
+  random: SimRandom,
+  maxDelayMs: number
+) =>
+(ready: (task: () => void) => void): Layer.Layer<PartySigner> => {
+  const waited = Effect.suspend(() => {
+    if (!random.chance(slowShare)) return Effect.void
+    const delayMs = random.next() * maxDelayMs
+    return Effect.async<void>((resume) => void time.after(delayMs, () => ready(() => resume(Effect.void))))
+  })
+  return Layer.map(signer, (context) => {
     const asked = Context.get(context, PartySigner)
     return Context.make(PartySigner, {
       ...asked,
@@ -275,6 +286,7 @@ const behind = (signer: Layer.Layer<PartySigner>, waited: Effect.Effect<void>): 
       repin: (request) => Effect.zipRight(waited, asked.repin(request))
     })
   })
+}
 
 /** A ledger that notes all that it is ever told. */
 const noting = (inputs: Array<Input>): DevelopmentLedger => {
@@ -341,7 +353,6 @@ export const make = (
   const altered = new Set<string>()
   const answers = new Map<string, Heard>()
   const parts = random.split("parts")
-  const slowness = random.split("slow signer")
   let aheadMs = 0
   let striking = false
   let seen = 0
@@ -381,13 +392,7 @@ export const make = (
       return routeOf(question.path) === "completions" && striking ? inPart(handled, behaviour.partShare ?? 0, parts) : handled
     })
 
-  const signerFor = (ready: (task: () => void) => void): Layer.Layer<PartySigner> =>
-    behind(signerOf(keys, site, behaviour), Effect.suspend(() => {
-      if (!slowness.chance(slowShare)) return Effect.void
-      const delayMs = slowness.next() * behaviour.maxDelayMs
-      return Effect.async<void>((resume) => void time.after(delayMs, () => ready(() => resume(Effect.void))))
-    }))
-
+  const signerFor = signerBehind(signerOf(keys, site, behaviour), time, random.split("slow signer"), behaviour.maxDelayMs)
   return {
     layerFor: ({ ready }) => Layer.merge(ledgerOver(transportFor(ready)), signerFor(ready)),
     begin: () => {
