@@ -3,7 +3,7 @@
  * under its key asked for, field by field; every approval repeats to the letter what a passkey said to approve that step of that
  * transfer, and what is given up was asked to be. Every answer is about the request that it answers and the transfer that it names,
  * with its amount and its payee, and is a question just where there is something to approve. What was asked as the contract has it is
- * never called malformed, and a transfer of one's own is never unknown.
+ * never called malformed, a transfer of one's own is never unknown, and an approval that was taken is not refused when it is sent again.
  *
  * Requests are read by `sim/reading/Funds.ts`, from their text alone.
  */
@@ -43,8 +43,8 @@ interface State {
   readonly givenUp: Set<string>
   readonly byId: Map<string, Transfer>
   readonly changesOf: Map<number, Array<Transfer>>
-  /** Answers of passkeys that were taken, and transfers that were given up, as the journal has them. */
-  readonly approved: Set<string>
+  /** Answers of passkeys that came to a record, by what they approved; and transfers that were given up, as the journal has them. */
+  readonly approved: Map<string, CommandOfKind<"ApproveStep">>
   readonly canceled: Set<string>
   /** Parties that accounts were given. */
   readonly parties: Map<string, number>
@@ -132,7 +132,8 @@ const approved = (state: State, command: CommandOfKind<"ApproveStep">, sequence:
   const isAsked = (state.approving.get(said) ?? []).some((wish) =>
     transfer !== undefined && transfer.account === command.account && names(wish, transfer) && wish.signingStep === command.step
   )
-  state.approved.add(answerOf(command.account, command))
+  const answer = answerOf(command.account, command)
+  if (!state.approved.has(answer)) state.approved.set(answer, command)
   return isAsked
     ? holds
     : broken(`record ${sequence} approves the ${command.step} of ${transfer?.id}, which no request did with these words`)
@@ -294,6 +295,20 @@ const goodVerdict = (state: State, { call, wish }: Asked, json: Json, model: Nai
   }
 }
 
+/**
+ * An answer by which a step is approved is refused to nobody who sends it again: not while the first one was being decided either. It
+ * is looked for in the model: what was approved and has come to nothing is asked about anew, and its answer is one to nothing then.
+ */
+const unheardVerdict = (state: State, { call: { account }, wish }: Asked, json: unknown, model: NaiveVenue): Verdict => {
+  if (wish.kind !== "complete" || !isObject(json) || json["code"] !== "passkey_assertion_invalid") return holds
+  const taken = state.approved.get(answerOf(account, wish.proof))
+  const transfer = taken === undefined ? undefined : transferAt(state, taken.transfer)
+  if (taken === undefined || transfer === undefined || !names(wish, transfer) || wish.signingStep !== taken.step) return holds
+  const step = model.funds.transfers.find(({ number }) => number === taken.transfer)?.steps.find(({ name }) => name === taken.step)
+  const attempt = step?.attempts.at(-1)
+  return attempt?.isVoid === false && attempt.approval?.nonce === taken.nonce ? broken("its step is approved by this very answer") : holds
+}
+
 /** Whether a wish names a transfer that its account has. */
 const isKnown = (state: State, { call: { account }, wish }: Asked): boolean => {
   if (!("of" in wish) || typeof wish.of === "string") return false
@@ -314,7 +329,10 @@ const answered = (state: State, { answer: { json, status, text }, call, model }:
   if (status === 404 && isKnown(state, of)) return broken(`${what}, and is about a transfer that there is: ${text}`)
   if (status === 409 && of.wish.kind === "cancel" && !isKnown(state, of))
     return broken(`${what}, and is about no transfer of this account's`)
-  if (status !== 200) return holds
+  if (status !== 200) {
+    const verdict = unheardVerdict(state, of, json, model)
+    return verdict === undefined ? holds : broken(`${what}: ${verdict}: ${text}`)
+  }
   if (!isObject(json)) return broken(`${what}: ${text}`)
   const verdict = goodVerdict(state, of, json, model)
   return verdict === undefined ? holds : broken(`${what}: ${verdict}: ${text}`)
@@ -331,7 +349,7 @@ export const moneyIsAsAsked: Property<State> = {
     givenUp: new Set(),
     byId: new Map(),
     changesOf: new Map(),
-    approved: new Set(),
+    approved: new Map(),
     canceled: new Set(),
     parties: new Map()
   }),

@@ -55,6 +55,10 @@ const toTreasuryShare = 0.12
 /** A party in the right form that there is not. */
 const nobody = `nobody::1220${"0".repeat(64)}`
 
+/** How often somebody who has approved something sends that again before he has heard of it: at once, or within so long. */
+const approvedTwiceShare = 0.12
+const hurryMs = 60
+
 /** What may be wrong with an approval. */
 const faults: ReadonlyArray<Fault> = ["another challenge", "another ceremony", "another origin", "within another page", "another site",
   "another signature"]
@@ -150,6 +154,8 @@ class Depositor {
   readonly #unheard: Array<Unheard> = []
   readonly #toTreasury: SimRandom
   readonly #paying: SimRandom
+  /** What is approved twice is drawn apart, and counts for none of the calls. */
+  readonly #hurrying: SimRandom
   #made = 0
   #keys = 0
   /** What confirmed deposits have brought less what was asked back, as far as it was told: an owner seldom asks for more. */
@@ -178,6 +184,7 @@ class Depositor {
     this.#fencing = random.split("fencing")
     this.#toTreasury = random.split("to the treasury")
     this.#paying = random.split("paying out")
+    this.#hurrying = random.split("hurrying")
   }
 
   start(): void {
@@ -465,6 +472,16 @@ class Depositor {
     this.desk.issue(Calls.changes(this.#who), () => {})
   }
 
+  /** Sends an approval that has just been sent once more, by a connection of its own. */
+  #hurry(approval: Draft): void {
+    if (!this.#hurrying.chance(approvedTwiceShare)) return
+    const again = (): void => {
+      if (this.desk.isOpen()) this.desk.issue(approval, () => {})
+    }
+    if (this.#hurrying.chance(0.5)) again()
+    else this.desk.time.after(this.#hurrying.between(1, hurryMs), again)
+  }
+
   #goOn(isByCopy = false): void {
     if (this.#open.length === 0) return this.#deposit()
     const open = this.random.pick(this.#open)
@@ -484,6 +501,7 @@ class Depositor {
           this.#forget(open, completed)
           this.#behind(open, completed)
         })
+        this.#hurry(draft)
       }
       if (this.random.chance(0.2)) this.desk.time.after(this.random.between(100, 6_000), approve)
       else approve()
@@ -583,7 +601,9 @@ class Depositor {
   #pin(): void {
     this.#say(Calls.beginPins(this.#who), (answer, call) => {
       if (member(answer, "status") !== "approval_required" || this.session === undefined) return this.#next()
-      this.#say(Calls.finishPins(this.#who, this.#sign(this.passkeys[0]!, call)), this.#next)
+      const approval = Calls.finishPins(this.#who, this.#sign(this.passkeys[0]!, call))
+      this.#say(approval, this.#next)
+      this.#hurry(approval)
     })
   }
 

@@ -5,10 +5,11 @@
  * Fault model: each question may meet one of the development ledger's faults (`src/ledger/development/Faults.ts`), drawn by the
  * question's route; a rule that waits for a resubmission waits until there is one, or another takes its place. The ledger starts
  * again without losing anything, and its clock goes ahead by minutes. Somebody sends the treasury an atom that nobody asked for.
- * Every party may hold something finer than an atom. Completions are told only in part. Whoever is made a party is given something to deposit. Strangers
- * who have come by a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
+ * Every party may hold something finer than an atom. Completions are told only in part. What the signer is asked while an approval is
+ * decided is slow to come. Whoever is made a party is given something to deposit. Strangers who have come by a party's key execute what
+ * the venue has prepared, whether or not it was approved, or was given up since.
  */
-import { Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { controls, DevelopmentLedger } from "../../src/ledger/development/DevelopmentLedger.js"
 import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
@@ -28,7 +29,7 @@ import { Lost, type Question, type Reply, type Transport } from "../../src/ledge
 import type { Command } from "../../src/operations/Operations.js"
 import type { PrepareStep } from "../../src/operations/funds/PrepareStep.js"
 import * as Ed25519 from "../../src/signer/Ed25519.js"
-import type { PartySigner } from "../../src/signer/PartySigner.js"
+import { PartySigner } from "../../src/signer/PartySigner.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Setting } from "../../src/funds/Parts.js"
 import type { LedgerBook } from "../properties/Observation.js"
@@ -265,6 +266,32 @@ const signerOf = (keys: SimKeyStore, site: { readonly publicOrigin: string; read
     limits: { perWithdrawalAtoms: behaviour.perWithdrawalAtoms, dailyAtoms: 1_000_000_000_000 }
   }).pipe(Layer.provide(Layer.merge(keys.layer, SimPasskeyVerifier.layer)), Layer.orDie)
 
+/** How often the signer is asked over a slow line, about what an approval waits for. */
+const slowShare = 0.3
+
+/** The signer, whom such a question reaches when it has waited. */
+const signerBehind = (
+  signer: Layer.Layer<PartySigner>,
+  time: SimTime,
+  random: SimRandom,
+  maxDelayMs: number
+) =>
+(ready: (task: () => void) => void): Layer.Layer<PartySigner> => {
+  const waited = Effect.suspend(() => {
+    if (!random.chance(slowShare)) return Effect.void
+    const delayMs = random.next() * maxDelayMs
+    return Effect.async<void>((resume) => void time.after(delayMs, () => ready(() => resume(Effect.void))))
+  })
+  return Layer.map(signer, (context) => {
+    const asked = Context.get(context, PartySigner)
+    return Context.make(PartySigner, {
+      ...asked,
+      accountKeys: (accountId) => Effect.zipRight(waited, asked.accountKeys(accountId)),
+      repin: (request) => Effect.zipRight(waited, asked.repin(request))
+    })
+  })
+}
+
 /** A ledger that notes all that it is ever told. */
 const noting = (inputs: Array<Input>): DevelopmentLedger => {
   const kept = inMemory()
@@ -388,8 +415,9 @@ export const make = (
       return routeOf(question.path) === "completions" && striking ? inPart(handled, behaviour.partShare ?? 0, parts) : handled
     })
 
+  const signerFor = signerBehind(signerOf(keys, site, behaviour), time, random.split("slow signer"), behaviour.maxDelayMs)
   return {
-    layerFor: ({ ready }) => Layer.merge(ledgerOver(transportFor(ready)), signerOf(keys, site, behaviour)),
+    layerFor: ({ ready }) => Layer.merge(ledgerOver(transportFor(ready)), signerFor(ready)),
     begin: () => {
       striking = true
       leaping(time, random.split("leaps"), behaviour.meanLeapMs, (byMs) => {

@@ -4,7 +4,7 @@
  * signer as they are.
  */
 import { createHash } from "node:crypto"
-import { Effect, Exit, Layer } from "effect"
+import { Context, Effect, Exit, Layer } from "effect"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import * as Driver from "../../src/funds/Driver.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
@@ -18,6 +18,7 @@ import { plan } from "../../src/ledger/Planned.js"
 import { fingerprint } from "../../src/ledger/prepared/Topology.js"
 import type { Transport } from "../../src/ledger/Transport.js"
 import * as Ed25519 from "../../src/signer/Ed25519.js"
+import { PartySigner } from "../../src/signer/PartySigner.js"
 import * as Signer from "../../src/signer/Signer.js"
 import type { Disk } from "../../src/journal/Disk.js"
 import type { HistoriesDatabase } from "../../src/readmodel/HistoriesDatabase.js"
@@ -67,6 +68,8 @@ export class Bank {
   private readonly random = chance("venue")
   /** What was logged. */
   readonly said: Array<string> = []
+  private holds: "accountKeys" | "repin" | undefined
+  private readonly held: Array<() => void> = []
   venue: VenueOver
 
   private constructor(
@@ -83,7 +86,8 @@ export class Bank {
       site: { publicOrigin: origin, rpId: "localhost" },
       limits: { perWithdrawalAtoms: 1_000_000_000_000, dailyAtoms: 10_000_000_000_000 }
     }).pipe(Layer.provide(Layer.merge(this.keys.layer, NodePasskeyVerifier.layer)), Layer.orDie)
-    const money = Layer.merge(this.money.ledger, signer)
+    const held = Layer.map(signer, (context) => Context.add(context, PartySigner, this.holding(Context.get(context, PartySigner))))
+    const money = Layer.merge(this.money.ledger, held)
     const options = {
       ledger: this.money.custody,
       // Seldom enough that a quarter of an hour passes in no time.
@@ -169,6 +173,36 @@ export class Bank {
     this.keys.failsWith = isSo ? "EIO" : undefined
   }
 
+  private holding(signer: Context.Tag.Service<PartySigner>): Context.Tag.Service<PartySigner> {
+    return {
+      ...signer,
+      accountKeys: (accountId) => Effect.zipRight(this.whileHeld("accountKeys"), signer.accountKeys(accountId)),
+      repin: (request) => Effect.zipRight(this.whileHeld("repin"), signer.repin(request))
+    }
+  }
+
+  private whileHeld(what: "accountKeys" | "repin"): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.holds !== what) return Effect.void
+      return Effect.async<void>((resume) => void this.held.push(() => resume(Effect.void)))
+    })
+  }
+
+  /** The signer does nothing of this that it is asked for, until it is let go on. */
+  hold(what: "accountKeys" | "repin"): void {
+    this.holds = what
+  }
+
+  /** How many questions the signer holds back. */
+  get heldBack(): number {
+    return this.held.length
+  }
+
+  letGo(): void {
+    this.holds = undefined
+    for (const goOn of this.held.splice(0)) goOn()
+  }
+
   /** Somebody who has come by the treasury's key takes something out of it. */
   async take(amountAtoms: number): Promise<void> {
     const [text] = [...this.keys.records.values()].filter((record) => "key" in JSON.parse(record))
@@ -209,13 +243,18 @@ export class Owner {
 
   constructor(readonly bank: Bank, readonly authenticator = new Authenticator()) {}
 
-  async ask(method: string, target: string, body?: unknown, idempotencyKey?: string): Promise<Told> {
-    const { venue } = this.bank
-    const answer = venue.ask(method, target.replace("{account}", this.accountId), {
+  /** Sends a request, and lets no time pass for it. */
+  send(method: string, target: string, body?: unknown, idempotencyKey?: string): Promise<Told> {
+    return this.bank.venue.ask(method, target.replace("{account}", this.accountId), {
       key: this.token,
       ...(body === undefined ? {} : { body }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey })
     })
+  }
+
+  async ask(method: string, target: string, body?: unknown, idempotencyKey?: string): Promise<Told> {
+    const { venue } = this.bank
+    const answer = this.send(method, target, body, idempotencyKey)
     const told: { answer?: Told } = {}
     void answer.then((got) => {
       told.answer = got

@@ -1,6 +1,10 @@
-/** Questions that are open for an owner: each may be answered for five minutes, whatever becomes of the clock in between. */
-import { expect, test } from "vitest"
-import { Approvals } from "../../src/funds/Approvals.js"
+/**
+ * Questions that are open for an owner: each may be answered for five minutes, whatever becomes of the clock in between, and once,
+ * whatever becomes of the answer.
+ */
+import { Effect, Exit, Fiber } from "effect"
+import { describe, expect, test } from "vitest"
+import { Approvals, type Question } from "../../src/funds/Approvals.js"
 
 const minuteMs = 60_000
 const start = 1_800_000_000_000
@@ -9,7 +13,16 @@ const questions = (most?: number) => {
   let drawn = 0
   const approvals = new Approvals<string>({ bytes: (count) => Buffer.from(String(++drawn).padStart(count)) }, most)
   const ask = (key: string, atMinute: number) => approvals.ask(key, key, (nonce) => nonce, start + atMinute * minuteMs)
-  return { approvals, ask, take: (identifier: string, atMinute: number) => approvals.take(identifier, start + atMinute * minuteMs) }
+  /** What an answer comes to: the question that it decides, where nothing else is said. */
+  const answered = (
+    { challengeIdentifier }: { readonly challengeIdentifier: string },
+    decide: (question: Question<string>) => Effect.Effect<Question<string>, string> = Effect.succeed,
+    { atMinute = 0, by = "me" }: { readonly atMinute?: number; readonly by?: string } = {}
+  ) =>
+    approvals.answered({ challengeIdentifier, by }, start + atMinute * minuteMs, decide, (isAccepted) =>
+      Effect.succeed(isAccepted ? "accepted" : "over"))
+  const take = (challengeIdentifier: string, atMinute: number) => Effect.runSync(answered({ challengeIdentifier }, undefined, { atMinute }))
+  return { answered, approvals, ask, take }
 }
 
 /** Minutes at which a question is asked under one key, and whether the second is the first one again. */
@@ -30,15 +43,68 @@ test.each(askedTwice)("asked again %s", (_, others, first, second, isSame) => {
   expect(again.challengeIdentifier === before.challengeIdentifier).toBe(isSame)
   const leftMinutes = (again.expiresAtEpochMs - start) / minuteMs - second
   expect([leftMinutes > 0, leftMinutes <= 5]).toEqual([true, true])
-  if (!isSame) expect(take(before.challengeIdentifier, second)).toBeUndefined()
+  if (!isSame) expect(take(before.challengeIdentifier, second)).toBe("over")
   expect(take(again.challengeIdentifier, second)).toBe(again)
 })
 
 test("what was asked by a clock that was ahead is over, and keeps nobody's place", () => {
   const { approvals, ask, take } = questions(2)
   const [one, other] = [ask("one", 60)!, ask("other", 61)!]
-  expect(take(one.challengeIdentifier, 0)).toBeUndefined()
+  expect(take(one.challengeIdentifier, 0)).toBe("over")
   expect(ask("mine", 0)).toBeDefined()
-  expect(take(other.challengeIdentifier, 61)).toBeUndefined()
+  expect(take(other.challengeIdentifier, 61)).toBe("over")
   expect(approvals.count).toBe(1)
+})
+
+describe("while an answer is decided", () => {
+  /** A question whose answer is being decided, and what ends that. */
+  const scene = () => {
+    const all = questions(2)
+    const question = all.ask("mine", 0)!
+    let end: (decision: Effect.Effect<Question<string>, string>) => void = () => {}
+    const first = Effect.runFork(all.answered(question, () => Effect.async((resume) => void (end = resume))))
+    return { ...all, end: (decision: Effect.Effect<Question<string>, string>) => end(decision), first, question }
+  }
+
+  type Scene = ReturnType<typeof scene>
+  const endings: ReadonlyArray<readonly [how: string, end: (of: Scene) => unknown, told: string]> = [
+    ["accepted", ({ end, question }) => end(Effect.succeed(question)), "accepted"],
+    ["refused", ({ end }) => end(Effect.fail("refused")), "over"],
+    ["a defect", ({ end }) => end(Effect.die("a defect")), "over"],
+    ["interrupted", ({ first }) => Effect.runPromise(Fiber.interrupt(first)), "over"]
+  ]
+
+  test.each(endings)("the same answer waits for the first one, which is %s, and everything is let go of", async (_, end, told) => {
+    const all = scene()
+    const { answered, approvals, ask, first, question } = all
+    const decidedTwice = () => Effect.dieMessage("it is decided twice")
+    const others = [1, 2].map(() => Effect.runFork(answered(question, decidedTwice)))
+    expect(others.map((other) => other.unsafePoll())).toEqual([null, null])
+    await end(all)
+    await Effect.runPromise(Fiber.await(first))
+    for (const other of others) expect(await Effect.runPromise(Fiber.join(other))).toBe(told)
+    expect(Effect.runSync(answered(question, decidedTwice))).toBe("over")
+    expect(approvals.count).toBe(0)
+    expect(ask("mine", 0)!.challengeIdentifier).not.toBe(question.challengeIdentifier)
+  })
+
+  test("another answer waits for nothing, the same is not asked anew, and it keeps its place", async () => {
+    const { answered, approvals, ask, end, first, question } = scene()
+    expect(Effect.runSync(answered(question, undefined, { by: "another" }))).toBe("over")
+    expect(ask("mine", 0)).toBeUndefined()
+    expect(ask("mine", 6)).toBeUndefined()
+    expect(ask("other", 6)).toBeDefined()
+    expect([ask("one too many", 6), approvals.count]).toEqual([undefined, 2])
+    end(Effect.succeed(question))
+    await Effect.runPromise(Fiber.join(first))
+    expect(ask("one too many", 6)).toBeDefined()
+  })
+
+  test("whoever waits may leave, and the first goes on", async () => {
+    const { answered, end, first, question } = scene()
+    const waiting = Effect.runFork(answered(question))
+    expect(Exit.isInterrupted(await Effect.runPromise(Fiber.interrupt(waiting)))).toBe(true)
+    end(Effect.succeed(question))
+    expect(await Effect.runPromise(Fiber.join(first))).toBe(question)
+  })
 })

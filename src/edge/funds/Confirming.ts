@@ -6,6 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
 import type { SessionView, TransferView } from "../../engine/Reads.js"
+import type { Question } from "../../funds/Approvals.js"
+import type { StepQuestion } from "../../funds/Funds.js"
 import { Operation } from "../../operations/Operations.js"
 import { approvalChallenge } from "../../signer/Approval.js"
 import type { Services } from "../http/Call.js"
@@ -23,7 +25,10 @@ type SigningStep = typeof SigningStep.Type
 
 /** What `complete` brings beside what names the transfer. */
 export const completion = {
-  action: Schema.Literal("complete"),
+  action: Schema.Literal("complete").annotations({
+    description: "May be sent again: while the first one is being decided it waits for that, and an accepted one is answered by how things "
+      + "stand. Any answer ends its challenge, and `initiate` is answered 503 `overloaded` until it is decided."
+  }),
   signingStep: SigningStep,
   challengeIdentifier: Fields.Name,
   firstFactor: Factor.FirstFactor
@@ -133,26 +138,27 @@ const isTaken = ({ id, kind, steps }: TransferView, { firstFactor, signingStep }
       && Factor.answered(firstFactor) === approvalChallenge({ kind, id, step: name, commandId, hash, nonce })
   })
 
-/** Takes an approval, and executes what it approves: what came of that is told as far as it is known. */
-export const complete = (
+/** What is answered to an approval that answers no open question: how things stand where it is the one that was taken. */
+const repeated = (services: Services, transfer: TransferView, body: Completion): Effect.Effect<Confirmed, Errors.Failure> =>
+  Effect.flatMap(standing(services, transfer), (found) => {
+    if ("over" in found) return fail(conflict)
+    return isTaken(found.kept, body)
+      ? Effect.succeed({ transfer: found.kept, due: undefined })
+      : fail(Factor.over)
+  })
+
+/** Has an answer to the question about a step looked at and journaled. */
+const approve = (
   services: Services,
   trader: SessionView,
-  found: Found,
+  transfer: TransferView,
   body: Completion,
+  { about, challenge, nonce }: Question<StepQuestion>,
   remoteAddress: string
-): Effect.Effect<Confirmed, Errors.Failure> =>
+): Effect.Effect<undefined, Errors.Failure> =>
   Effect.gen(function*() {
-    const { funds, now, state } = services
-    if ("over" in found) return yield* fail(conflict)
-    const { kept: transfer, kept: { number } } = found
-    const stands = { transfer, due: undefined }
-    if (isTaken(transfer, body)) return stands
-    const taken = funds.steps.take(body.challengeIdentifier, now())
-    if (taken === undefined)
-      return yield* fail(
-        Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's.")
-      )
-    const { about, challenge, nonce } = taken
+    const { funds, state } = services
+    const { kind, number } = transfer
     const step = awaited(transfer)
     if (about.transfer !== number || about.step !== body.signingStep || step?.hash !== about.hash) return yield* fail(conflict)
     const { passkey: { approvesFromEpochMs, credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor,
@@ -160,7 +166,7 @@ export const complete = (
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
     if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
     const at = Factor.decidedAt(services)
-    if (transfer.kind !== "deposit" && approvesFromEpochMs > at) {
+    if (kind !== "deposit" && approvesFromEpochMs > at) {
       return yield* fail(Errors.refused(Refusal.passkeyTooNew, { limit: String(approvesFromEpochMs), actual: String(at) }))
     }
     const { authenticatorData, clientData, signature } = body.firstFactor.credentialAssertion
@@ -177,6 +183,27 @@ export const complete = (
       remoteAddress
     })
     yield* Submission.submitted(services, approval)
+    return undefined
+  })
+
+/** Takes an approval, and executes what it approves: what came of that is told as far as it is known. */
+export const complete = (
+  services: Services,
+  trader: SessionView,
+  found: Found,
+  body: Completion,
+  remoteAddress: string
+): Effect.Effect<Confirmed, Errors.Failure> =>
+  Effect.gen(function*() {
+    const { funds, now } = services
+    if ("over" in found) return yield* fail(conflict)
+    const { kept: transfer, kept: { number } } = found
+    const stands = { transfer, due: undefined }
+    if (isTaken(transfer, body)) return stands
+    const answer = { challengeIdentifier: body.challengeIdentifier, by: `${number}/${body.firstFactor.credentialAssertion.credId}` }
+    const came = yield* funds.steps.answered(answer, now(),
+      (question) => approve(services, trader, transfer, body, question, remoteAddress), () => repeated(services, transfer, body))
+    if (came !== undefined) return came
     // It is approved for good: whatever is in the way of its execution now, the venue goes on with it by itself.
     yield* Effect.either(funds.ask(number))
     return { transfer: shownOf(yield* standing(services, transfer)), due: undefined }

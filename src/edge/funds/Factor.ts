@@ -70,6 +70,9 @@ const responseOf = (
 
 const unproved = Errors.assertionInvalid("The assertion approves nothing: it was not made by a passkey of the account for this challenge.")
 
+/** What an answer to no open question is told. */
+export const over = Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's.")
+
 /** Proves that a passkey of the account has answered a challenge. */
 export const prove = (
   services: Services,

@@ -7,10 +7,11 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
+import type { Question } from "../../funds/Approvals.js"
 import type { PinsQuestion } from "../../funds/Funds.js"
 import { approvedBefore, counterOf } from "../../funds/Unsigned.js"
 import { pinsChallenge } from "../../signer/Approval.js"
-import { type AccountKeys, mostPasskeys } from "../../signer/Requests.js"
+import { type AccountKeys, type Assertion, mostPasskeys } from "../../signer/Requests.js"
 import { withAccount } from "../accounts/Own.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
@@ -105,6 +106,20 @@ const due = (services: Services, account: number, isFirst: boolean): Effect.Effe
     })
   })
 
+/** Has the signer make a change. It alone judges the assertion: what is pinned may be a passkey that the account no longer has. */
+const repin = (
+  { funds }: Services,
+  { about, nonce }: Question<PinsQuestion>,
+  assertion: Assertion
+): Effect.Effect<void, Errors.Failure> =>
+  Effect.mapError(
+    funds.repin({ ...about, approval: { nonce, assertion } }),
+    (error) =>
+      error._tag === "SignerRefused"
+        ? Errors.assertionInvalid("The signer does not take it for an approval of this change.")
+        : Errors.ledgerUnavailable
+  )
+
 export const pinPasskeys = Route.effect({
   tag: "funds",
   access: "owner",
@@ -124,19 +139,12 @@ export const pinPasskeys = Route.effect({
         const { authenticatorData, clientData: clientDataJSON, credId: credentialId, signature } = payload.firstFactor.credentialAssertion
         // Before the question is taken, so that the same answer may be given again.
         if (isBehind(services, account, credentialId, counterOf(authenticatorData))) return yield* fail(Errors.approvalFirst)
-        const taken = services.funds.pins.take(payload.challengeIdentifier, services.now())
-        if (taken === undefined || taken.about.accountId !== accountId) {
-          return yield* fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
-        }
+        const answer = { challengeIdentifier: payload.challengeIdentifier, by: `${accountId}/${credentialId}/${clientDataJSON}` }
         const assertion = { credentialId, clientDataJSON, authenticatorData, signature }
-        // The signer alone judges it: what is pinned may be a passkey that the account no longer has.
-        yield* Effect.mapError(
-          services.funds.repin({ ...taken.about, approval: { nonce: taken.nonce, assertion } }),
-          (error) =>
-            error._tag === "SignerRefused"
-              ? Errors.assertionInvalid("The signer does not take it for an approval of this change.")
-              : Errors.ledgerUnavailable
-        )
+        // Whoever has sent the same once more, before the first was decided, is told what became of that.
+        yield* services.funds.pins.answered(answer, services.now(), (question) =>
+          question.about.accountId === accountId ? repin(services, question, assertion) : fail(Factor.over), (isAccepted) =>
+          isAccepted ? Effect.void : fail(Factor.over))
         return yield* due(services, account, false)
       }))
 })
