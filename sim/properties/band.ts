@@ -68,8 +68,8 @@ interface State {
   readonly bands: Array<Band>
   /** Parameters that markets are to take. */
   readonly announced: Announced
-  /** How many orders ended in the record at hand that lay beyond their edge. What leaves ends there too, and with its own reason. */
-  cleared: number
+  /** Resting orders that ended in the record at hand, and whether they lay beyond their edge then. What leaves ends there too, and with its own reason. */
+  readonly ended: Map<FedBook.Resting, boolean>
   /** Markets in which orders lay beyond their edge after the last record. */
   readonly unclear: Set<number>
 }
@@ -218,11 +218,19 @@ const shownTakers = ({ known, last }: State, { model, reads }: Extract<Observati
   return holds
 }
 
+/** How many orders a record cleared: what it tells of a band's new parameters may stand behind the orders that ended by them. */
+const clearedBy = ({ bands, ended }: State): number =>
+  [...ended].filter(([order, wasBeyond]) => {
+    const edges = edgesOf(bands[order.market]!)
+    return wasBeyond || edges !== undefined && isBeyond(order, edges)
+  }).length
+
 const edgeVerdict = (state: State, { record: { sequence } }: Decided): Verdict => {
+  const cleared = clearedBy(state)
   for (let market = 0; market < state.bands.length; market++) {
     const order = beyondEdge(state, market)
     if (order === undefined) state.unclear.delete(market)
-    else if (state.cleared >= state.clearedAtOnce) state.unclear.add(market)
+    else if (cleared >= state.clearedAtOnce) state.unclear.add(market)
     else return broken(`after record ${sequence} an order rests at ${order.price} in market ${market}, beyond the edge of its band`)
   }
   return holds
@@ -259,7 +267,7 @@ const follow = (state: State, record: Decided["record"], event: DecodedEvent): V
   const ended = event.event === "OrderEnded" ? state.book.resting.get(event.orderNumber) : undefined
   if (ended !== undefined && event.event === "OrderEnded") {
     const edges = edgesOf(state.bands[ended.market]!)
-    if (edges !== undefined && isBeyond(ended, edges)) state.cleared++
+    state.ended.set(ended, edges !== undefined && isBeyond(ended, edges))
     if (event.cancelReason === CancelReason.selfTrade) state.selfTraded = ended.account
   }
   return verdict ?? FedBook.replay(state.book, event)
@@ -291,7 +299,7 @@ export const band: Property<State> = {
     selfTraded: undefined,
     bands: [],
     announced: new Map(),
-    cleared: 0,
+    ended: new Map(),
     unclear: new Set()
   }),
   observe: (state, seen) => {
@@ -312,7 +320,7 @@ export const band: Property<State> = {
     if (seen._tag !== "Fed") return holds
     const { decided, decided: { record } } = seen
     state.selfTraded = undefined
-    state.cleared = 0
+    state.ended.clear()
     for (const event of decided.events) {
       const verdict = follow(state, record, event)
       if (verdict !== holds) return verdict
