@@ -394,8 +394,7 @@ export const make = (
   /** Draws what befalls the question that comes now; whether that is other bytes or another hash. */
   const draw = (path: string): boolean => {
     const route = routeOf(path)
-    if (!striking || route === undefined) return false
-    const script = struck(route, behaviour, faults)
+    const script = !striking || route === undefined ? undefined : struck(route, behaviour, faults)
     if (script === undefined) return false
     tell({ method: "POST", path: controls.script, body: script })
     return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")

@@ -49,6 +49,21 @@ interface Kept {
   frame: Frame | undefined
 }
 
+/**
+ * So many updates, and entries of them, may lie behind a whole that is given once more. A whole book takes as long to make as many of its
+ * updates: so it is made at most once for so many, however many ask for it. The entries are half of what may be put together for a client
+ * that is slow, so that none of them is too slow for what a whole comes with.
+ */
+export const mostBehindWhole = { updates: 64, entries: 2_048 } as const
+
+/** All of a stream as of a sequence, and what has changed it since. */
+export interface Whole {
+  readonly sequence: number
+  readonly frame: Frame
+  /** What was decided behind it, and may not be durable yet. */
+  readonly updates: ReadonlyArray<Update>
+}
+
 /** What a stream is called in frames: its channel, and its market where it is about one. */
 export interface Name {
   readonly channel: Channel
@@ -98,7 +113,9 @@ export class Log {
   readonly askers = new Set<Asker>()
   private kept: Array<Kept> = []
   private bytes = 0
-  private whole: { readonly sequence: number; readonly termsSequence: number; readonly frame: Frame } | undefined = undefined
+  private whole: { readonly sequence: number; readonly terms: object; readonly frame: Frame } | undefined = undefined
+  /** Updates behind the whole, and their entries. */
+  private behindWhole = { updates: 0, entries: 0 }
   /** How many updates there were. */
   count = 0
   /** Since when nobody has asked for it, epoch milliseconds. */
@@ -136,6 +153,8 @@ export class Log {
     this.kept.push({ update, bytes, previousSequence: this.lastSequence, frame: undefined })
     this.lastSequence = update.sequence
     this.count++
+    this.behindWhole.updates++
+    this.behindWhole.entries += update.entries.length
     this.nowKeeps(this.bytes + bytes)
     while (this.kept.length > this.most.updates || this.bytes > this.most.bytes && this.kept.length > 1) this.forgetOldest()
     this.most.together?.makeRoom()
@@ -169,14 +188,25 @@ export class Log {
   }
 
   /**
-   * The whole of it as it is sent, where that depends on nothing but what has changed it, and on the market's own terms as of a
-   * record: made once for all who ask meanwhile.
+   * The whole of it as it is sent, where that depends on nothing but what has changed it, and on the market's own terms: made once for all
+   * who ask before they are others or much has changed, and given with what has.
+   * @param notBefore what the client has already: it is given nothing from before that
    */
-  snapshot(termsSequence: number, make: () => Frame): Frame {
+  snapshot(terms: object, notBefore: number, make: () => Frame): Whole {
     const { whole } = this
-    if (whole?.sequence === this.lastSequence && whole.termsSequence === termsSequence) return whole.frame
-    this.whole = { sequence: this.lastSequence, termsSequence, frame: make() }
-    return this.whole.frame
+    if (whole?.terms === terms && whole.sequence >= notBefore && this.isNear(whole.sequence)) {
+      return { sequence: whole.sequence, frame: whole.frame, updates: this.between(whole.sequence, this.lastSequence) }
+    }
+    const made = { sequence: this.lastSequence, terms, frame: make() }
+    this.whole = made
+    this.behindWhole = { updates: 0, entries: 0 }
+    return { sequence: made.sequence, frame: made.frame, updates: [] }
+  }
+
+  /** Whether all that has changed since the whole was made is kept, and is little. */
+  private isNear(wholeSequence: number): boolean {
+    const { entries, updates } = this.behindWhole
+    return wholeSequence >= this.since && updates <= mostBehindWhole.updates && entries <= mostBehindWhole.entries
   }
 
   /** An update for whoever was last given `previousSequence`. */
@@ -194,6 +224,7 @@ export class Log {
 
   /** Kept updates behind one sequence, up to another. */
   between(after: number, upTo: number): ReadonlyArray<Update> {
-    return this.kept.map(({ update }) => update).filter(({ sequence }) => sequence > after && sequence <= upTo)
+    const from = this.kept.findLastIndex(({ update }) => update.sequence <= after) + 1
+    return this.kept.slice(from).map(({ update }) => update).filter(({ sequence }) => sequence <= upTo)
   }
 }

@@ -51,6 +51,8 @@ export class Subscription {
   /** Begins to be told, behind a sequence that the client has. */
   begin(last: number): void {
     this.last = last
+    // A snapshot may be from before what was put together last, and what is behind it is told again.
+    this.mergedSequence = last
     this.merged = undefined
     this.proved = undefined
     this.isStale = false

@@ -1,7 +1,8 @@
 /** How much of a stream is kept: so many updates, and no more than so many bytes of them, whichever is less. */
 import { describe, expect, test } from "vitest"
 import { retentionOf, usualRoom } from "../../src/edge/socket/Setting.js"
-import { Log } from "../../src/streams/Log.js"
+import { Frame } from "../../src/streams/Frame.js"
+import { Log, mostBehindWhole } from "../../src/streams/Log.js"
 
 const { keptBytes: bytes, keptUpdates: updates } = usualRoom
 const figures = "x".repeat(900)
@@ -34,5 +35,62 @@ describe("of a market's stream", () => {
     const text = "x".repeat(bytes + 1)
     log.append({ sequence: 2_001, entries: [{ key: "ticker", text }], more: "" })
     expect(log.since).toBe(2_000)
+  })
+})
+
+describe("the whole of a stream", () => {
+  const terms = {}
+  /** A stream of which so many updates are kept, and how its whole is asked for: as of which record, with which updates, and whether anew. */
+  const stream = (most: number) => {
+    const log = new Log({ channel: "market.book", marketId: "BTC-USDC-PERP" }, 0, 0, 0, { updates: most, bytes })
+    const change = (entries = 1): void =>
+      log.append({ sequence: log.lastSequence + 1, entries: Array.from({ length: entries }, () => ({ key: "b1", text: "1" })), more: "" })
+    const whole = (of: object = terms, notBefore = 0): readonly [number, ReadonlyArray<number>, boolean] => {
+      let isMade = false
+      const { sequence, updates } = log.snapshot(of, notBefore, () => {
+        isMade = true
+        return new Frame("{}")
+      })
+      return [sequence, updates.map((update) => update.sequence), isMade]
+    }
+    return { change, whole }
+  }
+
+  test("is made once for all who ask until so much has changed, and is given with that", () => {
+    const { change, whole } = stream(updates)
+    expect(whole()).toEqual([0, [], true])
+    const behind: Array<number> = []
+    for (let sequence = 1; sequence <= mostBehindWhole.updates; sequence++) {
+      change()
+      behind.push(sequence)
+      expect(whole()).toEqual([0, behind, false])
+    }
+    change()
+    expect(whole()).toEqual([mostBehindWhole.updates + 1, [], true])
+    change(mostBehindWhole.entries)
+    expect(whole()).toEqual([mostBehindWhole.updates + 1, [mostBehindWhole.updates + 2], false])
+    change()
+    expect(whole()).toEqual([mostBehindWhole.updates + 3, [], true])
+  })
+
+  test("is made anew where not all that has changed since is kept", () => {
+    const { change, whole } = stream(2)
+    whole()
+    change()
+    change()
+    expect(whole()).toEqual([0, [1, 2], false])
+    change()
+    expect(whole()).toEqual([3, [], true])
+  })
+
+  test("is made anew for other terms, and for whoever has been given more already", () => {
+    const { change, whole } = stream(updates)
+    whole()
+    change()
+    change()
+    expect(whole(terms, 1)).toEqual([2, [], true])
+    change()
+    expect(whole(terms, 2)).toEqual([2, [3], false])
+    expect(whole({})).toEqual([3, [], true])
   })
 })

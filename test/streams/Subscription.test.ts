@@ -54,6 +54,15 @@ describe("a book that a client takes slowly", () => {
     client = new Slow()
   })
 
+  test("goes on behind a snapshot from before what was too much to be put together", () => {
+    client.take(update(20, Array.from({ length: 4_097 }, (_, at) => `level ${at}`)))
+    expect(client.subscription.isStale).toBe(true)
+    client.subscription.begin(15)
+    client.isBehind = false
+    client.take(update(16, ["a"]), update(20, ["b"]))
+    expect(client.frames.map(({ previousSequence, sequence }) => [previousSequence, sequence])).toEqual([[15, 16], [16, 20]])
+  })
+
   test("is one update, each level as it was last", () => {
     client.take(update(11, ["a", "b"]), update(12, ["a"]), update(13, ["c"]))
     expect([client.frames, client.held]).toEqual([[], 1])

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { assert } from "../../domain/Assert.js"
 import { type AccountChannel, candleChannel, isAccountChannel } from "../../streams/Channels.js"
 import { Frame } from "../../streams/Frame.js"
-import { type Log, type ResyncReason, resyncText, snapshotText, type Update } from "../../streams/Log.js"
+import { type Log, type ResyncReason, resyncText, snapshotText, type Update, type Whole } from "../../streams/Log.js"
 import type { Piece } from "../../streams/Replay.js"
 import { type Sink, Subscription } from "../../streams/Subscription.js"
 import type { Teller } from "./Outbox.js"
@@ -174,27 +174,37 @@ export class Place implements Teller {
     }
   }
 
-  /** Gives a snapshot of now, once it is durable; none is begun for a client that has yet to take what makes it slow. */
+  /**
+   * Gives a snapshot of now, or of lately and what has changed since, once all of that is durable; none is begun for a client that has
+   * yet to take what makes it slow.
+   */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
-    const { barrier, now, payloads, reads } = this.setting
+    const { barrier, reads } = this.setting
     const { sink } = this.around
-    const { log } = this
     if (sink.isBehind()) return this.onceTaken(() => this.anew(began, reason))
-    const { lastSequence, name, name: { channel }, subject } = log
-    const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject, now())
-    const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
-    // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
-    const frame = channel === "market.book" ? this.log.snapshot(reads.market(subject).marketSequence, make) : make()
+    const { frame, sequence, updates } = this.whole()
     barrier.whenDurable(reads.sequence, this.whileIn(() => {
       // What else waited for the disk was given first: a snapshot is made anew once that is taken.
       if (sink.isBehind()) return this.anew(began, reason)
       began("anew")
       this.owed = reason
-      if (reason !== undefined) sink.send(new Frame(resyncText(name, lastSequence, reason)), undefined)
-      sink.sendWhole(frame, lastSequence)
-      this.subscription.begin(lastSequence)
+      if (reason !== undefined) sink.send(new Frame(resyncText(this.log.name, sequence, reason)), undefined)
+      sink.sendWhole(frame, sequence)
+      this.subscription.begin(sequence)
       this.isGiven = true
+      for (const update of updates) this.subscription.take(update)
     }))
+  }
+
+  /** All of the stream as of now, or as of lately and what has changed since. */
+  private whole(): Whole {
+    const { log, setting: { now, payloads, reads } } = this
+    const { lastSequence, name, name: { channel }, subject } = log
+    const contents = (): string => channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject, now())
+    const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
+    // A book is long, and the same for all who come at once; what else is told may depend on the time, or is short.
+    if (channel === "market.book") return log.snapshot(reads.market(subject).parameters, this.last, make)
+    return { sequence: lastSequence, frame: make(), updates: [] }
   }
 
   private from(fromSequence: number, began: (resumption: Resumption) => void): void {

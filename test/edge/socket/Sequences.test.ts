@@ -16,12 +16,12 @@ describe("a snapshot", () => {
     const other = "BBB-USDC-PERP"
     venue.market(parameters("BBB"))
     const channels = [...marketChannels, ...accountChannels]
-    /** The sequences of a newcomer's snapshots, by channel. */
+    /** The sequences of a newcomer's snapshots, by channel; of the book's with what has changed since it was made. */
     const sequences = async (): Promise<Readonly<Record<string, number>>> => {
       const client = new Client(venue)
       await client.authenticate(alice)
       for (const channel of channels) client.say({ op: "subscribe", ...named(channel) })
-      const snapshots = client.frames.filter(({ type }) => type === "snapshot")
+      const snapshots = client.frames.filter(({ channel, type }) => type === "snapshot" || type === "update" && channel === "market.book")
       return Object.fromEntries(snapshots.map(({ channel, sequence }) => [channel, sequence]))
     }
     /** Lets a record of each kind come, and tells which it was. */

@@ -1,0 +1,75 @@
+/** Books that many ask for while they change: each is made for many of them, and with what comes behind it is the venue's own. */
+import { beforeEach, describe, expect, test, vi } from "vitest"
+import { LocalBook } from "../../../src/client/venue/LocalBook.js"
+import { checksumDepth } from "../../../src/edge/markets/getBook.js"
+import { mostBehindWhole } from "../../../src/streams/Log.js"
+import { LiveVenue, marketId, type Trader } from "../LiveVenue.js"
+import { Client } from "./Client.js"
+
+const book = { channel: "market.book", marketId }
+
+describe("a book that is asked for while it changes", () => {
+  let venue: LiveVenue
+  let alice: Trader
+  let bob: Trader
+
+  beforeEach(async () => {
+    venue = LiveVenue.make(undefined, { holdsTime: true })
+    ;[alice, bob] = await venue.traders(2) as [Trader, Trader]
+  })
+
+  const asked = (client: Client, more: object = book): ReadonlyArray<any> => client.say({ op: "subscribe", ...more })
+
+  /** The book as its snapshot and the updates behind it make it. */
+  const built = ([snapshot, ...updates]: ReadonlyArray<any>): LocalBook => {
+    const local = new LocalBook()
+    expect(local.reset(snapshot.data, snapshot.sequence)).toBe(true)
+    for (const { checksum, data, previousSequence, sequence } of updates) {
+      expect(previousSequence).toBe(local.sequence)
+      expect(local.apply(data, sequence, checksum)).toBe(true)
+    }
+    return local
+  }
+
+  test("is made once for many who ask and ask again, and each has what the venue has", async () => {
+    const client = new Client(venue)
+    client.fresh()
+    const made = vi.spyOn(venue.engine, "book")
+    // Trades change what the market is told to be, and nothing of how its book is told.
+    await venue.place(bob, { side: "sell", quantity: "0.500" })
+    const times = 2 * mostBehindWhole.updates
+    for (let count = 0; count < times; count++) {
+      // No more frames a second than one connection may send.
+      venue.atEpochMs += 25
+      await venue.place(alice, count % 4 === 0 ? { quantity: "0.001" } : { price: (90 + count % 7).toFixed(1), quantity: "0.001" })
+      const [subscribed, ...frames] = asked(client)
+      expect(subscribed).toMatchObject({ type: "subscribed", resumed: false })
+      const local = built(frames)
+      expect(local.sequence).toBe(venue.engine.sequence)
+      client.say({ op: "unsubscribe", ...book })
+      if (count === times - 1) {
+        expect(made.mock.calls.filter(([, depth]) => depth > checksumDepth).length).toBe(2)
+        expect(await venue.read(undefined, `/v1/markets/${marketId}/book`)).toMatchObject({ bids: local.bids, asks: local.asks })
+      }
+    }
+  })
+
+  test("is shown with nothing behind it that is not durable, and goes on with what comes", async () => {
+    const [first, second] = [new Client(venue), new Client(venue)]
+    const [, { sequence }] = asked(first).slice(-2)
+    await venue.place(alice, { price: "99.0" })
+    second.fresh()
+    venue.holdDisk()
+    const placed = [venue.place(alice, { price: "98.0" })]
+    expect(asked(second)).toEqual([])
+    placed.push(venue.place(alice, { price: "97.0" }))
+    venue.releaseDisk()
+    await Promise.all(placed)
+    await second.reached(5)
+    const [, ...frames] = second.fresh()
+    expect(frames.map(({ type }) => type)).toEqual(["snapshot", "update", "update", "update"])
+    expect(frames[0].sequence).toBe(sequence)
+    const local = built(frames)
+    expect(await venue.read(undefined, `/v1/markets/${marketId}/book`)).toMatchObject({ bids: local.bids, asks: local.asks })
+  })
+})
