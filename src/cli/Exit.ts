@@ -6,7 +6,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { DiskError } from "../journal/Disk.js"
-import type { Unknown, Unreadable } from "../journal/Journal.js"
+import type { Corrupt, Unknown, Unreadable } from "../journal/Journal.js"
 
 /** Ends a tool with a sentence on standard error and an exit code. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; readonly text: string }> {}
@@ -23,15 +23,27 @@ export const usage = (text: string): Ended => new Ended({ code: usageCode, text 
 /** The journal, or something beside it, is damaged or cannot be read. */
 export const unreadableCode = 2
 
+/** What to do about damage. A backup gives up the least, and a cut in front of whole segments the most: it is never told first. */
+const wayOn = ({ missing, sequence }: Corrupt): string => {
+  const cut = `npm run venue -- journal cut --at ${sequence} --data DIR`
+  if (missing === "beginning") {
+    return "nothing is to be cut: a segment of a copy (venue journal copy) goes to journal/ under its own name; "
+      + "where none has it, restore the newest copy as a whole, to a directory of its own"
+  }
+  if (missing === "between") {
+    return "copy the data directory first; a segment of a copy (venue journal copy) goes to journal/ under its own name; "
+      + `only where none has it, to give up everything from there on, whole segments too: ${cut}`
+  }
+  return `copy the data directory first; to give up everything from there on: ${cut}`
+}
+
 /** A journal that cannot be read, with the way on where there is one. */
 export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
   switch (error._tag) {
     case "JournalCorrupt":
       return new Ended({
         code: unreadableCode,
-        text: `corrupt: ${error.message}\n`
-          + "copy the data directory first; "
-          + `to give up everything from there on: npm run venue -- journal cut --at ${error.sequence} --data DIR`
+        text: `corrupt: ${error.message}\n${wayOn(error)}`
       })
     case "JournalNewerFormat":
     case "JournalOlderFormat":

@@ -157,7 +157,8 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
     segment: Segment.pathOf(segment),
     offset,
     sequence: chain.nextSequence,
-    reason: malformed?.reason ?? (tail._tag === "Damage" ? tail.reason : "the block here is missing")
+    reason: malformed?.reason ?? (tail._tag === "Damage" ? tail.reason : "the block here is missing"),
+    ...(malformed === undefined && tail._tag !== "Damage" ? { missing: "between" as const } : undefined)
   })
 })
 

@@ -39,7 +39,12 @@ export class Corrupt extends Schema.TaggedError<Corrupt>()("JournalCorrupt", {
   offset: Schema.Number,
   /** The first sequence that cannot be read. */
   sequence: Schema.Number,
-  reason: Schema.String
+  reason: Schema.String,
+  /**
+   * Set where nothing is wrong with what is there, and something is not: the first segments or all of them (`beginning`), or what
+   * belongs between two that are there (`between`). A cut would give up what is whole; a backup has what is missing.
+   */
+  missing: Schema.optionalWith(Schema.Literal("beginning", "between"), { exact: true })
 }) {
   override get message() {
     return `${this.segment} is corrupt at offset ${this.offset} (sequence ${this.sequence}): ${this.reason}`

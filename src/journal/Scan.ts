@@ -83,8 +83,11 @@ const readOver = (file: File, position: number, length: number, memory: Memory |
   return Effect.map(file.readInto(position, into), (found) => into.subarray(0, found))
 }
 
-const corrupt = (segment: number, offset: number, sequence: number, reason: string): Corrupt =>
-  new Corrupt({ segment: Segment.pathOf(segment), offset, sequence, reason })
+const corrupt = (segment: number, offset: number, sequence: number, reason: string, missing?: Corrupt["missing"]): Corrupt =>
+  new Corrupt({ segment: Segment.pathOf(segment), offset, sequence, reason, ...(missing === undefined ? undefined : { missing }) })
+
+const noSegment = "there is no segment: if this is a venue's data directory, put its segments back from a backup"
+const missingBefore = "the segments before it are missing: put them back from a backup"
 
 /** First sequences of the segments there are, ascending. */
 export const segments: Effect.Effect<ReadonlyArray<number>, DiskError, Disk> = Effect.gen(function*() {
@@ -124,18 +127,45 @@ export const readOfWrongSize = (file: File, segment: number): Effect.Effect<Whol
     return yield* wholeBlocks(file, header, size)
   })
 
+/** What a segment's header would be that cannot be read, by the first block behind it; undefined where that is none either. */
+const headerBehind = (file: File, segment: number): Effect.Effect<Segment.Header | undefined, DiskError> =>
+  Effect.gen(function*() {
+    const first = yield* read(file, Block.sectorBytes, Block.sectorBytes)
+    if (Block.readHeader(first, 0) === undefined) return undefined
+    return {
+      firstSequence: segment,
+      segmentBytes: yield* file.size,
+      previousDigest: Buffer.from(Block.previousDigestAtHeader(first, 0))
+    }
+  })
+
+/** How many records a segment has in whole blocks from the block on that holds `sequence`: as far as they can be followed. */
+export const recordsFrom = (segment: number, sequence: number): Effect.Effect<number, DiskError, Disk> =>
+  Effect.scoped(Effect.gen(function*() {
+    const disk = yield* Disk
+    const file = yield* disk.open(Segment.pathOf(segment), "read")
+    const decoded = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
+    const header = decoded?.firstSequence === segment ? decoded : yield* headerBehind(file, segment)
+    if (header === undefined) return 0
+    const readable = { ...header, segmentBytes: Math.min(yield* file.size, header.segmentBytes) }
+    let chain = chainBefore(header)
+    let from: number | undefined
+    let offset = Block.sectorBytes
+    for (let stopped = false; !stopped && offset < readable.segmentBytes;) {
+      const piece: Piece = yield* readPiece(file, readable, offset, chain)
+      from ??= piece.blocks.find((block) => block.header.lastSequence >= sequence)?.header.firstSequence
+      chain = piece.chain
+      offset = piece.nextOffset
+      stopped = piece.stopped
+    }
+    return from === undefined ? 0 : chain.nextSequence - from
+  }))
+
 /** Why a header is none, and what would be given up with it: its blocks name their segment, and the first one the block before it. */
 const headless = (file: File, segment: number, reason: string): Effect.Effect<Corrupt, DiskError> =>
   Effect.gen(function*() {
-    const first = yield* read(file, Block.sectorBytes, Block.sectorBytes)
-    const size = yield* file.size
-    const last = Block.readHeader(first, 0) === undefined
-      ? 0
-      : (yield* wholeBlocks(file, {
-        firstSequence: segment,
-        segmentBytes: size,
-        previousDigest: Buffer.from(Block.previousDigestAtHeader(first, 0))
-      }, size)).chain.nextSequence - 1
+    const header = yield* headerBehind(file, segment)
+    const last = header === undefined ? 0 : (yield* wholeBlocks(file, header, header.segmentBytes)).chain.nextSequence - 1
     const lost = last < segment
       ? ""
       : `, and the records ${segment} to ${last} behind it are whole: a cut gives them up, so copy the file before anything else`
@@ -410,22 +440,25 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
       end = followed
       chain = followed.chain
     }
-    if (end === undefined) return yield* corrupt(1, 0, 1, "there is no segment")
+    if (end === undefined) return yield* corrupt(1, 0, 1, noSegment, "beginning")
     return { ...end, waypoints }
   })
 
-const nothingLost = (end: End, nextSegment: number): Effect.Effect<void, Corrupt> =>
-  nextSegment === end.chain.nextSequence ? Effect.void : Effect.fail(corrupt(
-    end.segment.firstSequence,
-    end.offset,
-    end.chain.nextSequence,
-    `the next segment begins with sequence ${nextSegment}`
-  ))
+const nothingLost = (end: End, nextSegment: number): Effect.Effect<void, Corrupt> => {
+  const { chain: { nextSequence }, offset, segment: { firstSequence } } = end
+  if (nextSegment === nextSequence) return Effect.void
+  const begins = `the next segment begins with sequence ${nextSegment}`
+  return Effect.fail(
+    nextSegment < nextSequence
+      ? corrupt(firstSequence, offset, nextSequence, begins)
+      : corrupt(firstSequence, offset, nextSequence, `${begins}: put the segments that hold those before it back from a backup`, "between")
+  )
+}
 
 const readSegment = (firstSequence: number, before: Chain, beside: boolean, memory: Memory) =>
   Effect.gen(function*() {
     if (firstSequence !== before.nextSequence) {
-      return yield* corrupt(firstSequence, 0, before.nextSequence, "the segments before it are missing")
+      return yield* corrupt(firstSequence, 0, before.nextSequence, missingBefore, "beginning")
     }
     const disk = yield* Disk
     const file = yield* disk.open(Segment.pathOf(firstSequence), "read")

@@ -171,7 +171,8 @@ const nothingSaved = Effect.gen(function*() {
     segment: Segment.pathOf(1),
     offset: 0,
     sequence: 1,
-    reason: `there is no segment at all, and snapshots/${saved} shows that there were some`
+    reason: `there is no segment at all, and snapshots/${saved} shows that there were some: put them back from a backup`,
+    missing: "beginning"
   })
 })
 

@@ -140,7 +140,7 @@ export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number
     const steps = (yield* listSteps(disk)).filter((step) => step >= sequence)
     for (const step of steps) yield* disk.remove(stepPathOf(step))
     if (later.length + steps.length > 0) yield* disk.syncDirectory(directory)
-    return later
+    return [...new Set([...later, ...steps])].sort((a, b) => a - b)
   })
 
 /** Where snapshots live, relative to the data directory. */

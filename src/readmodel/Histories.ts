@@ -38,6 +38,7 @@ import * as OrderTables from "./OrderTables.js"
 import type { OrdersAsked, OrdersPart } from "./OrderTables.js"
 import * as SecurityTables from "./SecurityTables.js"
 import type { NoteRow, NotesAsked } from "./SecurityTables.js"
+import * as Sql from "./Sql.js"
 import * as Tables from "./Tables.js"
 import type { EpisodesAsked } from "./Tables.js"
 import { type Timeframe, timeframes } from "./Timeframes.js"
@@ -243,17 +244,18 @@ type Failure = Unwritten | DatabaseUnusable | Foreign | ReadError
 
 type Pull = Effect.Effect<Chunk.Chunk<Committed>, ReadError>
 
-const codeOf = ({ cause }: SqlError): string => cause instanceof Error && "code" in cause ? String(cause.code) : ""
+/** What went wrong, in words. */
+const textOf = (failure: Failure): string => failure._tag === "SqlError" ? Sql.textOf(failure) : failure.message
 
 /** Whether another connection has what is asked for just then: a copy of the file that is being made, or a look at it by hand. */
-const isBusy = (failure: Unwritten): boolean => failure._tag === "SqlError" && codeOf(failure).startsWith("SQLITE_BUSY")
+const isBusy = (failure: Unwritten): boolean => failure._tag === "SqlError" && Sql.codeOf(failure).startsWith("SQLITE_BUSY")
 
 /** Whether a failure says that the file itself is no good, rather than that it could not be had just then. */
 const isDamage = (failure: Failure): boolean => {
   if (failure._tag === "HistoriesForeign") return true
   if (failure._tag === "HistoriesDatabaseUnusable") return /not a database|malformed|corrupt/i.test(failure.reason)
   if (failure._tag !== "SqlError") return false
-  const code = codeOf(failure)
+  const code = Sql.codeOf(failure)
   // The statements are the program's own: where one means nothing, the tables are not what they were made as.
   return code === "SQLITE_ERROR" || code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
 }
@@ -436,7 +438,7 @@ class Follower {
     const again = Effect.sleep(retryMs)
     if (!this.isOthers && isRead(failure) && isOfOthers(failure)) {
       this.isOthers = true
-      return Effect.logWarning(`the histories begin where this version took over: ${failure.message}`).pipe(
+      return Effect.logWarning(`the histories begin where this version took over: ${textOf(failure)}`).pipe(
         Effect.zipRight(database.setAside),
         Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))
       )
@@ -444,9 +446,9 @@ class Follower {
     // A process that stood still, and is followed by another one meanwhile, finds that one's file: it is never in its way.
     const isOthersFile = this.hasBegun && failure._tag === "HistoriesForeign"
     if (isOthersFile || !isDamage(failure)) {
-      return Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${failure.message}`), again)
+      return Effect.zipRight(Effect.logWarning(`the histories stopped and go on in ${retryMs} ms: ${textOf(failure)}`), again)
     }
-    return Effect.logWarning(`${database.name} is set aside and made anew from the journal: ${failure.message}`).pipe(
+    return Effect.logWarning(`${database.name} is set aside and made anew from the journal: ${textOf(failure)}`).pipe(
       Effect.zipRight(database.setAside),
       Effect.zipRight(failure._tag === "HistoriesForeign" ? pause(pauseMs) : again),
       Effect.catchAll((error) => Effect.zipRight(Effect.logError(`${database.name} cannot be set aside: ${error.message}`), again))

@@ -5,6 +5,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 
+/** The database's own code for a failure; empty where there is none. */
+export const codeOf = ({ cause }: SqlError): string => cause instanceof Error && "code" in cause ? String(cause.code) : ""
+
+/** A failure in words, with its code: the library's own message is the same of every statement. */
+export const textOf = (error: SqlError): string => {
+  const code = codeOf(error)
+  return `${error.cause instanceof Error ? error.cause.message : error.message}${code === "" ? "" : ` (${code})`}`
+}
+
 /** The rows of a statement, by their columns' names; without the cost of a span: histories are written many times a second. */
 export const run = <Row extends object>(
   sql: SqlClient.SqlClient,

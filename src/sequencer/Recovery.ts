@@ -44,8 +44,9 @@ class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind",
 }) {
   override get message() {
     return `the journal ends at sequence ${this.lastSequence}, and a snapshot of sequence ${this.snapshotSequence} `
-      + "shows that more was durable; "
-      + `only \`venue journal cut --at ${this.lastSequence + 1}\` goes on without it`
+      + "shows that more was durable: put the segments that hold it back from a backup"
+      // Before the first record there is nothing that could be gone on with.
+      + (this.lastSequence === 0 ? "" : `; only \`venue journal cut --at ${this.lastSequence + 1}\` goes on without it`)
   }
 }
 

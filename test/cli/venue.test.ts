@@ -370,6 +370,36 @@ describe("the command", { timeout: 120_000 }, () => {
     expect(stderr).toContain(`whether it was done is unknown; the same again with --key ${keys[0]} tells\n`)
   })
 
+  it("says of what only looks no more than that there was no answer: nothing can have been done", async () => {
+    const { close, tools } = await answeringAt({
+      "GET /v1/operator/markets": { version: "another/v1" },
+      "POST /v1/operator/markets/BTC-USDC-PERP/preview": { version: "another/v1" },
+      "PUT /v1/operator/markets/BTC-USDC-PERP": { version: "another/v1" }
+    })
+    const folder = Recorded.newFolder()
+    folders.push(folder)
+    const file = path.join(folder, "market.json")
+    fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync("fixtures/market.json", "utf8")), marketId: "BTC-USDC-PERP" }))
+    const results = await tools([
+      ["market", "list"],
+      ["market", "show", "BTC-USDC-PERP"],
+      ["market", "put", "--dry-run", file],
+      ["market", "put", file]
+    ])
+    await close()
+    expect(results.map(({ code }) => code)).toEqual([2, 2, 2, 2])
+    for (const { stderr } of results) expect(stderr).toContain("does not speak this contract")
+    expect(results.map(({ stderr }) => stderr.includes("whether it was done is unknown"))).toEqual([false, false, false, true])
+  })
+
+  it("writes a bundle that nobody but its owner may read", async () => {
+    const { folder } = await recorded()
+    const file = path.join(folder, "incident.bundle")
+    const made = await run(program, ["bundle", "--data", folder, "--from", "1", "--to", "20", "--out", file])
+    expect([made.code, made.stderr]).toEqual([0, ""])
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600)
+  })
+
   it("prints the status, with a table of the markets, their sessions and their index", async () => {
     const at = Date.parse("2026-07-10T20:00:00Z")
     const session = (state: string) => ({

@@ -42,7 +42,7 @@ const stray = "snapshots/00000000000000999999.snap"
 test.each<readonly [string, string, Partial<Venue.Options>, (disk: SimDisk.SimDisk) => void | Promise<void>]>([
   ["another environment", "this data directory belongs to a development venue", { environment: "testnet" }, () => {}],
   ["a stray file named like a snapshot", "cannot be read: its digest does not match", {}, (disk) => put(disk, stray)],
-  ["a journal whose segments are all gone, with snapshots", "there is no segment at all, and snapshots/", {}, async (disk) => {
+  ["a journal whose segments are all gone, with snapshots", "shows that there were some: put them back from a backup", {}, async (disk) => {
     await put(disk, stray)
     disk.remove("journal/00000000000000000001.seg")
   }],
@@ -69,7 +69,23 @@ test("a last segment that was removed is missed by the snapshot that lies in it,
   const exit = await new VenueOver(disk.mount()).started
   const words = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "it started"
   expect(words).toContain("JournalBehind")
-  expect(words).toContain(`a snapshot of sequence ${lastSequence} shows that more was durable`)
+  expect(words).toContain(
+    `a snapshot of sequence ${lastSequence} shows that more was durable: put the segments that hold it back from a backup; only`
+  )
+  expect(contents(disk)).toEqual(before)
+})
+
+test("without its first segment a start asks for a backup, and nothing is changed", async () => {
+  const disk = SimDisk.make({ random: () => 0 })
+  const at = await ready(disk.mount())
+  await fillSegment(disk, at)
+  await at.venue.stop()
+  disk.remove(disk.files().find((path) => path.endsWith(".seg"))!)
+  const before = contents(disk)
+  const exit = await new VenueOver(disk.mount()).started
+  const words = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "it started"
+  expect(words).toContain("the segments before it are missing: put them back from a backup")
+  expect(words).not.toContain("cut")
   expect(contents(disk)).toEqual(before)
 })
 

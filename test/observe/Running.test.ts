@@ -62,9 +62,44 @@ const known: Readonly<Record<string, ReadonlyArray<string>>> = {
   guard: Object.values(Refusal.Refusal).filter((code) => code !== 0).map((code) =>
     Refusal.describe(code).guard ?? Refusal.describe(code).code
   ),
-  quantile: ["0.5", "0.9", "0.99", "1"],
-  name: ["InternalError"]
+  quantile: ["0.5", "0.9", "0.99", "1"]
 }
+
+const expressionOf = (where: string): string => expressions().find(([name]) => name === where)?.[1] ?? ""
+
+test("slow orders are alerted of on every route that places them, as the dashboard has them", () => {
+  const routes = (expression: string) => /route=~?"([^"]+)"/.exec(expression)?.[1]?.split("|")
+  const placing = expressions().map(([where, expression]) => [where, routes(expression)] as const)
+    .filter(([where, named]) => where.startsWith("panel ") && named?.includes("placeOrder"))
+  expect(placing.length).toBeGreaterThan(0)
+  for (const [where, named] of placing) expect(named, where).toEqual(routes(expressionOf("alert OrdersSlow")))
+})
+
+test.each([
+  ["BooksShort", "venue_reconciliation_difference_atoms < venue_reconciliation_accepted_atoms"],
+  ["WithdrawalsStopped", "venue_withdrawals_stopped == 1"],
+  ["FollowerBehind", "deriv(venue_follower_behind_records[15m]) > 0"]
+])("the alert %s looks at what it is about", (name, expression) => {
+  expect(expressionOf(`alert ${name}`)).toContain(expression)
+})
+
+/** Which counters alerts await the first increase of, with the labels that are asked for. */
+const awaited = (): ReadonlyArray<readonly [where: string, series: RegExp]> =>
+  expressions().filter(([where]) => where.startsWith("alert ")).flatMap(([where, expression]) =>
+    [...expression.matchAll(/\b(?:increase|rate)\((venue_[a-z0-9_]+)(?:\{([^}]*)\})?\[\w+\]\) > 0(?![.\d])/g)].map(([, name, selector]) =>
+      [where, new RegExp(`^${name}(?:\\{.*${selector ?? ""}.*\\})? 0$`, "m")] as const
+    )
+  )
+
+test("what an alert awaits the first of is told as 0 before: a series that begins with 1 has not increased", async () => {
+  const { venue } = await running
+  const text = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
+  const found = awaited()
+  expect(found.map(([where]) => where)).toEqual(
+    ["Defects", "LiquidationExhausted", "Deleveraging", "LedgerAlarm", "ConnectionsTurnedAway"].map((name) => `alert ${name}`)
+  )
+  for (const [where, series] of found) expect(text, where).toMatch(series)
+})
 
 test("every metric and label that dashboard and alerts name is one that the venue tells", async () => {
   const { accounts, venue } = await running

@@ -44,17 +44,16 @@ const token = (dataDir: string): Effect.Effect<string, Ended> =>
 
 type Remote = Options.Of<typeof Options.remote>
 
-/** Runs a task against a venue, under a fresh key unless one is given. */
-export const against = <A>(
-  { data, key, url }: Remote,
-  task: (target: Operator.Target, key: string) => Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
-): Effect.Effect<A, Ended> =>
+/** A task, its idempotency key in hand. */
+type Task<A> = (target: Operator.Target, key: string) => Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
+
+/** Runs a task under a fresh key unless one is given. `unsaid` is what its end says where no answer came. */
+const run = <A>({ data, key, url }: Remote, task: Task<A>, unsaid: (text: string, key: string) => string): Effect.Effect<A, Ended> =>
   Effect.gen(function*() {
     const used = Option.getOrElse(key, () => randomUUID())
     if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")
     const target = { url, token: yield* token(data), retries }
-    const open = (text: string) =>
-      new Ended({ code: noAnswerCode, text: `${text}\nwhether it was done is unknown; the same again with --key ${used} tells` })
+    const open = (text: string) => new Ended({ code: noAnswerCode, text: unsaid(text, used) })
     return yield* task(target, used).pipe(
       Effect.provide(FetchHttpClient.layer),
       Effect.catchTags({
@@ -64,6 +63,13 @@ export const against = <A>(
       })
     )
   })
+
+/** Runs a task against a venue that changes something there: without an answer nobody knows whether it did. */
+export const against = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ended> =>
+  run(remote, task, (text, key) => `${text}\nwhether it was done is unknown; the same again with --key ${key} tells`)
+
+/** Runs a task that only looks: nothing was done, whether it was answered or not. */
+export const looking = <A>(remote: Remote, task: Task<A>): Effect.Effect<A, Ended> => run(remote, task, (text) => text)
 
 /** Says what was decided, where and when. */
 export const sayDone = (result: OperatorResult) =>

@@ -48,8 +48,8 @@ export const make = (
       : Redact.collect({ range, capacity, accountId: redact, key: crypto.randomBytes(32) })
     const bytes = Bundle.write(contents)
     yield* Effect.try({
-      // `wx`: nothing that another wrote meanwhile is replaced.
-      try: () => fs.writeFileSync(file, bytes, { flag: "wx" }),
+      // `wx`: nothing that another wrote meanwhile is replaced. Whoever may not read the journal may not read a part of it either.
+      try: () => fs.writeFileSync(file, bytes, { flag: "wx", mode: 0o600 }),
       catch: (error) => usage(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
     })
     return describe(file, bytes, contents)

@@ -56,7 +56,8 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
     if (parsed.at < 1) return yield* usage("--at is a sequence, from 1")
     yield* onDisk(parsed.data, JournalTasks.unlocked)
     if (!parsed.yes) {
-      yield* beSure(`Give up everything from sequence ${parsed.at} on in ${parsed.data}, for good?`, "cuts", "nothing was cut")
+      const gone = yield* onDisk(parsed.data, JournalTasks.givenUp(parsed.at))
+      yield* beSure(`Give up everything from sequence ${parsed.at} on in ${parsed.data}, for good? ${gone}.`, "cuts", "nothing was cut")
     }
     yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))

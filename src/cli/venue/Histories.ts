@@ -11,6 +11,7 @@ import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import { latestStepSequence, SnapshotStore } from "../../journal/SnapshotStore.js"
 import { HistoriesDatabase } from "../../readmodel/HistoriesDatabase.js"
 import { rebuild } from "../../readmodel/Rebuild.js"
+import * as Sql from "../../readmodel/Sql.js"
 import * as Feed from "../../sequencer/Feed.js"
 import { Ended, unreadableCode } from "../Exit.js"
 import * as Format from "../replay/Format.js"
@@ -47,7 +48,11 @@ export const rebuilt = (capacity: Capacity) =>
     const stepSequence = yield* latestStepSequence(snapshots)
     const database = yield* HistoriesDatabase
     yield* withBar(last, (taken) => rebuild(database, { feed, stepSequence, last, environment }, taken)).pipe(
-      Effect.catchTags({ HistoriesDatabaseUnusable: failed, HistoriesOvertaken: failed, SqlError: failed })
+      Effect.catchTags({
+        HistoriesDatabaseUnusable: failed,
+        HistoriesOvertaken: failed,
+        SqlError: (error) => failed({ message: Sql.textOf(error) })
+      })
     )
     return [`histories  made anew from ${Format.count(last)} records: ${database.name}`]
   }))

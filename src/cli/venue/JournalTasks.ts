@@ -55,6 +55,34 @@ export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.sc
   Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
 )
 
+/** Whether the segment that ends before `sequence` has another size than its own: then a cut there restores it, and what follows stands. */
+const isOfWrongSize = (segments: ReadonlyArray<number>, sequence: number): Effect.Effect<boolean, DiskError, Disk> =>
+  Effect.scoped(Effect.gen(function*() {
+    const before = segments.findLast((first) => first < sequence)
+    if (before === undefined) return false
+    const disk = yield* Disk
+    const whole = yield* Scan.readOfWrongSize(yield* disk.open(Segment.pathOf(before), "read"), before)
+    return whole?.chain.nextSequence === sequence
+  }))
+
+/** What a cut at a sequence would give up, of what can still be read: whoever decides on it is told before. */
+export const givenUp = (sequence: number): Effect.Effect<string, DiskError, Disk> =>
+  Effect.gen(function*() {
+    const segments = yield* Scan.segments
+    const none = "no record that can be read would be gone"
+    if (segments.includes(sequence) && (yield* isOfWrongSize(segments, sequence))) return none
+    const held = segments.filter((_, index) => (segments[index + 1] ?? Number.POSITIVE_INFINITY) > sequence)
+    const counts = yield* Effect.forEach(held, (first) => Scan.recordsFrom(first, sequence))
+    const records = counts.reduce((sum, count) => sum + count, 0)
+    const inSegments = counts.filter((count) => count > 0).length
+    if (records === 0) return none
+    return `${Format.count(records)} records that can be read, in ${inSegments} ${inSegments === 1 ? "segment" : "segments"}, would be gone`
+  })
+
+/** Where a journal ends that was cut. */
+const endOf = (segments: ReadonlyArray<number>, sequence: number): string =>
+  segments.length === 0 || sequence === 1 ? "the journal is empty" : `the journal ends before sequence ${sequence}`
+
 /** Cuts, with the snapshots of what is given up, and says what is gone. */
 export const cut = (
   sequence: number
@@ -63,7 +91,12 @@ export const cut = (
     const done = yield* cutting(sequence)
     const removed = done?.goesOn === true ? [] : yield* SnapshotStore.removeFrom(done === undefined ? sequence : done.firstSequence)
     const snapshots = removed.map((snapshot) => `removed the snapshot at ${snapshot}`)
-    if (done === undefined) return [`nothing was cut: the journal ends before sequence ${sequence}`, ...snapshots]
+    const segments = yield* Scan.segments
+    if (done === undefined) {
+      const end = endOf(segments, sequence)
+      return removed.length === 0 ? [`nothing was cut: ${end}`] : [`no record was cut: ${end}`, ...snapshots]
+    }
+    const end = endOf(segments, done.firstSequence)
     const restored = `restored: ${done.segment} has its own size again, with all records before sequence ${done.firstSequence}`
     if (done.restored) {
       return [
@@ -74,8 +107,8 @@ export const cut = (
     }
     return [
       done.offset === 0
-        ? `cut: ${done.segment} and all behind it are removed; the journal ends before sequence ${done.firstSequence}`
-        : `cut: ${done.segment} from offset ${done.offset} on; the journal ends before sequence ${done.firstSequence}`,
+        ? `cut: ${done.segment} and all behind it are removed; ${end}`
+        : `cut: ${done.segment} from offset ${done.offset} on; ${end}`,
       ...done.removedSegments.map((segment) => `removed ${segment}`),
       ...snapshots
     ]

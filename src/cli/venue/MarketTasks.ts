@@ -10,7 +10,7 @@ import { PutMarketBody } from "../../edge/operator/MarketBody.js"
 import type { MarketPreview } from "../../edge/operator/previewMarket.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
-import { against, asked, isDecimal, refusedCode, sayDone } from "./Against.js"
+import { against, asked, isDecimal, looking, refusedCode, sayDone } from "./Against.js"
 import * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
 import { beSure } from "./Sure.js"
@@ -47,7 +47,7 @@ export const put = (parsed: Options.Of<typeof Options.put>) =>
     if (!parsed.dryRun) {
       return yield* Effect.flatMap(against(parsed, (target, key) => Operator.putMarket(target, key, marketId, body)), sayDone)
     }
-    const preview = yield* against(parsed, (target, key) => Operator.previewMarket(target, key, marketId, body))
+    const preview = yield* looking(parsed, (target, key) => Operator.previewMarket(target, key, marketId, body))
     yield* Console.log(previewLines(preview, body.effectiveAtEpochMs).join("\n"))
     if (preview.refusal !== null) {
       const { code, nearest, safeMessage } = preview.refusal
@@ -85,7 +85,7 @@ const previewLines = (preview: typeof MarketPreview.Type, effectiveAtEpochMs = 0
   ]
 }
 
-const marketsOf = (parsed: Options.Of<typeof Options.remote>) => against(parsed, Operator.listMarkets)
+const marketsOf = (parsed: Options.Of<typeof Options.remote>) => looking(parsed, Operator.listMarkets)
 
 /** Lists the markets. */
 export const list = (parsed: Options.Of<typeof Options.marketList>) =>

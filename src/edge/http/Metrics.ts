@@ -96,8 +96,11 @@ export interface Counts {
   readonly refusals: Map<string, number>
 }
 
-/** Nothing is counted yet. */
-export const noCounts = (): Counts => ({ stages: Stages.make(), routes: new Map(), refusals: new Map() })
+/** What a defect is counted as. */
+const defect = "InternalError"
+
+/** Nothing is counted yet. Of defects that is told: an alert that awaits the first one sees an increase only where 0 was told before. */
+export const noCounts = (): Counts => ({ stages: Stages.make(), routes: new Map(), refusals: new Map([[defect, 0]]) })
 
 /** Tells what is counted, with what is registered. `expose` makes the text. */
 export const make = (

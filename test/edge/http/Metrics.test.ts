@@ -4,7 +4,19 @@ import { expect, test } from "vitest"
 import type { Labelled } from "../../../src/edge/http/Exposition.js"
 import { make, noCounts } from "../../../src/edge/http/Metrics.js"
 
-const linesOf = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
+/** Told from the start, so that an alert sees the first one. */
+const noDefects = "venue_refusals_total{name=\"InternalError\"} 0"
+
+const linesOf = (text: string): ReadonlyArray<string> =>
+  text.split("\n").filter((line) => line !== "" && !line.startsWith("#") && line !== noDefects)
+
+test("defects are told before there was one, and counted from there", async () => {
+  const metrics = make()
+  const render = async () => (await Effect.runPromise(metrics.render)).split("\n")
+  expect(await render()).toContain(noDefects)
+  metrics.refused("InternalError")
+  expect((await render()).filter((line) => line.startsWith("venue_refusals_total{"))).toEqual([noDefects.replace(/0$/, "1")])
+})
 
 test.each([
   ["without labels", [], [{ labels: {}, value: 7 }], "venue_thing 7"],

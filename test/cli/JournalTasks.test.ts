@@ -1,0 +1,95 @@
+/** What an operator is told of a journal whose segments are missing, and what a cut of it says: nothing whole is given up unsaid. */
+import { Effect, Layer } from "effect"
+import { expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import { unreadable } from "../../src/cli/Exit.js"
+import * as JournalTasks from "../../src/cli/venue/JournalTasks.js"
+import type { Disk } from "../../src/journal/Disk.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import { appendMany, generator, segmentFiles, session } from "../journal/Harness.js"
+
+const options: SegmentJournal.Options = { segmentBytes: 4096, maxBlockBytes: 2048 }
+
+/** A journal of three segments with 18 records, the first sequences of the segments, and a file named like a snapshot of the last one. */
+const journal = async () => {
+  const disk = SimDisk.make({ random: generator(7), latencyMs: { min: 0, max: 0 } })
+  await session(disk, appendMany(9, 3, 220), options)
+  disk.create("snapshots/00000000000000000018.snap", Buffer.from("a snapshot"))
+  const segments = segmentFiles(disk)
+  expect(segments).toHaveLength(3)
+  return { disk, segments, firsts: segments.map((path) => Number(/(\d+)\.seg$/.exec(path)![1])) }
+}
+
+const on = <A, E>(disk: SimDisk.SimDisk, task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>): Promise<A> =>
+  Effect.runPromise(Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, disk.mount())))
+
+/** What `venue journal info` ends with. */
+const refusal = async (disk: SimDisk.SimDisk): Promise<string> => {
+  const error = await on(disk, Effect.flip(JournalTasks.info))
+  return unreadable(error).text
+}
+
+test.each([
+  ["the first segment", 1, "the segments before it are missing: put them back from a backup"],
+  ["every segment", 3, "there is no segment: "]
+])("without %s a backup is told, and no cut", async (_, removed, reason) => {
+  const { disk, segments } = await journal()
+  for (const path of segments.slice(0, removed)) disk.remove(path)
+  const text = await refusal(disk)
+  expect(text).toContain(reason)
+  expect(text).toContain("nothing is to be cut: a segment of a copy")
+  expect(text).not.toContain("--at")
+})
+
+test("of a gap in the middle a backup is told first and the cut second", async () => {
+  const { disk, firsts, segments } = await journal()
+  disk.remove(segments[1]!)
+  const text = await refusal(disk)
+  expect(text).toContain(
+    `the next segment begins with sequence ${firsts[2]}: put the segments that hold those before it back from a backup`
+  )
+  expect(text).toMatch(
+    new RegExp(`copy the data directory first; a segment of a copy .*; only where none has it, .*journal cut --at ${firsts[1]} `)
+  )
+})
+
+test("what was damaged and is there is cut as before", async () => {
+  const { disk, firsts, segments } = await journal()
+  disk.flip(segments[1]!, 600, 0)
+  expect(await refusal(disk)).toContain(
+    `copy the data directory first; to give up everything from there on: npm run venue -- journal cut --at ${firsts[1]} `
+  )
+})
+
+test("a cut says before how many records it gives up, behind a gap too", async () => {
+  const { disk, firsts: [, second, third], segments } = await journal()
+  const told = (sequence: number) => on(disk, JournalTasks.givenUp(sequence))
+  expect(await told(1)).toBe("18 records that can be read, in 3 segments, would be gone")
+  expect(await told(third!)).toBe(`${19 - third!} records that can be read, in 1 segment, would be gone`)
+  expect(await told(19)).toBe("no record that can be read would be gone")
+  disk.remove(segments[0]!)
+  expect(await told(1)).toBe(`${19 - second!} records that can be read, in 2 segments, would be gone`)
+})
+
+test("a segment whose size a cut restores gives nothing up", async () => {
+  const { disk, firsts, segments } = await journal()
+  const bytes = Buffer.from(disk.bytes(segments[0]!))
+  disk.remove(segments[0]!)
+  disk.create(segments[0]!, Buffer.concat([bytes, Buffer.alloc(512)]))
+  expect(await on(disk, JournalTasks.givenUp(firsts[1]!))).toBe("no record that can be read would be gone")
+})
+
+test("a journal that nothing is left of is told to be empty, and snapshots that went are no nothing", async () => {
+  const first = await journal()
+  first.disk.remove(first.segments[0]!)
+  const [cut, ...others] = await on(first.disk, JournalTasks.cut(1))
+  expect(cut).toBe(`cut: ${first.segments[1]} and all behind it are removed; the journal is empty`)
+  expect(others).toEqual([`removed ${first.segments[1]}`, `removed ${first.segments[2]}`, "removed the snapshot at 18"])
+  const all = await journal()
+  for (const path of all.segments) all.disk.remove(path)
+  expect(await on(all.disk, JournalTasks.cut(1))).toEqual(["no record was cut: the journal is empty", "removed the snapshot at 18"])
+  expect(await on(all.disk, JournalTasks.cut(1))).toEqual(["nothing was cut: the journal is empty"])
+  const whole = await journal()
+  expect(await on(whole.disk, JournalTasks.cut(19))).toEqual(["nothing was cut: the journal ends before sequence 19"])
+})
