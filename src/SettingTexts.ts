@@ -71,7 +71,11 @@ const textOf = (error: ConfigError.ConfigError): Effect.Effect<string> =>
   Effect.forEach(faultsOf(error), ({ message, name }) =>
     Effect.map(
       Effect.option(Config.string(name)),
-      (value) => `${name} ${wasText(name, Option.getOrUndefined(value))}: ${faultText(name, message, Option.getOrElse(value, () => ""))}`
+      (value) => {
+        // No fault repeats a secret: looked for in one, its own words would be left out, and so tell which the secret has.
+        const repeated = secretSettings.includes(name) ? "" : Option.getOrElse(value, () => "")
+        return `${name} ${wasText(name, Option.getOrUndefined(value))}: ${faultText(name, message, repeated)}`
+      }
     )).pipe(Effect.map((lines) => lines.join("\n")))
 
 /** A wrong setting as an operator reads it, in place of the error that Effect has for it. */

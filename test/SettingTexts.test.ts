@@ -146,6 +146,12 @@ test.each(bearers)("keys are made of a secret as it is, and would be others with
     .toEqual(["", ""])
 })
 
+test("what is said of a secret that is too short is the same whatever is in it", () => {
+  const told = ["x:at@y", "x:yy@y", "//ha@z"].map((value) => said(config, { SIGNER_SECRET: value }))
+  expect(new Set(told).size).toBe(1)
+  expect(told[0]).toContain("must have at least 16")
+})
+
 const exchanges = { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,binance" }
 const alone = "it must be scheme, host and port alone, as https://participant.internal:7575"
 const noOrigin = "is no origin, as https://example.com or http://localhost:3000"

@@ -150,7 +150,9 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
   const holdsSequence = chain.nextSequence === sequence
     || (malformed !== undefined && chain.nextSequence < sequence && sequence <= malformed.sequence)
   const tail = yield* Scan.readTail(file, header, offset, chain)
-  if (tail._tag === "Zeros" && isLast) return undefined
+  // A process that died in a write leaves a torn block behind the last one: what would be behind that was never there.
+  const isTorn = tail._tag !== "Damage" && malformed === undefined && !holdsSequence
+  if (isLast && (tail._tag === "Zeros" || isTorn)) return undefined
   if (malformed?._tag === "JournalNewerFormat") return yield* malformed
   if (holdsSequence) return { offset, firstSequence: chain.nextSequence }
   return yield* new Corrupt({
@@ -158,7 +160,7 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
     offset,
     sequence: chain.nextSequence,
     reason: malformed?.reason ?? (tail._tag === "Damage" ? tail.reason : "the block here is missing"),
-    ...(malformed === undefined && tail._tag !== "Damage" ? { missing: "between" as const } : undefined)
+    ...(malformed === undefined && tail._tag === "Zeros" ? { missing: "between" as const } : undefined)
   })
 })
 

@@ -62,6 +62,17 @@ test("what was damaged and is there is cut as before", async () => {
   )
 })
 
+test("where the last write came in part no segment is looked for, whatever sequence behind it is named", async () => {
+  const { disk, segments } = await journal()
+  const last = segments.at(-1)!
+  const bytes = disk.bytes(last)
+  const written = bytes.findLastIndex((byte) => byte !== 0)
+  disk.overwrite(last, Math.floor(written / 512) * 512, Buffer.alloc(512))
+  const [, records] = /(\d+)/.exec((await on(disk, JournalTasks.info))[0]!)!
+  expect(await on(disk, JournalTasks.cut(Number(records) + 2)))
+    .toEqual([`no record was cut: the journal ends before sequence ${Number(records) + 2}`, "removed the snapshot at 18"])
+})
+
 test("a cut says before how many records it gives up, behind a gap too", async () => {
   const { disk, firsts: [, second, third], segments } = await journal()
   const told = (sequence: number) => on(disk, JournalTasks.givenUp(sequence))
