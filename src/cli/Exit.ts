@@ -23,15 +23,16 @@ export const usage = (text: string): Ended => new Ended({ code: usageCode, text 
 /** The journal, or something beside it, is damaged or cannot be read. */
 export const unreadableCode = 2
 
+const putBack = "a segment of a copy (venue journal copy) goes to journal/ under its own name"
+
 /** What to do about damage. A backup gives up the least, and a cut in front of whole segments the most: it is never told first. */
 const wayOn = ({ missing, sequence }: Corrupt): string => {
   const cut = `npm run venue -- journal cut --at ${sequence} --data DIR`
   if (missing === "beginning") {
-    return "nothing is to be cut: a segment of a copy (venue journal copy) goes to journal/ under its own name; "
-      + "where none has it, restore the newest copy as a whole, to a directory of its own"
+    return `nothing is to be cut: ${putBack}; where none has it, restore the newest copy as a whole, to a directory of its own`
   }
   if (missing === "between") {
-    return "copy the data directory first; a segment of a copy (venue journal copy) goes to journal/ under its own name; "
+    return `copy the data directory first; ${putBack}; `
       + `only where none has it, to give up everything from there on, whole segments too: ${cut}`
   }
   return `copy the data directory first; to give up everything from there on: ${cut}`

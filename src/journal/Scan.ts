@@ -105,13 +105,19 @@ export interface Whole {
   readonly malformed: Piece["malformed"]
 }
 
-/** Follows a segment's blocks as far as its file goes. */
-const wholeBlocks = (file: File, header: Segment.Header, size: number): Effect.Effect<Whole, DiskError> =>
+/** Follows a segment's blocks as far as its file goes; each piece's are given to `look`. */
+const wholeBlocks = (
+  file: File,
+  header: Segment.Header,
+  size: number,
+  look: (blocks: Piece["blocks"]) => void = () => {}
+): Effect.Effect<Whole, DiskError> =>
   Effect.gen(function*() {
     const readable = { ...header, segmentBytes: Math.min(size, header.segmentBytes) }
     let whole: Whole = { header, offset: Block.sectorBytes, chain: chainBefore(header), malformed: undefined }
     for (let stopped = false; !stopped && whole.offset < readable.segmentBytes;) {
       const piece: Piece = yield* readPiece(file, readable, whole.offset, whole.chain)
+      look(piece.blocks)
       whole = { header, offset: piece.nextOffset, chain: piece.chain, malformed: piece.malformed }
       stopped = piece.stopped
     }
@@ -147,17 +153,10 @@ export const recordsFrom = (segment: number, sequence: number): Effect.Effect<nu
     const decoded = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
     const header = decoded?.firstSequence === segment ? decoded : yield* headerBehind(file, segment)
     if (header === undefined) return 0
-    const readable = { ...header, segmentBytes: Math.min(yield* file.size, header.segmentBytes) }
-    let chain = chainBefore(header)
     let from: number | undefined
-    let offset = Block.sectorBytes
-    for (let stopped = false; !stopped && offset < readable.segmentBytes;) {
-      const piece: Piece = yield* readPiece(file, readable, offset, chain)
-      from ??= piece.blocks.find((block) => block.header.lastSequence >= sequence)?.header.firstSequence
-      chain = piece.chain
-      offset = piece.nextOffset
-      stopped = piece.stopped
-    }
+    const { chain } = yield* wholeBlocks(file, header, yield* file.size, (blocks) => {
+      from ??= blocks.find((block) => block.header.lastSequence >= sequence)?.header.firstSequence
+    })
     return from === undefined ? 0 : chain.nextSequence - from
   }))
 

@@ -1,7 +1,6 @@
 /** What moves a market's figures is told to whoever listens to them, and told as REST has it. */
 import { expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
-import { Histogram } from "../../src/domain/Histogram.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { stats } from "../../src/edge/markets/getStats.js"
@@ -11,6 +10,7 @@ import type { Command, Outcome } from "../../src/operations/Operations.js"
 import { Hub } from "../../src/streams/Hub.js"
 import type { Log } from "../../src/streams/Log.js"
 import { Driver, parameters } from "../engine/drive.js"
+import { outside } from "./Outside.js"
 
 /** A market whose figures somebody listens to. */
 class Listened extends Driver {
@@ -23,21 +23,10 @@ class Listened extends Driver {
   }
 
   listen(): this {
-    this.hub = new Hub(this.engine, payloads, {
+    this.hub = new Hub(this.engine, payloads, outside({
       kept: { updates: 100, bytes: 100_000 },
-      now: () => this.atEpochMs,
-      monotonicNanos: () => 0,
-      delays: new Histogram(),
-      delivered: () => {},
-      past: () => {
-        throw new Error("nobody asks for candles")
-      },
-      hasPast: () => false,
-      fork: () => {},
-      failed: (cause) => {
-        throw cause
-      }
-    })
+      now: () => this.atEpochMs
+    }))
     this.log = this.hub.open("market.ticker", 0)
     return this
   }

@@ -1,12 +1,12 @@
 /** What is kept of all accounts' streams has one bound, and streams make room for others however the clock was set. */
 import { describe, expect, test } from "vitest"
-import { Histogram } from "../../src/domain/Histogram.js"
 import { Event } from "../../src/engine/EventLog.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import { type AccountChannel, accountChannels } from "../../src/streams/Channels.js"
 import { Hub } from "../../src/streams/Hub.js"
 import type { Log } from "../../src/streams/Log.js"
 import type { Payloads } from "../../src/streams/Payloads.js"
+import { outside } from "./Outside.js"
 
 /** Streams of accounts, of which each record tells one text, all of it durable at once. */
 class Told {
@@ -23,22 +23,11 @@ class Told {
       ofAccount: (_: Reads, channel: AccountChannel) =>
         of.includes(channel) ? [1, 2].map((key) => ({ key: String(key), text: this.text })) : []
     } as unknown as Payloads
-    this.hub = new Hub(reads, payloads, {
+    this.hub = new Hub(reads, payloads, outside({
       kept: { updates: 1_024, bytes: 1 << 20 },
       keptOfAccounts,
-      now: () => this.atEpochMs,
-      monotonicNanos: () => 0,
-      delays: new Histogram(),
-      delivered: () => {},
-      past: () => {
-        throw new Error("nobody asks for candles")
-      },
-      hasPast: () => false,
-      fork: () => {},
-      failed: (cause) => {
-        throw cause
-      }
-    })
+      now: () => this.atEpochMs
+    }))
   }
 
   open(account: number): ReadonlyArray<Log> {
