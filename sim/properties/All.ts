@@ -125,7 +125,9 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
 const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsForgotten), watch(identityRoom)]
 
 /** Those of what is shown beside what anybody trades. */
-const ofOperation = (): ReadonlyArray<Watcher> => [watch(noCredentialKept), watch(metrics), watch(readiness), watch(waits), watch(answersWait)]
+const ofOperation = (): ReadonlyArray<
+  Watcher
+> => [watch(noCredentialKept), watch(metrics), watch(readiness), watch(waits), watch(answersWait)]
 
 /** Those of what a start goes on from. */
 const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(endIsPrepared), watch(snapshotsAreDurable), watch(snapshotsKeepUp)]

@@ -86,7 +86,13 @@ const boardLastsMs = 600_000
  * A board is what was at its record, and never another; who asks for none by a cursor is told of one that was made of late. Names are told
  * that no two accounts have.
  */
-const boardVerdict = ({ boards, times }: State, { clock, model }: Answered, { query }: Queries.Query, json: Json, from: number): Verdict => {
+const boardVerdict = (
+  { boards, times }: State,
+  { clock, model }: Answered,
+  { query }: Queries.Query,
+  json: Json,
+  from: number
+): Verdict => {
   const { boardVersion, entries, nextCursor, ...board } = json
   const { markEpochMs, periodEndEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
   const cursor = Queries.rankOf(query.get("cursor") ?? "")

@@ -171,7 +171,9 @@ const usesVerdict = ({ uses }: State, { answer: { json, status }, call, model: {
   })
   return fault === undefined
     ? holds
-    : broken(`${call.target} of ${call.client} tells that ${fault.keyId} was used at ${fault.lastUsedAtEpochMs}, and no request came by it then`)
+    : broken(
+      `${call.target} of ${call.client} tells that ${fault.keyId} was used at ${fault.lastUsedAtEpochMs}, and no request came by it then`
+    )
 }
 
 /** Notes that a request came by a key. */

@@ -48,8 +48,8 @@ interface State {
 const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
   "cancelAllCompatOrders", "setCancelAllAfter"])
 /** What leads to signing in, to a passkey or to an agent's key. */
-export const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "finishAuthentication", "beginRegistration", "finishRegistration",
-  "beginAgentConnect", "exchangeAgentConnect"])
+export const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "finishAuthentication", "beginRegistration",
+  "finishRegistration", "beginAgentConnect", "exchangeAgentConnect"])
 /** How often an address may sign in, or ask for what leads there. */
 const signIns = ({ perAddress, signInsPerAddress = perAddress }: Limits): number => signInsPerAddress
 
@@ -244,7 +244,11 @@ const endFault = ({ answer, atEpochMs, call }: Handled): Verdict => {
   const left = Math.ceil((resetsAtEpochMs - atEpochMs) / 1_000)
   return left === header(answer, "ratelimit-reset")
     ? holds
-    : broken(`${call.client} is told at ${atEpochMs} that its window ends at ${resetsAtEpochMs}, and by the headers ${JSON.stringify(answer.headers)}`)
+    : broken(
+      `${call.client} is told at ${atEpochMs} that its window ends at ${resetsAtEpochMs}, and by the headers ${
+        JSON.stringify(answer.headers)
+      }`
+    )
 }
 
 /** What is read of limits is what the process is set; a key reads of itself what the answer's headers say. */

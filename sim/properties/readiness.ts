@@ -40,7 +40,9 @@ const isStale = (market: NaiveMarket, latestEpochMs: number): boolean =>
 
 /** The oldest index of those that trade; -1 where none does. */
 const oldestOf = ({ markets }: NaiveVenue, atEpochMs: number): number =>
-  Math.max(-1, ...markets.filter((each) => each.status === "open" && sessionOf(each) !== "closed").map(({ risk }) => atEpochMs - risk.source))
+  Math.max(-1, ...markets.filter((each) =>
+    each.status === "open" && sessionOf(each) !== "closed"
+  ).map(({ risk }) => atEpochMs - risk.source))
 
 const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
   if (answer === undefined || model === undefined) return holds

@@ -50,9 +50,9 @@ const texts: ReadonlySet<string> = new Set(
 )
 
 /** What a browser or a proxy may keep: what needs no credential is the same for everybody, unless one is come to by it. */
-const kept: ReadonlySet<string> = new Set(Contract.endpoints.flatMap(({ access, name }) =>
-  (access === "public" || access === "system") && !signingIn.has(name) ? [name] : []
-))
+const kept: ReadonlySet<string> = new Set(
+  Contract.endpoints.flatMap(({ access, name }) => (access === "public" || access === "system") && !signingIn.has(name) ? [name] : [])
+)
 
 /** Whether an answer lacks the word that nobody keeps it. Where there is no such route here it is nobody's own. */
 const mayBeKept = ({ endpoint }: Call, { headers, text }: Answer): boolean =>
