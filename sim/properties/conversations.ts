@@ -6,8 +6,9 @@
  * no other. Who goes on with a stream is given what follows, and a snapshot only behind a `resync`. What streams tell is not handed over
  * while the client has yet to take what makes it slow, and nothing is answered any more while it has as much as a connection may hold.
  * Only the current ticket of a family lets anybody speak, and whoever speaks by one is told once, thirty seconds before, that it will be
- * over. Who takes what he is sent has a heartbeat every five seconds, which tells of each stream up to where it has left. A connection is ended for three frames that are no JSON, one that is
- * no text, more frames than a second may have and silence, then and not otherwise; and nothing leaves behind its end.
+ * over. Who takes what he is sent has a heartbeat every five seconds, which tells of each stream up to where it has left. A connection is
+ * ended for three frames that are no JSON, one that is no text, more frames than a second may have and silence, then and not otherwise; and
+ * nothing leaves behind its end.
  *
  * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
  */
