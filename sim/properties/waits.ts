@@ -3,7 +3,7 @@
  * be waiting: what other accounts wait for keeps nobody out. A request may wait from when the process takes it up until its client is
  * answered; one whose client went, or that came twice, may wait for as long as the process lives.
  */
-import type { Observation, Reply } from "./Observation.js"
+import type { Call, Observation, Reply } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** How many may wait of an account. */
@@ -17,17 +17,21 @@ interface Account {
   again: number
 }
 
-/** By account. */
-type State = Map<number, Account>
+/** By the account that paths name. */
+type State = Map<string, Account>
 
 const endpoint = "listChanges"
 
 const isSentAway = ({ status, text }: Reply): boolean => status === 429 && text.includes("\"waits_per_account\"")
 
-const verdict = (account: number, others: number): Verdict =>
-  others >= mostWaits ? holds : broken(`account ${account} is told that too many of its requests wait, and ${others} others may`)
+const accountOf = ({ target }: Call): string => target.split("/")[3] ?? ""
 
-const handled = (state: State, { answer, call: { account, id } }: Observation & { readonly _tag: "Handled" }): Verdict => {
+const verdict = (account: string, others: number): Verdict =>
+  others >= mostWaits ? holds : broken(`${account} is told that too many of its requests wait, and ${others} others may`)
+
+const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): Verdict => {
+  const { id } = call
+  const account = accountOf(call)
   const known = state.get(account) ?? { waiting: new Map<number, number>(), again: 0 }
   const others = known.waiting.size + known.again
   if (answer !== undefined) return isSentAway(answer) ? verdict(account, others) : holds
@@ -38,7 +42,9 @@ const handled = (state: State, { answer, call: { account, id } }: Observation & 
   return holds
 }
 
-const answered = (state: State, { answer, call: { account, id } }: Observation & { readonly _tag: "Answered" }): Verdict => {
+const answered = (state: State, { answer, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { id } = call
+  const account = accountOf(call)
   const known = state.get(account)
   const others = known?.waiting.get(id)
   known?.waiting.delete(id)

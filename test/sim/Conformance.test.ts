@@ -70,18 +70,19 @@ test.each<[Errors.Failure, Readonly<Record<string, string>>, unknown]>([
 
 test("who waits is sent away for four others of his account, and not for those of another", () => {
   const watcher = Property.watch(waits)
-  const read = Calls.read(who, "listChanges", "/v1/accounts/acc_1/changes?fromSequence=1&waitMs=100", "trader")
+  const read = (accountId: string): Calls.Draft =>
+    Calls.read(who, "listChanges", `/v1/accounts/${accountId}/changes?fromSequence=1&waitMs=100`, "trader")
   const answer = { status: 429, headers: {}, text: "{\"rejectionGuard\":\"waits_per_account\"}" }
-  const handled = (id: number, account: number, isSentAway: boolean): Property.Verdict =>
+  const handled = (id: number, accountId: string, isSentAway: boolean): Property.Verdict =>
     watcher.observe({
       _tag: "Handled",
-      call: { ...read, id, account, reading: { _tag: "other" } },
+      call: { ...read(accountId), id, reading: { _tag: "other" } },
       atEpochMs: 1,
       highestEpochMs: 1,
       answer: isSentAway ? answer : undefined
     })
-  for (let id = 0; id < 4; id++) expect(handled(id, 0, false)).toBe(Property.holds)
-  expect(handled(4, 0, true)).toBe(Property.holds)
-  expect(handled(5, 1, false)).toBe(Property.holds)
-  expect(handled(6, 1, true)).toContain("1 others may")
+  for (let id = 0; id < 4; id++) expect(handled(id, "acc_1", false)).toBe(Property.holds)
+  expect(handled(4, "acc_1", true)).toBe(Property.holds)
+  expect(handled(5, "acc_2", false)).toBe(Property.holds)
+  expect(handled(6, "acc_2", true)).toContain("1 others may")
 })
