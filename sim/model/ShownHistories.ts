@@ -276,6 +276,22 @@ export interface BoardAsked {
 const windowBegan = (window: string, atEpochMs: number): number =>
   window === "all_time" ? 0 : beginning({ daily: "1d", weekly: "1w", monthly: "1M" }[window]!, atEpochMs)
 
+/** When it ends; all time ends with the moment itself. */
+const windowEnds = (window: string, atEpochMs: number): number => {
+  const began = windowBegan(window, atEpochMs)
+  const at = new Date(began)
+  switch (window) {
+    case "daily":
+      return began + 86_400_000
+    case "weekly":
+      return began + 7 * 86_400_000
+    case "monthly":
+      return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)
+    default:
+      return atEpochMs
+  }
+}
+
 const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, account: number, from: number, sequence: number) => {
   let [realized, fees, funding, closed, fills] = [0n, 0n, 0n, 0n, 0]
   for (const each of changes) {
@@ -325,6 +341,7 @@ export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, s
     metricKind: "projected_realized_pnl",
     provenance: "off_chain_position_projection",
     periodStartEpochMs: from,
+    periodEndEpochMs: windowEnds(window, atEpochMs),
     scoreHistogram: tenths,
     entries: ranked.slice(behindRank, behindRank + limit).map(({ closed, fees, fills, funding, index, realized, score }, at) => ({
       rank: behindRank + at + 1,

@@ -70,6 +70,7 @@ import { pseudonymous } from "./pseudonymous.js"
 import { quantity } from "./quantity.js"
 import { rankings } from "./rankings.js"
 import { rateLimit } from "./rateLimit.js"
+import { readiness } from "./readiness.js"
 import { readsAreAnswered } from "./readsAreAnswered.js"
 import { readsAreAsAsked } from "./readsAreAsAsked.js"
 import { readsEqualModel } from "./readsEqualModel.js"
@@ -96,6 +97,7 @@ import { toldAgain } from "./toldAgain.js"
 import { streamedPrices } from "./streamedPrices.js"
 import { transfersEnd } from "./transfersEnd.js"
 import { versions } from "./versions.js"
+import { waits } from "./waits.js"
 import { whatIsOverIsForgotten } from "./whatIsOverIsForgotten.js"
 import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
 import { zeroSum } from "./zeroSum.js"
@@ -123,7 +125,9 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
 const ofRoom = (): ReadonlyArray<Watcher> => [watch(tables), watch(whatIsOverIsForgotten), watch(identityRoom)]
 
 /** Those of what is shown beside what anybody trades. */
-const ofOperation = (): ReadonlyArray<Watcher> => [watch(noCredentialKept), watch(metrics), watch(answersWait)]
+const ofOperation = (): ReadonlyArray<
+  Watcher
+> => [watch(noCredentialKept), watch(metrics), watch(readiness), watch(waits), watch(answersWait)]
 
 /** Those of what a start goes on from. */
 const ofRecovery = (): ReadonlyArray<Watcher> => [watch(replay), watch(endIsPrepared), watch(snapshotsAreDurable), watch(snapshotsKeepUp)]

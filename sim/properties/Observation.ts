@@ -114,6 +114,8 @@ export interface FrameLeft {
   readonly timeframe?: string
   readonly series?: string
   readonly accountId?: string
+  /** Of what a stream tells: the sequence up to which its client has the stream by it. */
+  readonly sequence?: number
   readonly error?: { readonly code: string; readonly rejectionGuard?: string; readonly realtimeTicketFailure?: string }
   readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number }
   readonly heads?: Readonly<globalThis.Record<string, number>>

@@ -6,8 +6,9 @@
  * no other. Who goes on with a stream is given what follows, and a snapshot only behind a `resync`. What streams tell is not handed over
  * while the client has yet to take what makes it slow, and nothing is answered any more while it has as much as a connection may hold.
  * Only the current ticket of a family lets anybody speak, and whoever speaks by one is told once, thirty seconds before, that it will be
- * over. Who takes what he is sent has a heartbeat every five seconds. A connection is ended for three frames that are no JSON, one that is
- * no text, more frames than a second may have and silence, then and not otherwise; and nothing leaves behind its end.
+ * over. Who takes what he is sent has a heartbeat every five seconds, which tells of each stream up to where it has left. A connection is
+ * ended for three frames that are no JSON, one that is no text, more frames than a second may have and silence, then and not otherwise; and
+ * nothing leaves behind its end.
  *
  * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
  */
@@ -40,6 +41,8 @@ interface Subscribed {
   hasBegun: boolean
   /** Whether a snapshot is due: it was not said to go on, or to be no good any more. */
   isAnew: boolean
+  /** The sequence up to which the client has it by what has left; undefined where it has nothing that is good. */
+  head: number | undefined
 }
 
 interface Conversation {
@@ -131,7 +134,7 @@ const subscribe = ({ conversing, model }: State, line: Conversation, taken: Take
   const isThere = isOfAccount || model!.markets.some((market) => market.parameters.marketId === marketId && isListed(market.status))
   if (!isThere) return due(line, taken, frame, "market_not_found", false)
   if (line.streams.has(stream) || line.streams.size >= conversing.subscriptions) return due(line, taken, frame, invalid, true)
-  line.streams.set(stream, { id: frame.id, hasBegun: false, isAnew: false })
+  line.streams.set(stream, { id: frame.id, hasBegun: false, isAnew: false, head: undefined })
   due(line, taken, frame, undefined, false)
 }
 
@@ -314,6 +317,7 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
       const subscribed = line.streams.get(stream)!
       subscribed.hasBegun = true
       subscribed.isAnew = frame.resumed !== true
+      if (!subscribed.isAnew) subscribed.head = of.fromSequence
       return holds
     }
     default:
@@ -337,12 +341,13 @@ const ticketIsOver = (line: Conversation): Verdict => {
   return holds
 }
 
-const toldOf = (line: Conversation, stream: string, type: string): Verdict => {
+const toldOf = (line: Conversation, stream: string, { frame: { sequence, type } }: Left): Verdict => {
   if (line.streams.get(stream)?.hasBegun !== true) return broken(`is sent ${type} of ${stream}, which has not begun`)
   if (stream.startsWith("account.") && line.scopes === undefined) return broken(`is sent ${type} of ${stream} without a ticket`)
   const subscribed = line.streams.get(stream)!
   if (type === "snapshot" && !subscribed.isAnew) return broken(`is sent a snapshot of ${stream}, which goes on`)
   subscribed.isAnew = type === "resync"
+  subscribed.head = type === "resync" ? undefined : sequence
   return holds
 }
 
@@ -369,9 +374,9 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
       return warned(line, left)
     case "update":
     case "snapshot":
-      return toldOf(line, Frames.streamOf(frame as { readonly channel: string }), type)
+      return toldOf(line, Frames.streamOf(frame as { readonly channel: string }), left)
     case "resync":
-      return toldOf(line, Frames.streamOf({ ...frame, channel: channel ?? stream! }), type)
+      return toldOf(line, Frames.streamOf({ ...frame, channel: channel ?? stream! }), left)
     case "heartbeat":
       return beats(line, left)
     default:
@@ -449,10 +454,13 @@ const warned = (line: Conversation, { frame: { expiresAt }, atEpochMs }: Left): 
   return expiresAt - atEpochMs <= warningMs ? holds : broken(`is warned at ${atEpochMs} of ${expiresAt}`)
 }
 
-/** A heartbeat names streams that have begun, and leaves behind the warning that was due. */
+/** A heartbeat names streams that have begun, each up to where it has left, and leaves behind the warning that was due. */
 const beats = (line: Conversation, { frame: { heads, serverTimeEpochMs } }: Left): Verdict => {
   const other = Object.keys(heads!).find((name) => line.streams.get(name)?.hasBegun !== true)
   if (other !== undefined) return broken(`has ${other} in a heartbeat, which has not begun`)
+  for (const [name, { head }] of line.streams) {
+    if (heads![name] !== head) return broken(`has ${name} up to ${head}, and is told ${heads![name]} in a heartbeat`)
+  }
   const isLate = line.scopes !== undefined && !line.isWarned && serverTimeEpochMs! >= line.expiresAtEpochMs - warningMs
   return isLate ? broken(`was not warned at ${serverTimeEpochMs} that its ticket is over at ${line.expiresAtEpochMs}`) : holds
 }

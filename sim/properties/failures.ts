@@ -1,7 +1,9 @@
 /**
  * Safety (contract). Every failure is told as the contract tells it: one of those that there are, with its own status, code, guard,
- * name and advice, in its family's envelope, both halves of which say the same. Requests have ids that no other has.
+ * name and advice, in its family's envelope, both halves of which say the same. Whoever met a limit is told to come again within a
+ * minute, and whoever used a wrong method which ones the path has. Requests have ids that no other has.
  */
+import * as Contract from "../../src/edge/Contract.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Funds from "../reading/Funds.js"
 import * as Identity from "../reading/Identity.js"
@@ -134,12 +136,29 @@ const compatFault = (status: number, json: Json, info: Json): string | undefined
   return isSame ? undefined : `is not ${[...names].join(" or ")}, or says otherwise than its info`
 }
 
-/** What an answer's headers lack. */
-const headersFault = ({ headers, status }: Answer, info: Json): string | undefined => {
+/** The contract's paths by their segments; a parameter stands for any. */
+const paths = Contract.endpoints.map(({ method, path }) => ({ method, segments: path.split("/") }))
+
+/** The methods that a target's path has, sorted: what is got may also be asked for without its body. */
+const methodsOf = (target: string): string => {
+  const asked = target.split("?")[0]!.split("/")
+  const isMet = (segment: string, at: number): boolean => segment === asked[at] || (segment.startsWith(":") && asked[at] !== "")
+  const found = paths.filter(({ segments }) => segments.length === asked.length && segments.every(isMet)).map(({ method }) => method)
+  return [...new Set(found.includes("GET") ? [...found, "HEAD"] : found)].sort().join(", ")
+}
+
+/** Whether a wait is one that may be told: nobody is sent away for longer than a minute. */
+const isWait = (seconds: string | undefined): boolean => /^[1-9][0-9]?$/.test(seconds ?? "") && Number(seconds) <= 60
+
+/** What is wrong with the headers of an answer. */
+const headersFault = ({ target }: Call, { headers, status }: Answer, info: Json): string | undefined => {
   if (headers["content-type"] !== "application/json") return `is ${headers["content-type"]}`
   if (headers["x-request-id"] !== info["requestId"]) return "has another id in its headers than in its body"
-  if ((headers["retry-after"] === undefined) === (status === 429)) return "says wrongly when to come again"
-  return (headers["allow"] === undefined) === (status === 405) ? "says wrongly which methods there are" : undefined
+  const { allow, "retry-after": retryAfter } = headers
+  if (status === 429 ? !isWait(retryAfter) : retryAfter !== undefined) return `says to come again after ${retryAfter} s`
+  if (status !== 405) return allow === undefined ? undefined : "says which methods there are, and is not about that"
+  const must = methodsOf(target)
+  return allow?.split(", ").sort().join(", ") === must ? undefined : `says that there are the methods ${allow}, must be ${must}`
 }
 
 const failed = (call: Call, answer: Answer): Verdict => {
@@ -148,7 +167,8 @@ const failed = (call: Call, answer: Answer): Verdict => {
   const what = `the failure ${status} of ${call.method} ${call.target}`
   if (!isObject(json) || isCompat !== isObject(json["info"])) return broken(`${what} is in no envelope of its family: ${text}`)
   const info = (isCompat ? json["info"] : json) as Json
-  const fault = nativeFault(call, status, info) ?? (isCompat ? compatFault(status, json, info) : undefined) ?? headersFault(answer, info)
+  const fault = nativeFault(call, status, info) ?? (isCompat ? compatFault(status, json, info) : undefined)
+    ?? headersFault(call, answer, info)
   return fault === undefined ? holds : broken(`${what} ${fault}: ${text}`)
 }
 

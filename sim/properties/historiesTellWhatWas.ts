@@ -19,6 +19,8 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
+type Answered = Observation & { readonly _tag: "Answered" }
+
 interface State {
   /** Boards by window and version: what each told of itself. */
   readonly boards: Map<string, string>
@@ -77,15 +79,29 @@ const placeTold = (shown: Json, { displayHandle: chosen }: Json, from: number): 
   return isOfLate || isVenues ? { ...shown, displayHandle: chosen } : shown
 }
 
-/** A board is what was at its record, and never another. Names are told that no two accounts have. */
-const boardVerdict = ({ boards, times }: State, model: NaiveVenue, { query }: Queries.Query, json: Json, from: number): Verdict => {
-  const { boardVersion, entries, nextCursor, periodEndEpochMs, ...board } = json
-  const { markEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
+/** How long after it was made a board is the latest: whoever asks later is told that there is none. */
+const boardLastsMs = 600_000
+
+/**
+ * A board is what was at its record, and never another; who asks for none by a cursor is told of one that was made of late. Names are told
+ * that no two accounts have.
+ */
+const boardVerdict = (
+  { boards, times }: State,
+  { clock, model }: Answered,
+  { query }: Queries.Query,
+  json: Json,
+  from: number
+): Verdict => {
+  const { boardVersion, entries, nextCursor, ...board } = json
+  const { markEpochMs, periodEndEpochMs, scoreHistogram, throughJournalSequence, windowKind } = board
   const cursor = Queries.rankOf(query.get("cursor") ?? "")
   if (typeof throughJournalSequence !== "number" || throughJournalSequence > model.sequence || typeof markEpochMs !== "number") {
     return broken(`is of record ${String(throughJournalSequence)}, and durable is ${model.sequence}`)
   }
   if (windowKind !== (query.get("window") ?? "daily")) return broken(`is of ${String(windowKind)}`)
+  const isOfLate = clock === undefined || (markEpochMs >= clock[0] - boardLastsMs && markEpochMs <= clock[1] + boardLastsMs)
+  if (!query.has("cursor") && !isOfLate) return broken(`is the latest, and was made at ${markEpochMs}, asked at ${String(clock)}`)
   if (cursor !== undefined && boardVersion !== String(cursor.version)) return broken(`is of board ${String(boardVersion)}`)
   const told = JSON.stringify([markEpochMs, throughJournalSequence, periodEndEpochMs, scoreHistogram])
   const name = `${String(windowKind)}/${String(boardVersion)}`
@@ -110,8 +126,6 @@ const boardVerdict = ({ boards, times }: State, model: NaiveVenue, { query }: Qu
     entries: expected.entries.slice(0, limit)
   })
 }
-
-type Answered = Observation & { readonly _tag: "Answered" }
 
 /** Where a page of what is counted begins. */
 const ordinalOf = (kind: string, cursor: string | null | undefined): number => {
@@ -161,13 +175,14 @@ const securityVerdict = ({ answer: { json }, call: { account, method, target }, 
     (sequence) => difference(`at record ${sequence} it`, json, ShownIdentity.notes(model, account, sequence, before, wish.limit)))
 }
 
-const verdictOf = (state: State, { answer: { json }, call, model }: Answered, from: number): Verdict => {
+const verdictOf = (state: State, seen: Answered, from: number): Verdict => {
+  const { answer: { json }, call, model } = seen
   const reading = Queries.read(call.target)
   if (reading._tag !== "query") return holds
   const { query } = reading
   const market = named(model, query.market, query.family)
   if (query.endpoint === "getCompatCandles") return compatVerdict(model, market!, query, json)
-  if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, model, query, json, from) : broken("is no object")
+  if (query.endpoint === "getLeaderboard") return isObject(json) ? boardVerdict(state, seen, query, json, from) : broken("is no object")
   if (query.endpoint !== "getCandles" && query.endpoint !== "listPositionHistory") return holds
   if (!isObject(json)) return broken("is no object")
   const freshness = json["freshness"]

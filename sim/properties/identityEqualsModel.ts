@@ -1,6 +1,6 @@
 /**
  * Safety (I11). Who may act is what the rules say: passkeys, sessions, grants, keys and security events are in the engine as they are
- * in the reference model, and owners are told of them so.
+ * in the reference model, and owners are told of them so. A key is told to have been used last when a request came by it, and by no other.
  */
 import { Principal } from "../../src/operations/Header.js"
 import type { NaiveKey } from "../model/NaiveIdentity.js"
@@ -21,6 +21,8 @@ interface State {
   model: NaiveVenue | undefined
   /** Accounts whose part has changed since the engine was last looked at. */
   readonly changed: Set<number>
+  /** When requests came by keys, by the clocks of the processes that took them up: by their ids. */
+  readonly uses: Map<string, Set<number>>
 }
 
 /** What an operator says of keys. */
@@ -149,6 +151,40 @@ const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict
     }))
 }
 
+/** What tells of keys with when each was used last. */
+const tellsUses: ReadonlySet<string> = new Set(["listApiKeys", "revokeApiKey", "getCurrentApiKey"])
+
+interface ToldKey {
+  readonly keyId: string
+  readonly lastUsedAtEpochMs: number | null
+}
+
+/** When a key was used is journaled now and then: it may be told late, or as never, and not as of a moment at which it was not. */
+const usesVerdict = ({ uses }: State, { answer: { json, status }, call, model: { identity: { keys, tickets } } }: Answered): Verdict => {
+  if (status !== 200 || !tellsUses.has(call.endpoint)) return holds
+  const { key, keys: listed } = json as { readonly key?: ToldKey; readonly keys?: ReadonlyArray<ToldKey> }
+  const fault = [...listed ?? [], ...key === undefined ? [] : [key]].find(({ keyId, lastUsedAtEpochMs: at }) => {
+    if (at === null || uses.get(keyId)?.has(at) === true) return false
+    // What is done by a ticket is done by its key, and comes by the stream.
+    const index = keys.find((each) => each.keyId === keyId)?.index
+    return !tickets.families.some(({ apiKey }) => apiKey === index)
+  })
+  return fault === undefined
+    ? holds
+    : broken(
+      `${call.target} of ${call.client} tells that ${fault.keyId} was used at ${fault.lastUsedAtEpochMs}, and no request came by it then`
+    )
+}
+
+/** Notes that a request came by a key. */
+const used = ({ uses }: State, { token }: Call, atEpochMs: number): void => {
+  if (!token.startsWith("pk_")) return
+  const keyId = keyIdIn(token)
+  const times = uses.get(keyId)
+  if (times === undefined) uses.set(keyId, new Set([atEpochMs]))
+  else times.add(atEpochMs)
+}
+
 const changedAt = (model: NaiveVenue | undefined, { account }: Call): number => model?.identity.changedAt.get(account) ?? 0
 
 const answered = (state: State, seen: Answered): Verdict => {
@@ -168,7 +204,7 @@ export const identityEqualsModel: Property<State> = {
   name: "who-may-act-equals-model",
   invariant: "I11",
   kind: "safety",
-  initial: () => ({ asked: new Map(), model: undefined, changed: new Set() }),
+  initial: () => ({ asked: new Map(), model: undefined, changed: new Set(), uses: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Committed":
@@ -185,8 +221,11 @@ export const identityEqualsModel: Property<State> = {
       case "Unanswered":
         state.asked.delete(`${seen.call.id}/${seen.attempt}`)
         return holds
+      case "Handling":
+        used(state, seen.call, seen.atEpochMs)
+        return holds
       case "Answered":
-        return answered(state, seen)
+        return answered(state, seen) ?? usesVerdict(state, seen)
       default:
         return holds
     }

@@ -48,8 +48,8 @@ interface State {
 const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
   "cancelAllCompatOrders", "setCancelAllAfter"])
 /** What leads to signing in, to a passkey or to an agent's key. */
-const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "finishAuthentication", "beginRegistration", "finishRegistration",
-  "beginAgentConnect", "exchangeAgentConnect"])
+export const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "finishAuthentication", "beginRegistration",
+  "finishRegistration", "beginAgentConnect", "exchangeAgentConnect"])
 /** How often an address may sign in, or ask for what leads there. */
 const signIns = ({ perAddress, signInsPerAddress = perAddress }: Limits): number => signInsPerAddress
 
@@ -237,6 +237,20 @@ const judge = (state: State, seen: Handled): Verdict => {
   return windows.length > 0 ? holds : broken(`${what}, ${faults.join("; or ")}: ${JSON.stringify(answer?.headers)}`)
 }
 
+/** What a key reads of itself ends when the answer's headers say, to the second: a window's end is not moved on by who asks for it. */
+const endFault = ({ answer, atEpochMs, call }: Handled): Verdict => {
+  if (call.endpoint !== "getCurrentApiKey" || answer?.status !== 200) return holds
+  const { rateLimit: { resetsAtEpochMs } } = JSON.parse(answer.text) as { readonly rateLimit: { readonly resetsAtEpochMs: number } }
+  const left = Math.ceil((resetsAtEpochMs - atEpochMs) / 1_000)
+  return left === header(answer, "ratelimit-reset")
+    ? holds
+    : broken(
+      `${call.client} is told at ${atEpochMs} that its window ends at ${resetsAtEpochMs}, and by the headers ${
+        JSON.stringify(answer.headers)
+      }`
+    )
+}
+
 /** What is read of limits is what the process is set; a key reads of itself what the answer's headers say. */
 const readFault = (
   { limits }: State,
@@ -305,7 +319,7 @@ export const rateLimit: Property<State> = {
         return readFault(state, seen)
       case "Handled":
         state.handling = undefined
-        return judge(state, seen)
+        return judge(state, seen) ?? endFault(seen)
       default:
         return holds
     }

@@ -1,7 +1,7 @@
 /**
  * Safety (no drift). Every response is what the contract declares for its endpoint and status, and every
  * status is one that the endpoint declares; unknown routes and malformed requests answer in their family's
- * envelope too.
+ * envelope too. What is told to whom a credential or a signing in makes known is kept by nobody on its way.
  */
 import { Either, ParseResult, Schema } from "effect"
 import * as Contract from "../../src/edge/Contract.js"
@@ -9,7 +9,9 @@ import * as Endpoint from "../../src/edge/http/Endpoint.js"
 import * as Envelopes from "../../src/edge/http/Envelopes.js"
 import * as Failures from "../../src/edge/http/Failures.js"
 import * as Acceptance from "./Acceptance.js"
+import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
+import { signingIn } from "./rateLimit.js"
 
 /** Undefined where the schema accepts, otherwise what it finds wrong. */
 type Judge = (input: unknown) => string | undefined
@@ -47,6 +49,16 @@ const texts: ReadonlySet<string> = new Set(
   Contract.endpoints.flatMap((endpoint) => [...endpoint.answers.values()].some((answer) => answer.kind === "text") ? [endpoint.name] : [])
 )
 
+/** What a browser or a proxy may keep: what needs no credential is the same for everybody, unless one is come to by it. */
+const kept: ReadonlySet<string> = new Set(
+  Contract.endpoints.flatMap(({ access, name }) => (access === "public" || access === "system") && !signingIn.has(name) ? [name] : [])
+)
+
+/** Whether an answer lacks the word that nobody keeps it. Where there is no such route here it is nobody's own. */
+const mayBeKept = ({ endpoint }: Call, { headers, text }: Answer): boolean =>
+  endpoint !== "" && !kept.has(endpoint) && headers["cache-control"] !== "no-store"
+  && !text.includes("\"route_not_found\"") && !text.includes("\"method_not_allowed\"")
+
 export const schemaConformance: Property<null> = {
   name: "responses-keep-the-contract",
   invariant: "contract",
@@ -57,6 +69,7 @@ export const schemaConformance: Property<null> = {
     const { answer, call } = seen
     const what = `${call.method} ${call.target} answered ${answer.status}`
     if (answer.status === 500) return broken(`${what}: ${answer.text}`)
+    if (mayBeKept(call, answer)) return broken(`${what} and may be kept on its way: ${JSON.stringify(answer.headers)}`)
     const name = call.endpoint === "" ? Endpoint.familyOf(call.target.split("?")[0]!) : call.endpoint
     if (answer.status === 204 && empty.has(name)) return answer.text === "" ? holds : broken(`${what} with a body: ${answer.text}`)
     if (texts.has(name) && answer.status === 200) return holds

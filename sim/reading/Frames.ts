@@ -19,7 +19,13 @@ export type Frame =
   | { readonly _tag: "malformed"; readonly id: string | undefined }
   | { readonly _tag: "ping"; readonly id: string }
   | { readonly _tag: "auth"; readonly id: string; readonly ticket: string | undefined; readonly isToCancel: boolean }
-  | { readonly _tag: "subscribe" | "unsubscribe"; readonly id: string; readonly subject: Subject }
+  /** `fromSequence`: what who subscribes has already; undefined where it has nothing. */
+  | {
+    readonly _tag: "subscribe" | "unsubscribe"
+    readonly id: string
+    readonly subject: Subject
+    readonly fromSequence?: number | undefined
+  }
   | { readonly _tag: "order"; readonly id: string }
 
 const candles = "market.candles"
@@ -98,11 +104,14 @@ export const read = (text: string): Frame => {
     case "subscribe":
     case "unsubscribe": {
       // Who subscribes may name the channel by either member, and not by both.
-      const { channel, stream, ...others } = value as unknown as Named & { readonly stream?: string }
+      const { channel, fromSequence, stream, ...others } = value as unknown as Named & {
+        readonly stream?: string
+        readonly fromSequence?: number
+      }
       const name = channel ?? stream
       const isNamed = name !== undefined && (channel === undefined || stream === undefined)
       const subject = isNamed ? subjectOf({ ...others, channel: name }) : undefined
-      return subject === undefined ? { _tag: "malformed", id } : { _tag: named, id, subject }
+      return subject === undefined ? { _tag: "malformed", id } : { _tag: named, id, subject, fromSequence }
     }
     default:
       return { _tag: "order", id }

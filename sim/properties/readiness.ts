@@ -1,0 +1,117 @@
+/**
+ * Safety (contract). Whoever asks from outside whether the venue takes requests is told how each index stands: how long ago its source
+ * saw it by the process's clock, and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that;
+ * and whether the last sample that told anything was a step that waits for others. Looked at where all that is decided is durable: there
+ * the model stands where the engine does.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import { sessionOf } from "../model/NaiveRisk.js"
+import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isListed } from "../reading/MarketRules.js"
+import { difference } from "./Difference.js"
+import type { Observation } from "./Observation.js"
+import { holds, type Property, type Verdict } from "./Property.js"
+
+interface State {
+  model: NaiveVenue | undefined
+  /** Whether the process has written that it is there: from then on its state is that of the journal. */
+  hasBegun: boolean
+  /** The last record that its engine has decided. */
+  decided: number
+  /** Markets whose last sample in this process that told anything is a step that waits, with what of it is durable. */
+  readonly held: Set<number>
+}
+
+/** What is told of an index. */
+interface Told {
+  readonly marketId: string
+  readonly status: string
+  readonly indexAgeMs?: number
+  readonly indexStale: boolean
+  readonly indexHeld: boolean
+}
+
+const ageOf = ({ risk }: NaiveMarket, atEpochMs: number): number | undefined =>
+  risk.index === 0 ? undefined : Math.max(0, atEpochMs - risk.source)
+
+const isStale = (market: NaiveMarket, latestEpochMs: number): boolean =>
+  sessionOf(market) !== "closed" && (market.risk.index === 0 || latestEpochMs >= market.risk.source + market.parameters.indexStaleMs)
+
+/** The oldest index of those that trade; -1 where none does. */
+const oldestOf = ({ markets }: NaiveVenue, atEpochMs: number): number =>
+  Math.max(-1, ...markets.filter((each) =>
+    each.status === "open" && sessionOf(each) !== "closed"
+  ).map(({ risk }) => atEpochMs - risk.source))
+
+const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
+  if (answer === undefined || model === undefined) return holds
+  const { details, durableSequence, markets } = JSON.parse(answer.text) as {
+    readonly durableSequence: number
+    readonly details: { readonly oldestIndexAgeMs: number; readonly staleMarkets: number }
+    readonly markets: ReadonlyArray<Told>
+  }
+  // What is durable is known to the process a moment later, and with it what became of the samples.
+  if (durableSequence !== model.sequence) return holds
+  // A clock that was set back is behind the records, by whose time markets are stale too.
+  const latestEpochMs = Math.max(atEpochMs, model.atEpochMs)
+  const listed = model.markets.filter((each) => isListed(each.status) && !isDelisted(each))
+  const expected = listed.map((each) => ({
+    marketId: each.parameters.marketId,
+    status: each.status,
+    indexAgeMs: ageOf(each, atEpochMs),
+    indexStale: isStale(each, latestEpochMs),
+    indexHeld: held.has(each.index)
+  }))
+  const told = markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, status }) => ({
+    marketId,
+    status,
+    indexAgeMs,
+    indexStale,
+    indexHeld
+  }))
+  const { oldestIndexAgeMs, staleMarkets } = details
+  return difference(`the indexes at ${atEpochMs}`, told, expected)
+    ?? difference(`the oldest index at ${atEpochMs}`, oldestIndexAgeMs, oldestOf(model, atEpochMs))
+    ?? difference(`the stale markets at ${atEpochMs}`, staleMarkets, expected.filter(({ indexStale }) => indexStale).length)
+}
+
+/** What a process has begun to write tells that it stands where the journal does, and has seen no sample yet. */
+const committed = (state: State, { decision, model, record: { command } }: Observation & { readonly _tag: "Committed" }): void => {
+  state.model = model
+  if (command.kind === "StartVenue" || command.kind === "OpenVenue") {
+    state.hasBegun = true
+    state.held.clear()
+  }
+  if (command.kind !== "SetIndexPrice") return
+  const { refusal } = decision.outcomes[0]!
+  if (refusal === Refusal.indexPriceHeld) state.held.add(command.market)
+  if (refusal === Refusal.none) state.held.delete(command.market)
+}
+
+export const readiness: Property<State> = {
+  name: "probes-are-told-how-each-index-stands",
+  invariant: "contract",
+  kind: "safety",
+  initial: () => ({ model: undefined, hasBegun: false, decided: 0, held: new Set() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.hasBegun = false
+        state.decided = 0
+        return holds
+      case "Taken":
+        if (seen.answered === undefined) state.decided = seen.sequence + 1
+        return holds
+      case "Committed":
+        committed(state, seen)
+        return holds
+      case "Handled": {
+        if (seen.call.endpoint !== "getReadiness" || !state.hasBegun) return holds
+        return state.decided === state.model?.sequence ? judge(state, seen) : holds
+      }
+      default:
+        return holds
+    }
+  }
+}
