@@ -380,6 +380,43 @@ describe("how many", () => {
     expect(met(driver, complete({ kind: "HaltEngine", idempotencyKey: "h" }))).toBe("record")
   })
 
+  test.each([
+    ["keys", { orders: 10_000, idempotencyKeys: 200 }],
+    ["orders", { orders: 200, idempotencyKeys: 10_000 }]
+  ])("whoever asks for every place that is freed is held to his part of the %s all the same", (table, capacity) => {
+    const { account, driver, other } = begin(new Driver(Engine.make({ ...capacity, accountParts: 8 })))
+    const others = [other, ...Array.from({ length: 24 }, () => driver.account(rich))]
+    driver.retain(10 * minuteMs)
+    const { idempotency, orders } = driver.engine.state
+    const ask = (owner: number): Refusal =>
+      driver.run(driver.placement(owner, { timeInForce: Order.ioc, priceAtoms: 900, quantityAtoms: 1 })).refusal
+    const seen = new Set<Refusal>()
+    let most = 0
+    for (let step = 0; step < 400; step++) {
+      driver.atEpochMs += 6_000
+      for (let time = 0; step >= 200 && time < 3; time++) ask(account)
+      seen.add(ask(others[step % 25]!))
+      most = Math.max(most, table === "keys" ? idempotency.heldOf(account) : orders.held.of(account))
+    }
+    // The others hold four or five each, a hundred or so in all: nine times his part is what is free beside these.
+    expect([...seen]).toEqual([Refusal.none])
+    expect(most).toBeGreaterThan(4)
+    expect(most).toBeLessThanOrEqual(8)
+  })
+
+  test("what is the account's own of what is forgotten is not held, batches whole", () => {
+    const { account, driver, other } = begin(new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 1000, accountParts: 8 })))
+    const batch = () => driver.placement(account, ...Array.from({ length: 32 }, () => ({ quantityAtoms: 0 })))
+    const begunEpochMs = driver.atEpochMs
+    while (driver.run(batch()).refusal === Refusal.none) driver.atEpochMs += 1000
+    driver.run(driver.placement(other, { quantityAtoms: 0 }))
+    driver.atEpochMs = begunEpochMs + retentionMs - 1
+    expect(met(driver, batch())).toBe(Refusal.accountShare)
+    // The first of three batches is over, and the second is not.
+    driver.atEpochMs++
+    expect(met(driver, batch())).toBe("record")
+  })
+
   test("what batches come to counts entry by entry, and a table full of it takes no more", () => {
     const { account, driver, other } = begin(new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 1000, accountParts: 8 })))
     const batch = (owner: number) => driver.placement(owner, ...Array.from({ length: 32 }, () => ({ quantityAtoms: 0 })))

@@ -2,6 +2,7 @@
 import { none } from "../../domain/None.js"
 import { minuteMs } from "../../domain/Retention.js"
 import { forgottenAtOnce } from "../Idempotency.js"
+import type { Over } from "../Share.js"
 import type { State } from "../State.js"
 import { disown } from "./Remembered.js"
 
@@ -26,15 +27,18 @@ const isDue = (state: State, older: number, atEpochMs: number): boolean => {
 const isOver = ({ orders }: State, order: number, atEpochMs: number): boolean =>
   orders.updatedAt(order) + (orders.retentionMinutes(order) + orderGraceMinutes) * minuteMs <= atEpochMs
 
-/** Whether a record of that time forgets so many ended orders. */
-export const forgetsOrders = (state: State, wanted: number, atEpochMs: number): boolean => {
+/** The ended orders that a record of that time forgets, and how many of them are an account's. */
+export const overOrders = (state: State, account: number, atEpochMs: number): Over => {
   const most = atOnce(state)
-  if (wanted > most) return false
-  let over = 0
+  let count = 0
+  let own = 0
   for (let older = 0; older < most && isDue(state, older, atEpochMs); older++) {
-    if (isOver(state, state.endedAt(older), atEpochMs) && ++over === wanted) return true
+    const order = state.endedAt(older)
+    if (!isOver(state, order, atEpochMs)) continue
+    count++
+    if (state.orders.account(order) === account) own++
   }
-  return false
+  return { count, own, isMost: count === most }
 }
 
 /** Ended orders whose rows are read at once before they are forgotten one by one. */
