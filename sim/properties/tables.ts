@@ -30,8 +30,17 @@ const boundOf = (command: Command, capacity: number): number => {
 const wants = (command: Command): number => command.kind === "PlaceOrders" ? command.entries.length : 0
 
 /** What one key remembers, at the most. */
-const outcomesOf = (command: Command): number =>
-  command.kind === "PlaceOrders" || command.kind === "CancelOrders" ? command.entries.length : 1
+const outcomesOf = (command: Command): number => {
+  switch (command.kind) {
+    case "PlaceOrders":
+    case "CancelOrders":
+      return command.entries.length
+    case "OpenDemoAccounts":
+      return command.keys.length
+    default:
+      return 1
+  }
+}
 
 /** What the command needs and does not find; undefined where it finds all. */
 const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds, model: NaiveVenue): string | undefined => {

@@ -373,7 +373,7 @@ export class Idempotency {
   }
 
   /**
-   * What refuses a command of so many entries that is to be remembered: a table that is full for its share, of keys or of
+   * What refuses a command of so many outcomes that is to be remembered: a table that is full for its share, of keys or of
    * what was decided under them, or an account that has its part. What `expire` forgets of the oldest keys by then is
    * room.
    */

@@ -434,6 +434,20 @@ describe("how many", () => {
     expect(met(free.driver, free.driver.placement(free.other, { quantityAtoms: 10 }))).toBe("record")
   })
 
+  test("opening accounts counts account by account, so that what is kept for the operator is there when he halts", () => {
+    const { account, driver } = begin(Driver.small(10_000, 256))
+    const open = (names: string): Refusal => {
+      const keys = Array.from({ length: 32 }, (_, at) => grant(`key_${names}_${at}`))
+      return driver.send({ kind: "OpenDemoAccounts", idempotencyKey: names, collateralAtoms: 1, keys }).refusal
+    }
+    const refusals = Array.from({ length: 9 }, (_, at) => open(`n${at}`))
+    // Eight of 32 have 248 outcomes behind their first, and with another there would be 279.
+    expect(refusals).toEqual([...Array.from({ length: 8 }, () => Refusal.none), Refusal.tableFull])
+    expect(driver.deadMan(account).refusal).toBe(Refusal.none)
+    expect(driver.send({ kind: "HaltEngine", idempotencyKey: "h" }).refusal).toBe(Refusal.none)
+    expect(driver.engine.halted).toBe(true)
+  })
+
   test("a restored table counts what each account has as the one before did", () => {
     const run = (restoredMidway: boolean) => {
       const capacity = { orders: 400, idempotencyKeys: 400, accountParts: 4 }
