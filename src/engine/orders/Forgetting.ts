@@ -1,8 +1,9 @@
 /** Forgetting: keys and ended orders whose time is over make room for others, and a note of it stays with the account. */
 import { none } from "../../domain/None.js"
 import { minuteMs } from "../../domain/Retention.js"
+import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
 import { forgottenAtOnce } from "../Idempotency.js"
-import type { Over } from "../Share.js"
+import { boundOf, type Over } from "../Share.js"
 import type { State } from "../State.js"
 import { disown } from "./Remembered.js"
 
@@ -12,20 +13,33 @@ export const orderGraceMinutes = 1
 /** How many ended orders one record looks at. */
 const atOnce = ({ capacity }: State): number => capacity.forgottenAtOnce ?? forgottenAtOnce
 
-/** Whether a record of that time looks at the ended order with `older` before it in line, if it comes to it. */
-const isDue = (state: State, older: number, atEpochMs: number): boolean => {
+/** From when on a record looks at the ended order with `older` before it in line, if it comes to it; `Infinity` where there is none. */
+const lookEpochMs = (state: State, older: number): number => {
   const order = state.endedAt(older)
-  if (order === none) return false
+  if (order === none) return Number.POSITIVE_INFINITY
   // What was promised longer is looked at as often as anything else, so that what is behind it waits no longer than the present retention.
   const minutes = Math.min(state.orders.retentionMinutes(order), state.retentionMinutes) + orderGraceMinutes
-  if (state.endedSince(older) + minutes * minuteMs <= atEpochMs) return true
+  const due = state.endedSince(older) + minutes * minuteMs
   // One that was looked at before need not wait for as long again; without a change of the retention none was.
-  return state.retentionSinceEpochMs !== 0 && isOver(state, order, atEpochMs)
+  return state.retentionSinceEpochMs === 0 ? due : Math.min(due, overEpochMs(state, order))
 }
 
-/** Whether an ended order's time is over. */
-const isOver = ({ orders }: State, order: number, atEpochMs: number): boolean =>
-  orders.updatedAt(order) + (orders.retentionMinutes(order) + orderGraceMinutes) * minuteMs <= atEpochMs
+const isDue = (state: State, older: number, atEpochMs: number): boolean => lookEpochMs(state, older) <= atEpochMs
+
+/** When an ended order's time is over. */
+const overEpochMs = ({ orders }: State, order: number): number =>
+  orders.updatedAt(order) + (orders.retentionMinutes(order) + orderGraceMinutes) * minuteMs
+
+const isOver = (state: State, order: number, atEpochMs: number): boolean => overEpochMs(state, order) <= atEpochMs
+
+/**
+ * From when on a record would forget ended orders, or look further: `Infinity` while every placement finds room, the longest too. What
+ * finds none is refused without a record, so that none would come by itself.
+ */
+export const ordersTurnEpochMs = (state: State): number => {
+  const isFull = state.orders.size + maxPlaceEntries > boundOf(state.capacity.orders, "placement")
+  return isFull ? lookEpochMs(state, 0) : Number.POSITIVE_INFINITY
+}
 
 /** The ended orders that a record of that time forgets, and how many of them are an account's. */
 export const overOrders = (state: State, account: number, atEpochMs: number): Over => {
