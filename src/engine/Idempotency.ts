@@ -16,6 +16,7 @@ import type { Remembering } from "../operations/Header.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
+import { maxPlaceEntries } from "../operations/orders/PlaceOrders.js"
 import { bytesOf, growFloats, grownLength, growRows, initialLength, newRows, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"
@@ -117,6 +118,11 @@ const mayEndLater = (codes: number): boolean => orderNumberAt[codes & 0xff]! >= 
 
 const digest = new Digest128()
 const packed = new Packed()
+
+/** Keys that a record forgets before anything else, and the outcomes behind the first of each. */
+interface OverKeys extends Over {
+  readonly further: number
+}
 
 /** What a lookup found: a remembered outcome, `conflict` for another body under the same key, or nothing. */
 export type Found = Outcome | "conflict" | undefined
@@ -381,11 +387,11 @@ export class Idempotency {
     const { capacity, moreUsed, parts, used } = this
     const bound = boundOf(capacity, share)
     const held = this.held.of(account)
-    const isFullOfMore = moreUsed + entries - 1 > bound
+    const more = moreUsed + entries - 1
     // Nearly always there is room beside all that stands, and nobody need know what of it is over.
-    if (used < bound && !isFullOfMore && !isBeyondPart(share, parts, held, entries, bound - used)) return Refusal.none
+    if (used < bound && more <= bound && !isBeyondPart(share, parts, held, entries, bound - used)) return Refusal.none
     const over = this.over(account, atEpochMs, endOf)
-    const full = isFullOfMore || used - over.count >= bound
+    const full = used - over.count >= bound || more - over.further > bound
     return refusalOf(full, isBeyondPartThen(share, parts, held, entries, bound - used, over))
   }
 
@@ -402,19 +408,22 @@ export class Idempotency {
   }
 
   /** The keys that `expire` forgets by then, and what an account holds under them, outcome by outcome. */
-  private over(account: number, atEpochMs: number, endOf: EndOf): Over {
+  private over(account: number, atEpochMs: number, endOf: EndOf): OverKeys {
     let entry = this.oldest
     let count = 0
+    let further = 0
     let own = 0
     for (let looks = 0; looks < this.atOnce && this.isDue(entry, atEpochMs); looks++) {
       // One that an open order keeps is passed over: it is the next one's turn.
       if (this.expiry(entry, endOf) <= atEpochMs) {
+        const behind = this.furtherOf(entry)
         count++
-        if (this.accountOf(entry) === account) own += 1 + this.furtherOf(entry)
+        further += behind
+        if (this.accountOf(entry) === account) own += 1 + behind
       }
       entry = this.nextOf(entry)
     }
-    return { count, own, isMost: count === this.atOnce }
+    return { count, further, own, isMost: count === this.atOnce }
   }
 
   /** How many outcomes a key has behind its first. */
@@ -425,12 +434,12 @@ export class Idempotency {
   }
 
   /**
-   * From when on a record would forget keys, or look further than those that open orders keep: `Infinity` while no command
-   * waits for it. A full table refuses without a record, so that none would come by itself.
+   * From when on a record would forget keys, or look further than those that open orders keep: `Infinity` while every placement finds
+   * room, the longest too. A full table refuses without a record, so that none would come by itself.
    */
   get nextTurnEpochMs(): number {
     const bound = boundOf(this.capacity, "placement")
-    const isFull = this.used >= bound || this.moreUsed >= bound
+    const isFull = this.used >= bound || this.moreUsed + maxPlaceEntries - 1 > bound
     return isFull && this.oldest !== none ? this.lookEpochMs(this.oldest) : Number.POSITIVE_INFINITY
   }
 

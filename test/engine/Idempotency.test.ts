@@ -434,6 +434,19 @@ describe("how many", () => {
     expect(met(free.driver, free.driver.placement(free.other, { quantityAtoms: 10 }))).toBe("record")
   })
 
+  test("a batch finds the room of what its own record forgets, and the venue wakes itself where there is none yet", () => {
+    const { account, driver } = begin(Driver.small(10_000, 64))
+    const batch = (entries: number) => driver.placement(account, ...Array.from({ length: entries }, () => ({ quantityAtoms: 0 })))
+    for (let count = 0; count < 6; count++) driver.run(batch(9))
+    driver.run(batch(7))
+    // 54 outcomes stand behind the first of their batch, and 56 may.
+    expect(met(driver, batch(9))).toBe(Refusal.tableFull)
+    expect(driver.engine.nextDueEpochMs).toBeLessThan(driver.atEpochMs + retentionMs + 1)
+    driver.atEpochMs += 2 * retentionMs
+    expect(met(driver, batch(9))).toBe("record")
+    expect(driver.run(batch(32)).refusal).toBe(Refusal.none)
+  })
+
   test("opening accounts counts account by account, so that what is kept for the operator is there when he halts", () => {
     const { account, driver } = begin(Driver.small(10_000, 256))
     const open = (names: string): Refusal => {
