@@ -56,6 +56,23 @@ export interface NaiveEnded {
   readonly queuedAtEpochMs: number
 }
 
+/** A key or a fence, in the line of those that are to be forgotten. */
+export interface NaiveKey {
+  readonly account: number
+  readonly outcomes: number
+  readonly retentionMs: number
+  readonly isOver: (atEpochMs: number) => boolean
+  readonly queuedAtEpochMs: number
+}
+
+/** What is held of a table: in all, and of an account. */
+export interface NaiveFound {
+  readonly all: number
+  readonly own: number
+  /** Whether as many were forgotten as can be at once, so that more may be over. */
+  readonly mayBeLess: boolean
+}
+
 /** A promise that nothing happens under an identity. */
 export interface NaiveFence {
   readonly sequence: number

@@ -52,8 +52,10 @@ import {
   type NaiveExamined,
   type NaiveFence,
   type NaiveFill,
+  type NaiveFound,
   type NaiveChange,
   type NaiveFunding,
+  type NaiveKey,
   type NaiveMarket,
   type NaiveMemory,
   type NaiveOrder,
@@ -96,6 +98,19 @@ const largestCredit = 2 ** 52
 const signed = (side: Order.Side, size: number): number => (side === Order.buy ? size : -size)
 const opposite = (side: Order.Side): Order.Side => (side === Order.buy ? Order.sell : Order.buy)
 const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)
+
+/** What a record leaves of a line that looks at its first, and how many of those it forgets. */
+const lookedThrough = <Waiting>(
+  line: ReadonlyArray<Waiting>,
+  atOnce: number,
+  isDue: (one: Waiting) => boolean,
+  isOver: (one: Waiting) => boolean
+): { readonly forgotten: number; readonly left: ReadonlyArray<Waiting> } => {
+  const notDue = line.slice(0, atOnce).findIndex((one) => !isDue(one))
+  const looked = line.slice(0, notDue < 0 ? atOnce : notDue)
+  const stay = looked.filter((one) => !isOver(one))
+  return { forgotten: looked.length - stay.length, left: [...stay, ...line.slice(looked.length)] }
+}
 
 /** Whether a taker of `side` with this limit would trade at `price`. */
 const crosses = (side: Order.Side, limit: number, price: number): boolean => side === Order.buy ? price <= limit : price >= limit
@@ -210,7 +225,6 @@ export class NaiveVenue {
   retentionMs = retentionMs
   retentionSinceEpochMs = 0
   /** The shortest and the longest that ever held. */
-  leastRetentionMs = retentionMs
   mostRetentionMs = retentionMs
   readonly accounts: Array<NaiveAccount> = []
   readonly markets: Array<NaiveMarket> = []
@@ -277,6 +291,8 @@ export class NaiveVenue {
   readonly #clientOrderIds = new Map<string, NaiveOrder>()
   /** Orders that have ended and are not forgotten, as they stand in line. */
   #ended: Array<NaiveEnded> = []
+  /** Keys and fences that are not forgotten, as they stand in line. */
+  readonly #keys = new Map<string, NaiveKey>()
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
   #metEnough = new Set<number>()
@@ -423,6 +439,7 @@ export class NaiveVenue {
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
     this.#forget()
+    this.#forgetKeys()
     this.identity.forgetKeys()
     this.#met = 0
     this.#weighed.clear()
@@ -462,6 +479,14 @@ export class NaiveVenue {
       }
       this.mostFurther += outcomes.length - 1
       this.memory.set(scope, memory)
+      if (kept) {
+        this.#keep(scope, {
+          account: command.account,
+          outcomes: outcomes.length,
+          retentionMs: this.retentionMs,
+          isOver: (atEpochMs) => !this.isRemembered(memory, atEpochMs)
+        })
+      }
     }
     return {
       outcomes,
@@ -577,26 +602,52 @@ export class NaiveVenue {
     return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
   }
 
-  /** How many orders of an account must be remembered at a time. */
-  heldOrders(account: number, atEpochMs: number): number {
-    return this.accounts[account]!.placed.filter((order) => isKept(order, atEpochMs)).length
-  }
-
-  /** How much must be remembered of an account under keys at a time: every outcome, and every fence. */
-  heldOutcomes(account: number, atEpochMs: number): number {
-    const mine = `${account}/`
-    let held = 0
-    for (const [scope, memory] of this.memory) {
-      if (scope.startsWith(mine) && this.isRemembered(memory, atEpochMs)) held += memory.outcomes.length
+  /** What a record of a time finds of orders once it has forgotten: how many there are, and how many of an account. */
+  ordersFound(account: number, atEpochMs: number): NaiveFound {
+    const isOver = ({ order }: NaiveEnded): boolean => !isKept(order, atEpochMs)
+    const isDue = (ended: NaiveEnded): boolean => this.#orderLookEpochMs(ended) <= atEpochMs || isOver(ended)
+    const { forgotten, left } = lookedThrough(this.#ended, this.forgottenAtOnce, isDue, isOver)
+    const open = this.accounts.map(({ open }) => open.length)
+    return {
+      all: left.length + sum(open),
+      own: left.filter(({ order }) => order.account === account).length + open[account]!,
+      mayBeLess: forgotten === this.forgottenAtOnce
     }
-    for (const [name, fence] of this.#fences) if (name.startsWith(mine) && atEpochMs < fence.holdsUntilEpochMs) held++
-    return held
   }
 
-  /** Whether everything that was ever remembered is younger than what is forgotten at a time. */
-  isYoung(atEpochMs: number): boolean {
-    const first = this.memory.values().next().value
-    return first === undefined || atEpochMs < first.atEpochMs + this.leastRetentionMs
+  /** What a record of a time finds of keys once it has forgotten: how many there are, and how many outcomes of an account. */
+  keysFound(account: number, atEpochMs: number): NaiveFound {
+    const isDue = (key: NaiveKey): boolean => this.#keyLookEpochMs(key) <= atEpochMs
+    const { forgotten, left } = lookedThrough([...this.#keys.values()], this.forgottenAtOnce, isDue, (key) => key.isOver(atEpochMs))
+    return {
+      all: left.length,
+      own: sum(left.map((key) => key.account === account ? key.outcomes : 0)),
+      mayBeLess: forgotten === this.forgottenAtOnce
+    }
+  }
+
+  /** When a record looks at an ended order, unless its time is over before. */
+  #orderLookEpochMs({ order, queuedAtEpochMs }: NaiveEnded): number {
+    return queuedAtEpochMs + Math.min(order.retentionMs, this.retentionMs) + orderExtraMs
+  }
+
+  /** When a record looks at a key. */
+  #keyLookEpochMs({ queuedAtEpochMs, retentionMs }: NaiveKey): number {
+    return queuedAtEpochMs + Math.min(retentionMs, this.retentionMs)
+  }
+
+  /** A key comes to the end of its line; one whose time is over, and which is not forgotten, keeps its place. */
+  #keep(scope: string, key: Omit<NaiveKey, "queuedAtEpochMs">): void {
+    this.#keys.set(scope, { ...key, queuedAtEpochMs: this.#keys.get(scope)?.queuedAtEpochMs ?? this.atEpochMs })
+  }
+
+  /** Looks at the first in the line of keys, as at ended orders. */
+  #forgetKeys(): void {
+    for (const [scope, key] of [...this.#keys].slice(0, this.forgottenAtOnce)) {
+      if (this.#keyLookEpochMs(key) > this.atEpochMs) return
+      this.#keys.delete(scope)
+      if (!key.isOver(this.atEpochMs)) this.#keys.set(scope, { ...key, queuedAtEpochMs: this.atEpochMs })
+    }
   }
 
   /** Whether anything was remembered whose time is over at a time. */
@@ -644,10 +695,9 @@ export class NaiveVenue {
     for (let looks = 0; looks < this.forgottenAtOnce; looks++) {
       const first = this.#ended[0]
       if (first === undefined) return
-      const { order, queuedAtEpochMs } = first
-      const lookEpochMs = queuedAtEpochMs + Math.min(order.retentionMs, this.retentionMs) + orderExtraMs
+      const { order } = first
       const isOver = !isKept(order, this.atEpochMs)
-      if (lookEpochMs > this.atEpochMs && !isOver) return
+      if (this.#orderLookEpochMs(first) > this.atEpochMs && !isOver) return
       this.#ended.shift()
       if (!isOver) this.#ended.push({ order, queuedAtEpochMs: this.atEpochMs })
     }
@@ -798,7 +848,6 @@ export class NaiveVenue {
   #setRetention(millis: number): NaiveOutcome {
     this.retentionMs = millis
     this.retentionSinceEpochMs = this.atEpochMs
-    this.leastRetentionMs = Math.min(this.leastRetentionMs, millis)
     this.mostRetentionMs = Math.max(this.mostRetentionMs, millis)
     return done(-1)
   }
@@ -2323,6 +2372,10 @@ export class NaiveVenue {
     const before = this.#fences.get(`${account}/${name}`)?.holdsUntilEpochMs ?? 0
     const holdsUntilEpochMs = Math.max(before, this.atEpochMs + this.retentionMs)
     this.#fences.set(`${account}/${name}`, { sequence: this.sequence, holdsUntilEpochMs })
+    if (holdsUntilEpochMs > before) {
+      const isOver = (atEpochMs: number): boolean => atEpochMs >= holdsUntilEpochMs
+      this.#keep(`fence/${account}/${name}`, { account, outcomes: 1, retentionMs: this.retentionMs, isOver })
+    }
     return { ...done(-1), holdsUntilEpochMs }
   }
 

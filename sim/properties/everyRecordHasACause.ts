@@ -10,6 +10,7 @@ import type { NaiveDecision } from "../model/NaiveState.js"
 import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
 import * as Batches from "../reading/Batches.js"
 import * as Commands from "../reading/Commands.js"
+import type { Bounds } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -28,12 +29,14 @@ interface State {
   readonly streamed: Map<string, Array<string>>
   /** Moments at which something was to be due, later than the time of the last record that only let time pass. */
   deadlines: ReadonlyArray<number>
-  /** Keys for which the table of the running process has room. */
-  room: number
+  /** Keys and orders for which the tables of the running process have room. */
+  room: Pick<Bounds, "idempotencyKeys" | "orders">
 }
 
-/** Of the table of keys, what those who only place orders may take, but for a batch that finds no room in the rest. */
-const isFull = ({ room }: State, { mostFurther, mostKeys }: NaiveVenue): boolean => mostKeys + mostFurther + longestBatch > room - room / 8
+/** Whether those who only place orders may have taken all that they may of a table, but for a batch that finds no room in the rest. */
+const isFull = ({ room }: State, { mostFurther, mostKeys, orders }: NaiveVenue): boolean =>
+  isTaken(mostKeys + mostFurther, room.idempotencyKeys) || isTaken(orders.size, room.orders)
+const isTaken = (ever: number, room: number): boolean => ever + longestBatch > room - room / 8
 const longestBatch = 32
 
 /** The keys under which a start puts and opens a market of its file. */
@@ -78,7 +81,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     case "StartVenue":
       return state.starts-- > 0 ? holds : broken(`record ${sequence} is a ${command.kind}, and no process was started`)
     case "PassTime": {
-      // Where keys find no room, time is let pass for those whose day is over.
+      // Where keys or orders find no room, time is let pass for those whose day is over.
       const forgets = isFull(state, model) && model.hasForgettable(atEpochMs)
       const isDue = state.deadlines.some((due) => due <= atEpochMs)
       const isLeft = decision.examined?.wasBehind === true
@@ -181,7 +184,7 @@ export const everyRecordHasACause: Property<State> = {
     batches: new Set(),
     streamed: new Map(),
     deadlines: [],
-    room: Number.POSITIVE_INFINITY
+    room: { idempotencyKeys: Number.POSITIVE_INFINITY, orders: Number.POSITIVE_INFINITY }
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -195,7 +198,7 @@ export const everyRecordHasACause: Property<State> = {
       }
       case "Started":
         state.starts++
-        state.room = seen.bounds.idempotencyKeys
+        state.room = seen.bounds
         for (const marketId of seen.markets) state.files.add(marketId)
         for (const { marketId } of seen.calendars) state.calendars.add(marketId)
         return holds

@@ -29,8 +29,8 @@ interface State {
 const mostInARow = 15
 
 /**
- * Placements but for those that can only reduce, changes of orders, and what is no trading at all, but for what takes authority away
- * and for what the ledger has done.
+ * Placements but for those that can only reduce, changes of orders, and what is no trading at all, but for what takes authority away,
+ * for what asks for a transfer, and for what the ledger has done.
  */
 export const mayAddRisk = (command: Command): boolean => {
   switch (command.kind) {
@@ -51,9 +51,6 @@ export const mayAddRisk = (command: Command): boolean => {
     case "RotateTicket":
     case "SetFavorite":
     case "RegisterAffiliate":
-    case "RequestDeposit":
-    case "RequestWithdrawal":
-    case "RequestPartyChange":
     case "ApproveStep":
     case "BindParty":
     case "PrepareStep":

@@ -2,12 +2,13 @@
  * Safety (bounds). A command is refused for want of room exactly where there is none: for a placement where its orders
  * would not fit beside those that are remembered, for any command with a key where its part of the table of keys is full, or
  * of what was decided under them. A last eighth of each is kept for what takes risk away, and of that a last part for the
- * operator. No account takes more than its part of what is free when it asks, and none is refused for less. Counted here from
- * the records alone; nothing is asked of the venue.
+ * operator. No account takes more than its part of what is free when it asks and has forgotten what is over, and none is refused for
+ * less. Counted here from the records alone; nothing is asked of the venue.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Principal } from "../../src/operations/Header.js"
 import type { Command } from "../../src/operations/Operations.js"
+import type { NaiveFound } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { mayAddRisk } from "./inbox.js"
 import type { Bounds } from "./Observation.js"
@@ -29,8 +30,17 @@ const boundOf = (command: Command, capacity: number): number => {
 const wants = (command: Command): number => command.kind === "PlaceOrders" ? command.entries.length : 0
 
 /** What one key remembers, at the most. */
-const outcomesOf = (command: Command): number =>
-  command.kind === "PlaceOrders" || command.kind === "CancelOrders" ? command.entries.length : 1
+const outcomesOf = (command: Command): number => {
+  switch (command.kind) {
+    case "PlaceOrders":
+    case "CancelOrders":
+      return command.entries.length
+    case "OpenDemoAccounts":
+      return command.keys.length
+    default:
+      return 1
+  }
+}
 
 /** What the command needs and does not find; undefined where it finds all. */
 const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds, model: NaiveVenue): string | undefined => {
@@ -64,28 +74,27 @@ const excess = (
   const { account, idempotencyKey, principal } = command
   if (accountParts === 0 || account < 0 || principal === Principal.operator || command.kind === "FenceOutcome") return undefined
   const parts = mayAddRisk(command) ? accountParts : Math.min(accountParts, reductionParts)
-  const isBeyond = (ever: number, capacity: number, wanted: number, held: () => number, used: () => number): boolean => {
+  const isBeyond = (ever: number, capacity: number, wanted: number, find: () => NaiveFound): boolean => {
     const bound = boundOf(command, capacity)
-    return (ever + wanted) * parts > bound - ever && (held() + wanted) * parts > bound - used()
+    if ((ever + wanted) * parts <= bound - ever) return false
+    const { all, mayBeLess, own } = find()
+    // Where more may be over than a record forgets nobody is held to a part.
+    return !mayBeLess && (own + wanted) * parts > bound - all
   }
   const wanted = wants(command)
-  if (
-    wanted > 0 && isBeyond(model.orders.size, orders, wanted, () => model.heldOrders(account, atEpochMs), () => model.keptOrders(atEpochMs))
-  ) {
+  if (wanted > 0 && isBeyond(model.orders.size, orders, wanted, () => model.ordersFound(account, atEpochMs))) {
     return "its part of the orders"
   }
   if (idempotencyKey === "") return undefined
   const ever = model.mostKeys + model.mostFurther
-  return isBeyond(ever, idempotencyKeys, outcomesOf(command), () => model.heldOutcomes(account, atEpochMs),
-      () => model.keptKeys(atEpochMs).keys)
+  return isBeyond(ever, idempotencyKeys, outcomesOf(command), () => model.keysFound(account, atEpochMs))
     ? "its part of the keys"
     : undefined
 }
 
 const ofShare = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
-  const { answered, atEpochMs, command, sequence } = taken
-  // Where something may be forgotten nobody is held to a part for it, and something may still be held that is over.
-  if (command.kind === "FenceOutcome" || !model.isYoung(atEpochMs)) return holds
+  const { answered, command, sequence } = taken
+  if (command.kind === "FenceOutcome") return holds
   const has = excess(taken, bounds, model)
   if (answered === undefined) {
     return has === undefined ? holds : broken(`a ${command.kind} was decided behind record ${sequence}, and its account has ${has}`)

@@ -8,7 +8,7 @@ import { Refusal } from "../domain/Refusal.js"
 import { scopeRead, scopeTrade } from "../operations/identity/KeyGrant.js"
 import { Principal } from "../operations/Header.js"
 import type { Declaration, Share } from "../operations/Operation.js"
-import { type Command, entriesOf, isFenceable, of, type Outcome, refuse } from "../operations/Operations.js"
+import { type Command, isFenceable, of, type Outcome, outcomesOf, refuse } from "../operations/Operations.js"
 import type { ShownTicket } from "./identity/Tickets.js"
 import { admitBy } from "./Deciders.js"
 import { isKeyFenced } from "./orders/Fences.js"
@@ -101,4 +101,4 @@ const refusesKey = (state: State, command: Command, { keyScope, share }: Declara
   // What is remembered nowhere needs no room.
   keyScope === "none" || command.idempotencyKey === ""
     ? Refusal.none
-    : state.idempotency.refuses(share(command as never), command.account, entriesOf(command), atEpochMs, state.endOf)
+    : state.idempotency.refuses(share(command as never), command.account, outcomesOf(command), atEpochMs, state.endOf)

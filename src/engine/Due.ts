@@ -9,8 +9,8 @@
  * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
  * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
  *
- * Where the table of keys is full, a record also comes when its oldest key's day is over: whatever would make room there is
- * refused without one.
+ * Where a table is full, of keys or of orders, a record also comes when the time of the first in its line is over: whatever would make
+ * room there is refused without one.
  */
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
@@ -26,6 +26,7 @@ import * as Sessions from "./markets/Sessions.js"
 import * as Matching from "./Matching.js"
 import * as Band from "./orders/Band.js"
 import { cancelLost, fireSwitch, goOn } from "./orders/Cancel.js"
+import { ordersTurnEpochMs } from "./orders/Forgetting.js"
 import { endedAtOnce } from "./orders/Leaving.js"
 import type { State } from "./State.js"
 
@@ -102,9 +103,15 @@ export const nextEpochMs = (state: State): number => {
   )
 }
 
-/** Between two records that come for nothing but the forgetting of keys. */
+/** Between two records that come for nothing but to forget what comes to be over. */
 const forgettingPauseMs = 1_000
 
-/** When a record is to come so that a full table of keys is looked through, and not more often than that. */
-const forgettingEpochMs = ({ atEpochMs, idempotency }: State): number =>
-  Math.max(idempotency.nextTurnEpochMs, atEpochMs + forgettingPauseMs)
+/**
+ * When a record is to come so that a full table is looked through: at once where the last one has left something to look at, and else
+ * not more often than that.
+ */
+const forgettingEpochMs = (state: State): number => {
+  const { atEpochMs, idempotency } = state
+  const turn = Math.min(idempotency.nextTurnEpochMs, ordersTurnEpochMs(state))
+  return turn <= atEpochMs ? 0 : Math.max(turn, atEpochMs + forgettingPauseMs)
+}

@@ -16,12 +16,13 @@ import type { Remembering } from "../operations/Header.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
+import { maxPlaceEntries } from "../operations/orders/PlaceOrders.js"
 import { bytesOf, growFloats, grownLength, growRows, initialLength, newRows, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
-import { boundOf, Held, isBeyondPart, refusalOf } from "./Share.js"
+import { boundOf, Held, isBeyondPart, isBeyondPartThen, type Over, refusalOf } from "./Share.js"
 import { type HashKey, hashWords } from "./SipHash.js"
 
 /**
@@ -117,6 +118,11 @@ const mayEndLater = (codes: number): boolean => orderNumberAt[codes & 0xff]! >= 
 
 const digest = new Digest128()
 const packed = new Packed()
+
+/** Keys that a record forgets before anything else, and the outcomes behind the first of each. */
+interface OverKeys extends Over {
+  readonly further: number
+}
 
 /** What a lookup found: a remembered outcome, `conflict` for another body under the same key, or nothing. */
 export type Found = Outcome | "conflict" | undefined
@@ -373,15 +379,20 @@ export class Idempotency {
   }
 
   /**
-   * What refuses a command of so many entries that is to be remembered: a table that is full for its share, of keys or of
+   * What refuses a command of so many outcomes that is to be remembered: a table that is full for its share, of keys or of
    * what was decided under them, or an account that has its part. What `expire` forgets of the oldest keys by then is
-   * room; and no account is held to its part while the record that it asks for would forget something.
+   * room.
    */
   refuses(share: Share, account: number, entries: number, atEpochMs: number, endOf: EndOf): Refusal {
-    const { capacity, held, moreUsed, parts, used } = this
+    const { capacity, moreUsed, parts, used } = this
     const bound = boundOf(capacity, share)
-    const full = moreUsed + entries - 1 > bound || (used >= bound && !this.forgets(used - bound + 1, atEpochMs, endOf))
-    return refusalOf(full, isBeyondPart(share, parts, held.of(account), entries, bound - used) && !this.forgets(1, atEpochMs, endOf))
+    const held = this.held.of(account)
+    const more = moreUsed + entries - 1
+    // Nearly always there is room beside all that stands, and nobody need know what of it is over.
+    if (used < bound && more <= bound && !isBeyondPart(share, parts, held, entries, bound - used)) return Refusal.none
+    const over = this.over(account, atEpochMs, endOf)
+    const full = used - over.count >= bound || more - over.further > bound
+    return refusalOf(full, isBeyondPartThen(share, parts, held, entries, bound - used, over))
   }
 
   /**
@@ -396,25 +407,39 @@ export class Idempotency {
     return entry !== none && this.lookEpochMs(entry) <= atEpochMs
   }
 
-  /** Whether `expire` forgets so many keys by then. */
-  private forgets(wanted: number, atEpochMs: number, endOf: EndOf): boolean {
+  /** The keys that `expire` forgets by then, and what an account holds under them, outcome by outcome. */
+  private over(account: number, atEpochMs: number, endOf: EndOf): OverKeys {
     let entry = this.oldest
-    let forgotten = 0
-    for (let count = 0; count < this.atOnce && this.isDue(entry, atEpochMs); count++) {
+    let count = 0
+    let further = 0
+    let own = 0
+    for (let looks = 0; looks < this.atOnce && this.isDue(entry, atEpochMs); looks++) {
       // One that an open order keeps is passed over: it is the next one's turn.
-      if (this.expiry(entry, endOf) <= atEpochMs && ++forgotten === wanted) return true
+      if (this.expiry(entry, endOf) <= atEpochMs) {
+        const behind = this.furtherOf(entry)
+        count++
+        further += behind
+        if (this.accountOf(entry) === account) own += 1 + behind
+      }
       entry = this.nextOf(entry)
     }
-    return false
+    return { count, further, own, isMost: count === this.atOnce }
+  }
+
+  /** How many outcomes a key has behind its first. */
+  private furtherOf(entry: number): number {
+    let further = 0
+    for (let at = this.moreOf(entry); at !== none; at = this.nextMore(at)) further++
+    return further
   }
 
   /**
-   * From when on a record would forget keys, or look further than those that open orders keep: `Infinity` while no command
-   * waits for it. A full table refuses without a record, so that none would come by itself.
+   * From when on a record would forget keys, or look further than those that open orders keep: `Infinity` while every placement finds
+   * room, the longest too. A full table refuses without a record, so that none would come by itself.
    */
   get nextTurnEpochMs(): number {
     const bound = boundOf(this.capacity, "placement")
-    const isFull = this.used >= bound || this.moreUsed >= bound
+    const isFull = this.used >= bound || this.moreUsed + maxPlaceEntries - 1 > bound
     return isFull && this.oldest !== none ? this.lookEpochMs(this.oldest) : Number.POSITIVE_INFINITY
   }
 
@@ -677,10 +702,9 @@ export class Idempotency {
   /** Takes an entry that was restored into the table and into what is counted. */
   private count(entry: number): void {
     this.index(entry)
-    let entries = 1
-    for (let at = this.moreOf(entry); at !== none; at = this.nextMore(at)) entries++
-    this.moreUsed += entries - 1
-    this.held.add(this.accountOf(entry), entries)
+    const further = this.furtherOf(entry)
+    this.moreUsed += further
+    this.held.add(this.accountOf(entry), 1 + further)
     const flags = this.words[entry * entryWords + word.flags]!
     if ((flags & (flag.amendment | flag.superseded)) === flag.amendment) this.amendments.set(this.orderOf(entry), entry)
   }

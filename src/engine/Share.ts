@@ -5,6 +5,9 @@
  * so cancels are served when placements already are not. And no account takes more than its part of what is free when it
  * asks: one in `parts` for a placement, one in two for what takes risk away. So whatever one account does, others find
  * room; with `n` accounts that take all they can, each has the table's bound over `parts + n`.
+ *
+ * What the record that is asked for forgets first counts as free, and what of it is the account's own as not held. It gives
+ * nobody leave to take more: whoever asks most often would get every place that is freed, and leave the others nothing.
  */
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
@@ -27,6 +30,22 @@ export const isBeyondPart = (share: Share, parts: number, held: number, wanted: 
   if (parts === 0 || (share !== "placement" && share !== "reduction")) return false
   return (held + wanted) * (share === "placement" ? parts : Math.min(parts, reductionParts)) > free
 }
+
+/** What the record that is asked for forgets of a table before anything else. */
+export interface Over {
+  readonly count: number
+  /** What an account holds of that. */
+  readonly own: number
+  /** Whether that is as much as one record may forget, so that more may be over than was counted. */
+  readonly isMost: boolean
+}
+
+/**
+ * Whether the account takes too much once that is forgotten. As long as more may be over than was counted, nobody is held to a part: it
+ * gives back more than it takes.
+ */
+export const isBeyondPartThen = (share: Share, parts: number, held: number, wanted: number, free: number, over: Over): boolean =>
+  !over.isMost && isBeyondPart(share, parts, held - over.own, wanted, free + over.count)
 
 /** What refuses one who finds no room: the part of an account, or the table. */
 export const refusalOf = (full: boolean, beyondPart: boolean): Refusal =>

@@ -14,9 +14,9 @@ import type { AnyOutcome } from "./Outcome.js"
 export type Permission = "trade" | "read" | "owner" | "proof" | "operator" | "internal"
 
 /**
- * Whose room a command takes, in the inbox and in the table of remembered keys. What only takes risk away, what ends a key, a
- * session or a ticket (`revocation`), the operator and the venue itself have room that placements cannot take; `venue` commands
- * are remembered nowhere. A revocation waits for nothing that its account has sent before.
+ * Whose room a command takes, in the inbox and in the table of remembered keys. What only takes risk away, what an owner
+ * gets at his money with, what ends a key, a session or a ticket (`revocation`), the operator and the venue itself have room that
+ * placements cannot take; `venue` commands are remembered nowhere. A revocation waits for nothing that its account has sent before.
  */
 export type Share = "placement" | "reduction" | "revocation" | "operator" | "venue"
 

@@ -276,6 +276,9 @@ export const shareOf = (command: Command): Share => byKind[command.kind].share(c
 /** How many entries a command has: orders to place, orders to cancel; 1 for a command without any. */
 export const entriesOf = (command: Command): number => "entries" in command ? command.entries.length : 1
 
+/** How many outcomes a command comes to at most, as it is remembered: one for each entry, or for each account that it opens. */
+export const outcomesOf = (command: Command): number => command.kind === "OpenDemoAccounts" ? command.keys.length : entriesOf(command)
+
 /** A command with a header of its own and the fingerprint of its fields: for what the venue sends itself, and for tests. */
 export const withFields = <K extends Kind>(
   kind: K,

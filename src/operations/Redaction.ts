@@ -10,7 +10,7 @@ import { type Command, of } from "./Operations.js"
 export interface Pseudonyms {
   /** For a text of an owner's own choosing; empty for empty. */
   readonly text: (owner: number, text: string) => string
-  /** For what names an API key. */
+  /** For what names an API key, or may be read as one; empty for empty, which decides. */
   readonly apiKey: (owner: number, text: string) => string
   /** For the digest of a credential: a digest that is nobody's. */
   readonly secret: (owner: number, text: string) => string

@@ -7,7 +7,8 @@
  * as a command of its account does; so it cannot cancel an order that its account asked for before and that is not there yet.
  *
  * What ends a key, a session or a ticket is the exception: it waits for no placement at all, its own account's neither, since those
- * may be by just what is to end. Cancels that came before it are taken before it.
+ * may be by just what is to end. Cancels that came before it are taken before it, but for those that wait behind a placement of their
+ * account: who may act no more is not to place first what he would cancel then.
  *
  * The order in which commands are taken is the order in which they are decided and journaled.
  */

@@ -17,6 +17,7 @@ import { versions } from "../../src/sequencer/Versions.js"
 import { programVersion } from "../../src/domain/Version.js"
 import * as Ids from "../../src/domain/Ids.js"
 import { anyMarket } from "../../src/domain/None.js"
+import { Refusal } from "../../src/domain/Refusal.js"
 import type { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { State } from "../../src/engine/State.js"
@@ -491,7 +492,11 @@ describe("a redacted bundle of owners and their agents", () => {
       const operator = (what: string) => ({ idempotencyKey: `${what}-by-the-operator` })
       driver.send({ kind: "IssueBotKey", ofAccount: account, ...bot, subject: `bot-of-${owner}`, ...operator(`bot-for-${owner}`) })
       driver.send({ kind: "RevokeKeyByOperator", keyId: bot.keyId, ...operator(`revocation-for-${owner}`) })
-      driver.send({ kind: "CreditAccount", ofAccount: account, amountAtoms: 7, ...operator(`credit-for-${owner}`) })
+      driver.send({ kind: "CreditAccount", ofAccount: account, amountAtoms: 10_000_000, ...operator(`credit-for-${owner}`) })
+      // To the venue's own treasury, whose party no command names: with any name it would be taken.
+      const withdrawal = { asset: "USDC", amountAtoms: 5_000_000, raw: "", destinationPartyId: "", remoteAddress } as const
+      const refused = driver.ask({ kind: "RequestWithdrawal", ...by, idempotencyKey: `withdrawal-of-${owner}`, ...withdrawal })
+      expect(refused.refusal).toBe(Refusal.withdrawalToTreasury)
       driver.send({ kind: "NoteSecurity", what: "sign_in_failed", ofAccount: account, credentialId: `first-of-${owner}`, remoteAddress })
       const proof = { provedBy: `first-of-${owner}`, signCount: 0 }
       driver.send({ kind: "ProvePasskey", ...by, credentialId: `first-of-${owner}`, signCount: 0, remoteAddress })

@@ -197,6 +197,21 @@ describe("what is asked for", () => {
     expect(driver.engine.sequence).toBe(sequence)
   })
 
+  test("an account that has placed its part of what is remembered may ask all the same", () => {
+    const driver = new FundsDriver({}, Engine.make({ orders: 256, idempotencyKeys: 1_024, accountParts: 8 }))
+    const owner = driver.funded(usdc(5))
+    const signedIn = { principal: Principal.session, credential: owner.session }
+    const place = (): Refusal => driver.run({ ...driver.placement(owner.account, { quantityAtoms: 0 }), ...signedIn }).refusal
+    let refusal: Refusal = Refusal.none
+    while (refusal === Refusal.none) refusal = place()
+    expect(refusal).toBe(Refusal.accountShare)
+    expect(driver.refusal(driver.askDeposit(owner, usdc(5)))).toBe(Refusal.none)
+    expect(driver.refusal(driver.askWithdrawal(owner, usdc(1)))).toBe(Refusal.none)
+    // Which is decided, and refused for the two before.
+    expect(driver.refusal(driver.askPartyChange(owner))).toBe(Refusal.transferInProgress)
+    expect(place()).toBe(Refusal.accountShare)
+  })
+
   test("an eighth of the room is kept for withdrawals: deposits that nobody pays hold nobody's money fast", () => {
     const driver = new FundsDriver({ open: 16 })
     const owner = driver.funded(usdc(100))

@@ -380,6 +380,43 @@ describe("how many", () => {
     expect(met(driver, complete({ kind: "HaltEngine", idempotencyKey: "h" }))).toBe("record")
   })
 
+  test.each([
+    ["keys", { orders: 10_000, idempotencyKeys: 200 }],
+    ["orders", { orders: 200, idempotencyKeys: 10_000 }]
+  ])("whoever asks for every place that is freed is held to his part of the %s all the same", (table, capacity) => {
+    const { account, driver, other } = begin(new Driver(Engine.make({ ...capacity, accountParts: 8 })))
+    const others = [other, ...Array.from({ length: 24 }, () => driver.account(rich))]
+    driver.retain(10 * minuteMs)
+    const { idempotency, orders } = driver.engine.state
+    const ask = (owner: number): Refusal =>
+      driver.run(driver.placement(owner, { timeInForce: Order.ioc, priceAtoms: 900, quantityAtoms: 1 })).refusal
+    const seen = new Set<Refusal>()
+    let most = 0
+    for (let step = 0; step < 400; step++) {
+      driver.atEpochMs += 6_000
+      for (let time = 0; step >= 200 && time < 3; time++) ask(account)
+      seen.add(ask(others[step % 25]!))
+      most = Math.max(most, table === "keys" ? idempotency.heldOf(account) : orders.held.of(account))
+    }
+    // The others hold four or five each, a hundred or so in all: nine times his part is what is free beside these.
+    expect([...seen]).toEqual([Refusal.none])
+    expect(most).toBeGreaterThan(4)
+    expect(most).toBeLessThanOrEqual(8)
+  })
+
+  test("what is the account's own of what is forgotten is not held, batches whole", () => {
+    const { account, driver, other } = begin(new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 1000, accountParts: 8 })))
+    const batch = () => driver.placement(account, ...Array.from({ length: 32 }, () => ({ quantityAtoms: 0 })))
+    const begunEpochMs = driver.atEpochMs
+    while (driver.run(batch()).refusal === Refusal.none) driver.atEpochMs += 1000
+    driver.run(driver.placement(other, { quantityAtoms: 0 }))
+    driver.atEpochMs = begunEpochMs + retentionMs - 1
+    expect(met(driver, batch())).toBe(Refusal.accountShare)
+    // The first of three batches is over, and the second is not.
+    driver.atEpochMs++
+    expect(met(driver, batch())).toBe("record")
+  })
+
   test("what batches come to counts entry by entry, and a table full of it takes no more", () => {
     const { account, driver, other } = begin(new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 1000, accountParts: 8 })))
     const batch = (owner: number) => driver.placement(owner, ...Array.from({ length: 32 }, () => ({ quantityAtoms: 0 })))
@@ -395,6 +432,33 @@ describe("how many", () => {
     }
     expect([refused.refusal, batches]).toEqual([Refusal.tableFull, 6])
     expect(met(free.driver, free.driver.placement(free.other, { quantityAtoms: 10 }))).toBe("record")
+  })
+
+  test("a batch finds the room of what its own record forgets, and the venue wakes itself where there is none yet", () => {
+    const { account, driver } = begin(Driver.small(10_000, 64))
+    const batch = (entries: number) => driver.placement(account, ...Array.from({ length: entries }, () => ({ quantityAtoms: 0 })))
+    for (let count = 0; count < 6; count++) driver.run(batch(9))
+    driver.run(batch(7))
+    // 54 outcomes stand behind the first of their batch, and 56 may.
+    expect(met(driver, batch(9))).toBe(Refusal.tableFull)
+    expect(driver.engine.nextDueEpochMs).toBeLessThan(driver.atEpochMs + retentionMs + 1)
+    driver.atEpochMs += 2 * retentionMs
+    expect(met(driver, batch(9))).toBe("record")
+    expect(driver.run(batch(32)).refusal).toBe(Refusal.none)
+  })
+
+  test("opening accounts counts account by account, so that what is kept for the operator is there when he halts", () => {
+    const { account, driver } = begin(Driver.small(10_000, 256))
+    const open = (names: string): Refusal => {
+      const keys = Array.from({ length: 32 }, (_, at) => grant(`key_${names}_${at}`))
+      return driver.send({ kind: "OpenDemoAccounts", idempotencyKey: names, collateralAtoms: 1, keys }).refusal
+    }
+    const refusals = Array.from({ length: 9 }, (_, at) => open(`n${at}`))
+    // Eight of 32 have 248 outcomes behind their first, and with another there would be 279.
+    expect(refusals).toEqual([...Array.from({ length: 8 }, () => Refusal.none), Refusal.tableFull])
+    expect(driver.deadMan(account).refusal).toBe(Refusal.none)
+    expect(driver.send({ kind: "HaltEngine", idempotencyKey: "h" }).refusal).toBe(Refusal.none)
+    expect(driver.engine.halted).toBe(true)
   })
 
   test("a restored table counts what each account has as the one before did", () => {

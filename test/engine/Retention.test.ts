@@ -234,6 +234,23 @@ describe("room", () => {
     expect(driver.engine.occupancy.orders).toBe(11)
   })
 
+  test("records come by themselves where the table is full, one behind the other, until it has room", () => {
+    const { account, driver } = begin(Driver.small(512, 10_000))
+    const place = () => driver.placement(account, { side: Order.buy, timeInForce: Order.ioc, quantityAtoms: 10 })
+    for (let count = 0; count < 200; count++) driver.run(place())
+    driver.retain(leastRetentionMs)
+    while (driver.run(place()).refusal === Refusal.none);
+    expect(driver.engine.nextDueEpochMs).toBeGreaterThanOrEqual(driver.atEpochMs + leastRetentionMs)
+    driver.atEpochMs += hourMs
+    // What is over stands behind more than a record looks at.
+    expect(met(driver, place())).toBe(Refusal.tableFull)
+    let records = 0
+    for (; driver.engine.nextDueEpochMs <= driver.atEpochMs; records++) driver.send({ kind: "PassTime" })
+    expect(records).toBe(4)
+    expect(met(driver, place())).toBe("record")
+    expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
+  })
+
   test("one record looks at so many, and the others at the rest", () => {
     const { account, driver } = begin()
     for (let count = 0; count < 2 * forgottenAtOnce; count++) driver.place(account, { timeInForce: Order.ioc, quantityAtoms: 10 })

@@ -44,7 +44,7 @@ const bare = (value: unknown): unknown => {
 
 const shapes: Readonly<Partial<Record<Mark, RegExp>>> = {
   as_sent: /^(?:|x[0-9a-f]{32})$/,
-  api_key: /^key_[0-9a-f]{20}$/,
+  api_key: /^(?:|key_[0-9a-f]{20})$/,
   secret: /^[0-9a-f]{64}$/
 }
 

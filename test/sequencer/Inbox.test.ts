@@ -73,7 +73,7 @@ test("many cancels hold placements up and do not stop them", () => {
 
 const revokeOf = (account: number): Command => complete({ kind: "RevokeApiKey", account, keyId: "key_1", remoteAddress: "" } as never)
 
-test("a revocation is taken before its own account's placements, and behind the cancels that came before it", () => {
+test("a revocation is taken before its own account's placements and what waits for these, and behind all other cancels that came before it", () => {
   const inbox = new Inbox({ capacity: 10, reserved: 2 })
   const [own, ownCancel, cancel, revoke, late] = [place(2), cancelOf(2), cancelOf(3), revokeOf(2), place(2)]
   for (const command of [own, ownCancel, cancel, revoke, late]) expect(inbox.offer({ command, answer, offeredAtNanos: 0 })).toBe(true)

@@ -47,7 +47,7 @@ export const pseudonymsOf = (key: Uint8Array): Pseudonyms => {
     crypto.createHmac("sha256", key).update(`${kind}\n${owner}\n${text}`).digest("hex")
   return {
     text: (owner, text) => text === "" ? "" : `x${digest("text", owner, text).slice(0, 32)}`,
-    apiKey: (owner, text) => `key_${digest("apiKey", owner, text).slice(0, 20)}`,
+    apiKey: (owner, text) => text === "" ? "" : `key_${digest("apiKey", owner, text).slice(0, 20)}`,
     secret: (owner, text) => digest("secret", owner, text),
     fingerprint: (owner, { a, b, c, d }) => {
       const words = Buffer.from(digest("fingerprint", owner, `${a} ${b} ${c} ${d}`), "hex")

@@ -7,7 +7,7 @@ import { done, refused } from "../../operations/Outcome.js"
 import { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
-import { boundOf, isBeyondPart, refusalOf } from "../Share.js"
+import { boundOf, isBeyondPart, isBeyondPartThen, refusalOf } from "../Share.js"
 import * as Announced from "../markets/Announced.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
@@ -16,7 +16,7 @@ import { cancel, cancelAll, endConnections, findOpen } from "./Cancel.js"
 import { cancelByOperator } from "./CancelByOperator.js"
 import * as Connections from "./Connections.js"
 import { fence, hasRoomToFence } from "./Fences.js"
-import { forgetsOrders } from "./Forgetting.js"
+import { overOrders } from "./Forgetting.js"
 import { place } from "./Place.js"
 
 /**
@@ -28,13 +28,16 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
   const share = PlaceOrders.share(command)
   const entries = command.entries.length
   const bound = boundOf(capacity.orders, share)
-  const missing = orders.size + entries - bound
-  const full = missing > 0 && !forgetsOrders(state, missing, atEpochMs)
-  const beyondPart = isBeyondPart(share, capacity.accountParts ?? 0, orders.held.of(command.account), entries, bound - orders.size)
+  const free = bound - orders.size
+  const parts = capacity.accountParts ?? 0
+  const held = orders.held.of(command.account)
+  // Nearly always there is room beside all that stands, and nobody need know what of it is over.
+  if (entries <= free && !isBeyondPart(share, parts, held, entries, free)) return Refusal.none
+  const over = overOrders(state, command.account, atEpochMs)
+  const full = entries > free + over.count
   if (full) capacity.reached?.("the table of orders was full")
-  else if (missing > 0) capacity.reached?.("an order found room where one is forgotten")
-  // No account is held to its part while the record that it asks for would forget something.
-  return refusalOf(full, beyondPart && !forgetsOrders(state, 1, atEpochMs))
+  else if (entries > free) capacity.reached?.("an order found room where one is forgotten")
+  return refusalOf(full, isBeyondPartThen(share, parts, held, entries, free, over))
 }
 
 /** Whether any market is being cleared, or may be with a record of a time. Nearly always none is, and no order need be looked for. */

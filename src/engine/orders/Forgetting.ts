@@ -1,7 +1,9 @@
 /** Forgetting: keys and ended orders whose time is over make room for others, and a note of it stays with the account. */
 import { none } from "../../domain/None.js"
 import { minuteMs } from "../../domain/Retention.js"
+import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
 import { forgottenAtOnce } from "../Idempotency.js"
+import { boundOf, type Over } from "../Share.js"
 import type { State } from "../State.js"
 import { disown } from "./Remembered.js"
 
@@ -11,30 +13,46 @@ export const orderGraceMinutes = 1
 /** How many ended orders one record looks at. */
 const atOnce = ({ capacity }: State): number => capacity.forgottenAtOnce ?? forgottenAtOnce
 
-/** Whether a record of that time looks at the ended order with `older` before it in line, if it comes to it. */
-const isDue = (state: State, older: number, atEpochMs: number): boolean => {
+/** From when on a record looks at the ended order with `older` before it in line, if it comes to it; `Infinity` where there is none. */
+const lookEpochMs = (state: State, older: number): number => {
   const order = state.endedAt(older)
-  if (order === none) return false
+  if (order === none) return Number.POSITIVE_INFINITY
   // What was promised longer is looked at as often as anything else, so that what is behind it waits no longer than the present retention.
   const minutes = Math.min(state.orders.retentionMinutes(order), state.retentionMinutes) + orderGraceMinutes
-  if (state.endedSince(older) + minutes * minuteMs <= atEpochMs) return true
+  const due = state.endedSince(older) + minutes * minuteMs
   // One that was looked at before need not wait for as long again; without a change of the retention none was.
-  return state.retentionSinceEpochMs !== 0 && isOver(state, order, atEpochMs)
+  return state.retentionSinceEpochMs === 0 ? due : Math.min(due, overEpochMs(state, order))
 }
 
-/** Whether an ended order's time is over. */
-const isOver = ({ orders }: State, order: number, atEpochMs: number): boolean =>
-  orders.updatedAt(order) + (orders.retentionMinutes(order) + orderGraceMinutes) * minuteMs <= atEpochMs
+const isDue = (state: State, older: number, atEpochMs: number): boolean => lookEpochMs(state, older) <= atEpochMs
 
-/** Whether a record of that time forgets so many ended orders. */
-export const forgetsOrders = (state: State, wanted: number, atEpochMs: number): boolean => {
+/** When an ended order's time is over. */
+const overEpochMs = ({ orders }: State, order: number): number =>
+  orders.updatedAt(order) + (orders.retentionMinutes(order) + orderGraceMinutes) * minuteMs
+
+const isOver = (state: State, order: number, atEpochMs: number): boolean => overEpochMs(state, order) <= atEpochMs
+
+/**
+ * From when on a record would forget ended orders, or look further: `Infinity` while every placement finds room, the longest too. What
+ * finds none is refused without a record, so that none would come by itself.
+ */
+export const ordersTurnEpochMs = (state: State): number => {
+  const isFull = state.orders.size + maxPlaceEntries > boundOf(state.capacity.orders, "placement")
+  return isFull ? lookEpochMs(state, 0) : Number.POSITIVE_INFINITY
+}
+
+/** The ended orders that a record of that time forgets, and how many of them are an account's. */
+export const overOrders = (state: State, account: number, atEpochMs: number): Over => {
   const most = atOnce(state)
-  if (wanted > most) return false
-  let over = 0
+  let count = 0
+  let own = 0
   for (let older = 0; older < most && isDue(state, older, atEpochMs); older++) {
-    if (isOver(state, state.endedAt(older), atEpochMs) && ++over === wanted) return true
+    const order = state.endedAt(older)
+    if (!isOver(state, order, atEpochMs)) continue
+    count++
+    if (state.orders.account(order) === account) own++
   }
-  return false
+  return { count, own, isMost: count === most }
 }
 
 /** Ended orders whose rows are read at once before they are forgotten one by one. */

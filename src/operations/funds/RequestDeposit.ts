@@ -14,7 +14,7 @@ export const RequestDeposit = declare({
   whose: "sender",
   requests: { requestDeposit: { code: 59, lookup: "request_deposit" } },
   fields: amountFields,
-  share: () => "placement",
+  share: () => "reduction",
   keeps: "every decision",
   outcome: TransferRequested
 })

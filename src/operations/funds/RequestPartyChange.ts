@@ -20,7 +20,7 @@ export const RequestPartyChange = declare({
   fields: {
     remoteAddress: Field.text("as_sent")
   },
-  share: () => "placement",
+  share: () => "reduction",
   keeps: "every decision",
   outcome: TransferRequested
 })

@@ -23,7 +23,7 @@ export const RequestWithdrawal = declare({
     destinationPartyId: Field.text("api_key"),
     remoteAddress: Field.text("as_sent")
   },
-  share: () => "placement",
+  share: () => "reduction",
   keeps: "every decision",
   outcome: TransferRequested
 })
