@@ -147,7 +147,10 @@ describe("the tools over what was taken over", () => {
     refused: venue("bundle", "--data", data, "--from", "20", "--out", bundles.earlier),
     forAlice: venue("bundle", "--data", data, "--from", "50", "--redact", alice.accountId, "--out",
       path.join(directory, "redacted.bundle")),
-    tail: venue("journal", "tail", "--data", data, "--from", "49")
+    tail: venue("journal", "tail", "--data", data, "--from", "49"),
+    // Nothing is there to be copied from, and then something is.
+    copiedOfNothing: venue("journal", "copy", "--data", directory, "--out", path.join(directory, "copy")),
+    copied: venue("journal", "copy", "--data", data, "--out", path.join(directory, "copy"))
   }
   let told: Readonly<Record<keyof typeof asked, Result>>
 
@@ -210,6 +213,12 @@ describe("the tools over what was taken over", () => {
     const { tail } = told
     expect(tail.stderr).toBe("")
     expect(tail.stdout).toContain("new-1")
+  })
+
+  test("a copy of a directory without a journal leaves room for the right one", () => {
+    const { copied, copiedOfNothing } = told
+    expect(copiedOfNothing.code).toBe(2)
+    expect([copied.code, copied.stderr]).toEqual([0, ""])
   })
 })
 

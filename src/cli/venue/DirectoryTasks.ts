@@ -62,13 +62,14 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
     yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))
 
+/** Whether anything but directories is in a place: those are what a copy leaves that came to nothing. */
+const hasFiles = (place: string): boolean =>
+  fs.existsSync(place) && fs.readdirSync(place, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory())
+
 /** Copies the journal and the snapshots to a directory of their own. */
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
-    if (fs.existsSync(out) && fs.readdirSync(out).length > 0)
-      return yield* usage(
-        `${out} is not empty: a copy is made into a directory of its own`
-      )
+    if (hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
     yield* sayLines(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
   }).pipe(Effect.catchTags(endedUnreadable))
 
