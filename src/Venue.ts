@@ -130,6 +130,8 @@ export interface Options extends Secrets {
   readonly expose?: Exposition
   /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
   readonly watch?: Sequencer.Watch
+  /** Told of the state that the writer has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
+  readonly recovered?: (state: Reads) => void
   /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
   readonly stopFailed?: Writer.StopFailed
 }
@@ -221,6 +223,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.feed === undefined ? undefined : { feed: options.feed }),
     ...(options.followers === undefined ? undefined : { followers: options.followers }),
     ...(options.watch === undefined ? undefined : { watch: options.watch }),
+    ...(options.recovered === undefined ? undefined : { recovered: options.recovered }),
     ...(options.stopFailed === undefined ? undefined : { stopFailed: options.stopFailed })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),

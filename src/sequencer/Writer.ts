@@ -50,6 +50,8 @@ export interface Options {
   readonly watch?: Sequencer.Watch
   /** Where it counts how long commands take; nobody reads it unless told. */
   readonly stages?: Stages.Stages
+  /** Told of the state that it has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
+  readonly recovered?: (state: Reads) => void
   /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
   readonly stopFailed?: StopFailed
 }
@@ -268,9 +270,16 @@ const undisturbed = (stop: Effect.Effect<void>, failed: StopFailed = () => {}): 
     return Fiber.join(fiber)
   })
 
-/** Has it stop when its scope closes. */
-const stopsWithScope = (parts: Stopping, { stopFailed }: Options): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.addFinalizer(() => undisturbed(stopping(parts), stopFailed))
+/** Has it stop when its scope closes, and tells of the state that such a stop will leave. */
+const stopsWithScope = (
+  parts: Stopping,
+  { recovered, stopFailed }: Options,
+  state: Reads
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.zipRight(
+    Effect.addFinalizer(() => undisturbed(stopping(parts), stopFailed)),
+    Effect.sync(() => recovered?.(state))
+  )
 
 /** What others may ask of the writer at any time. */
 const readersOf = (
@@ -389,7 +398,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     sequence: () => engine.sequence,
     drain: Effect.flatMap(drain, Fiber.join),
     last: Effect.suspend(() => isUnchanged() ? Effect.void : snapshotting.last(sequencer.headDigest))
-  }, options)
+  }, options, engine)
 
   return Context.make(Writer, {
     failure: Deferred.await(failure),
