@@ -29,7 +29,7 @@ import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedg
 import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
 import * as HttpLedger from "./ledger/HttpLedger.js"
 import type { Ledger } from "./ledger/Ledger.js"
-import { runMain } from "./NodeMain.js"
+import { runMainAsked } from "./NodeMain.js"
 import * as NodeThreads from "./NodeThreads.js"
 import * as NodeEventLoop from "./observe/NodeEventLoop.js"
 import * as NodeLog from "./observe/NodeLog.js"
@@ -427,11 +427,9 @@ const leave = (onExit: (code: number) => void, code: number, before?: Held, wait
   setTimeout(() => leave(onExit, code, held, heldMs + 20), 20)
 }
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  process.once(signal, () => setTimeout(() => killItself(late.words), stopMs).unref())
-}
+const endInTime = runMainAsked(() => void setTimeout(() => killItself(late.words), stopMs).unref())
 
-runMain(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
+endInTime(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
   disableErrorReporting: true,
   // What is logged, and how, is the layer's to say.
   disablePrettyLogger: true,
