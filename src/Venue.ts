@@ -10,8 +10,8 @@
  *   3. what a new journal begins with is journaled, then the sessions of markets as their calendars have them
  *   4. the index feed, the sessions, the driver of the ledger and the follower run, requests are taken
  *
- * Closing goes the other way: no new request, what is under way is answered, the writer drains and takes a
- * snapshot, the journal is closed.
+ * Closing goes the other way: no new request, what is under way is answered, the writer drains, the histories take in what it has left,
+ * the writer takes a snapshot, the journal is closed.
  */
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -130,6 +130,8 @@ export interface Options extends Secrets {
   readonly expose?: Exposition
   /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
   readonly watch?: Sequencer.Watch
+  /** Told of the state that the writer has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
+  readonly recovered?: (state: Reads) => void
   /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
   readonly stopFailed?: Writer.StopFailed
 }
@@ -221,6 +223,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.feed === undefined ? undefined : { feed: options.feed }),
     ...(options.followers === undefined ? undefined : { followers: options.followers }),
     ...(options.watch === undefined ? undefined : { watch: options.watch }),
+    ...(options.recovered === undefined ? undefined : { recovered: options.recovered }),
     ...(options.stopFailed === undefined ? undefined : { stopFailed: options.stopFailed })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
@@ -381,6 +384,13 @@ const historiesOf = (
     }, how)
   })
 
+/**
+ * The same, to the last record of a stop: they take in what is durable before they end, and what the writer journaled after that they
+ * would never have.
+ */
+const historiesToTheEnd = (...[options, writing]: Parameters<typeof historiesOf>): ReturnType<typeof historiesOf> =>
+  Effect.tap(historiesOf(options, writing), () => Effect.addFinalizer(() => Context.get(writing, Writer.Writer).quiet))
+
 /** What the options decide about the edge. */
 const settingsOf = (options: Options, port: number, { operatorToken, signerSecret }: Secrets = options): Layer.Layer<Edge.Settings> =>
   Layer.succeed(Edge.Settings, {
@@ -463,7 +473,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   register(metrics, writer, state, connections, yield* EventLoop)
   const keyUses = KeyUses.make(state, submit)
   const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier), services)
-  const histories = yield* historiesOf(options, writing)
+  const histories = yield* historiesToTheEnd(options, writing)
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settingsOf(options, port, secrets)),
     Effect.provideService(Histories.Histories, histories),

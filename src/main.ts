@@ -29,7 +29,7 @@ import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedg
 import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
 import * as HttpLedger from "./ledger/HttpLedger.js"
 import type { Ledger } from "./ledger/Ledger.js"
-import { runMain } from "./NodeMain.js"
+import { runMainAsked } from "./NodeMain.js"
 import * as NodeThreads from "./NodeThreads.js"
 import * as NodeEventLoop from "./observe/NodeEventLoop.js"
 import * as NodeLog from "./observe/NodeLog.js"
@@ -41,6 +41,7 @@ import * as NodeReadings from "./readings/NodeReadings.js"
 import * as NodeHistories from "./readmodel/NodeHistories.js"
 import * as IndexTape from "./oracle/IndexTape.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
+import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
 import * as NodeFollower from "./sequencer/NodeFollower.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
@@ -240,8 +241,19 @@ const inboxOf = (capacity: number) => ({
 /** What kept the stop from its end, once something has. */
 const stop: { fault: Error | undefined } = { fault: undefined }
 
-/** Starts the venue, and goes on until it is stopped; `started` is told what runs. */
-const run = (started: (running: Venue.Venue["Type"]) => void) =>
+/** A stop before there was a writer whose last snapshot it would have left: whoever waits for one to go on from is told. */
+class StoppedEarly extends Error {
+  override readonly name = "StoppedEarly"
+  constructor() {
+    super(
+      "stopped before it had recovered: nothing was decided, and no snapshot was taken. Nothing is lost; a version with other rules can "
+        + "take over only once this one was started again and has stopped with 0"
+    )
+  }
+}
+
+/** Starts the venue, and goes on until it is stopped; `recovered` is told of the state that it goes on with. */
+const run = (recovered: (state: Reads) => void) =>
   Effect.gen(function*() {
     const settings = yield* config
     const connections = yield* connectionLimit(settings)
@@ -298,13 +310,13 @@ const run = (started: (running: Venue.Venue["Type"]) => void) =>
       ledger: custody,
       funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
       feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
+      recovered,
       stopFailed: (fault) => {
         stop.fault = fault
       }
     }, opening(settings, custody, signer))
     return yield* Effect.flatMap(Venue.Venue, (running) =>
       Effect.gen(function*() {
-        started(running)
         const url = `${tls === undefined ? "http" : "https"}://${running.address}:${running.port}`
         yield* Effect.log(
           `${settings.environment} venue at ${url}, data in ${settings.dataDir}, `
@@ -333,20 +345,22 @@ const defaultUrl = "http://127.0.0.1:8080"
 
 /** The same, and says at the end of a stop that was asked for that nothing is left to be done. */
 const launch = Effect.suspend(() => {
-  let running: Venue.Venue["Type"] | undefined
-  const noted = run((started) => {
-    running = started
+  let state: Reads | undefined
+  const noted = run((recovered) => {
+    state = recovered
   })
-  return Effect.onExit(noted, (exit) =>
-    running !== undefined && Exit.isFailure(exit) && whyEnded(exit, stop.fault) === undefined
-      ? Effect.log(`stopped cleanly at sequence ${running.reads.sequence}: all that was decided is durable`)
-      : Effect.void)
+  return Effect.onExit(noted, (exit) => {
+    if (!Exit.isFailure(exit) || whyEnded(exit, stop.fault) !== undefined) return Effect.void
+    if (state !== undefined) return Effect.log(`stopped cleanly at sequence ${state.sequence}: all that was decided is durable`)
+    stop.fault = new StoppedEarly()
+    return Effect.void
+  })
 })
 
 /** What the operator reads when the process ends by itself. */
 const explain = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
-  const isSaid = !Cause.isDie(cause) || error instanceof WriterStopped || error instanceof NotFlushed || error instanceof NotSaved
+  const isSaid = !Cause.isDie(cause) || [WriterStopped, NotFlushed, NotSaved, StoppedEarly].some((kind) => error instanceof kind)
   return error instanceof Error && isSaid ? error.message : Cause.pretty(cause)
 }
 
@@ -413,11 +427,9 @@ const leave = (onExit: (code: number) => void, code: number, before?: Held, wait
   setTimeout(() => leave(onExit, code, held, heldMs + 20), 20)
 }
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  process.once(signal, () => setTimeout(() => killItself(late.words), stopMs).unref())
-}
+const endInTime = runMainAsked(() => void setTimeout(() => killItself(late.words), stopMs).unref())
 
-runMain(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
+endInTime(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
   disableErrorReporting: true,
   // What is logged, and how, is the layer's to say.
   disablePrettyLogger: true,

@@ -80,6 +80,22 @@ test("a log that nobody reads any more costs lines, and the venue stops in good 
   expect(fs.readdirSync(path.join(DATA_DIR, "snapshots")).filter((name) => name.endsWith(".snap")).length).toBe(1)
 }, 60_000)
 
+test("a stop before it has recovered ends with 1 and says so: there is no snapshot that another version could go on with", () => {
+  const DATA_DIR = path.join(directory, "early")
+  // It is asked to stop while it takes the lock, before it has read anything.
+  const asks = `import fs from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
+const { openSync } = fs
+fs.openSync = (file, ...how) => {
+  if (String(file).endsWith("lock.db")) process.kill(process.pid, "SIGTERM")
+  return openSync(file, ...how)
+}
+syncBuiltinESMExports()`
+  const { status, stderr } = start({ DATA_DIR, NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(asks)}` })
+  expect(stderr).toContain("venue: stopped before it had recovered: nothing was decided, and no snapshot was taken")
+  expect(status).toBe(1)
+})
+
 test("a data directory that another process holds ends with 1 and says so", () => {
   const holder = new SqliteDatabase(path.join(directory, "lock.db"))
   holder.exec("BEGIN EXCLUSIVE")

@@ -95,13 +95,18 @@ export const reasonToCompile = (tree) => {
   if (changed !== undefined) return `${changed} is ${changed in stamp.contents ? "newer than the output" : "new"}`
   const removed = Object.keys(stamp.contents).find((name) => !(name in contents))
   if (removed !== undefined) return `${removed} was removed`
+  // Whoever may only read runs what is there, and compares contents every time.
+  whereWritable(() => keepStamp(output, { glance, contents }))
+  return undefined
+}
+
+/** Writes to an output, unless whoever runs this may only read it. @param {() => void} write */
+const whereWritable = (write) => {
   try {
-    keepStamp(output, { glance, contents })
+    write()
   } catch (error) {
-    // Whoever may only read runs what is there, and compares contents every time.
     if (!["EACCES", "EPERM", "EROFS"].includes(error.code)) throw error
   }
-  return undefined
 }
 
 /** Whether a process is there. @param {number} pid */
@@ -210,12 +215,18 @@ const moveLink = (root, name) => {
   fs.renameSync(beside, place)
 }
 
-/** Marks the current output as used by a process, for as long as that runs. @param {string} root @param {number} pid */
+/**
+ * Marks the current output as used by a process, for as long as that runs. Whoever may only read it leaves no mark: then it stays for as
+ * long as it is the current one or the one before.
+ * @param {string} root @param {number} pid
+ */
 export const use = (root, pid) => {
   const folder = path.join(fs.realpathSync(path.join(root, link)), usersFolder)
-  fs.mkdirSync(folder, { recursive: true })
-  for (const name of fs.readdirSync(folder)) if (!isAlive(Number(name))) fs.rmSync(path.join(folder, name), { force: true })
-  fs.writeFileSync(path.join(folder, String(pid)), "")
+  whereWritable(() => {
+    fs.mkdirSync(folder, { recursive: true })
+    for (const name of fs.readdirSync(folder)) if (!isAlive(Number(name))) fs.rmSync(path.join(folder, name), { force: true })
+    fs.writeFileSync(path.join(folder, String(pid)), "")
+  })
 }
 
 /** Whether anything runs from an output, or compiles into it. @param {string} folder @param {number} maker */

@@ -62,8 +62,22 @@ const copySnapshots = (from: Disk["Type"], to: Disk["Type"]): Effect.Effect<numb
     return copied
   })
 
-/** Copies what a directory has onto a disk with none of it, and follows the copy's chain from its beginning. */
+/**
+ * Copies what a directory has onto a disk with none of it, and follows the copy's chain from its beginning. Of a copy that comes to
+ * nothing no file is left, so that another may be made in its place.
+ */
 export const copyTo = (to: Disk["Type"]): Effect.Effect<Copied, Corrupt | NewerFormat | DiskError, Disk> =>
+  Effect.suspend(() => {
+    const made: Array<string> = []
+    const noting: Disk["Type"] = {
+      ...to,
+      open: (path, mode) => Effect.tap(to.open(path, mode), () => Effect.sync(() => mode === "create" && made.push(path)))
+    }
+    // Why it came to nothing is told; what cannot be removed shows by what is there.
+    return Effect.onError(copying(noting), () => Effect.forEach(made, (path) => Effect.ignore(to.remove(path)), { discard: true }))
+  })
+
+const copying = (to: Disk["Type"]): Effect.Effect<Copied, Corrupt | NewerFormat | DiskError, Disk> =>
   Effect.gen(function*() {
     const from = yield* Disk
     yield* to.makeDirectory(Segment.directory)

@@ -162,14 +162,15 @@ class Beside {
   }
 
   /**
-   * Waits a moment until all that is durable is taken in. What is missing at an end is made again from the journal, but not where another
-   * version goes on: it would set all of them aside.
+   * Waits a moment until all that is durable is taken in, also by one that has only begun. What is missing at an end is made again from
+   * the journal, but not where another version goes on: it would set all of them aside. Those that are made from the first record on
+   * are not waited for, which no moment would be enough for.
    */
   private get caughtUp(): Effect.Effect<void> {
     return Effect.gen(this, function*() {
       for (let waitedMs = 0; waitedMs < lastWaitMs; waitedMs += lookMs) {
         const standing = this.standing()
-        if (standing === undefined || standing.isReplaying || standing.sequence >= this.source.durableSequence()) return
+        if (standing !== undefined && (standing.isRebuilding || standing.sequence >= this.source.durableSequence())) return
         yield* Effect.sleep(lookMs)
       }
     })

@@ -12,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
 import { Marks } from "../domain/Marks.js"
 import * as Stages from "../domain/Stages.js"
 import type { Reads } from "../engine/Reads.js"
@@ -49,6 +50,8 @@ export interface Options {
   readonly watch?: Sequencer.Watch
   /** Where it counts how long commands take; nobody reads it unless told. */
   readonly stages?: Stages.Stages
+  /** Told of the state that it has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
+  readonly recovered?: (state: Reads) => void
   /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
   readonly stopFailed?: StopFailed
 }
@@ -129,6 +132,11 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   readonly run: Recent.Recent["run"]
   /** Until a sequence is durable. */
   readonly reached: (sequence: number) => Effect.Effect<void>
+  /**
+   * The first part of a stop: decides nothing more of its own accord and takes nothing more, until all that is sequenced is durable or
+   * nothing will be any more. What kept it from that is told at the writer's own end.
+   */
+  readonly quiet: Effect.Effect<void>
   /** What keeps a follower beside it, once it is started; undefined where nothing hosts one. */
   readonly followers: Pick<Followers.Followers, "start" | "standing"> | undefined
 }>() {}
@@ -222,17 +230,20 @@ const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequ
 /** How long the last snapshot waits for a follower that may still be writing one: two never write at once. */
 const followerEndingMs = 1_000
 
+interface Stopping {
+  readonly followers: Followers.Followers | undefined
+  readonly failed: () => Sequencer.Failure | undefined
+  /** Begun once, whoever waits for it: a disk that does not answer is waited for no longer than that. */
+  readonly drain: Effect.Effect<void>
+  readonly last: Effect.Effect<void, string>
+  readonly sequence: () => number
+}
+
 /**
  * A graceful stop, or what is left to be done where the writer has failed before. It dies with what kept it from its end, so that
  * nobody takes it for one: that the writer failed, also while it was stopped, and that there is no snapshot.
  */
-const stopping = ({ drain, failed, followers, last, sequence }: {
-  readonly followers: Followers.Followers | undefined
-  readonly failed: () => Sequencer.Failure | undefined
-  readonly drain: Effect.Effect<void>
-  readonly last: Effect.Effect<void, string>
-  readonly sequence: () => number
-}): Effect.Effect<void> =>
+const stopping = ({ drain, failed, followers, last, sequence }: Stopping): Effect.Effect<void> =>
   Effect.gen(function*() {
     const follower = yield* Effect.forkDaemon(followers?.stop ?? Effect.void)
     const unlessFailed = Effect.suspend(() => {
@@ -258,6 +269,17 @@ const undisturbed = (stop: Effect.Effect<void>, failed: StopFailed = () => {}): 
     })
     return Fiber.join(fiber)
   })
+
+/** Has it stop when its scope closes, and tells of the state that such a stop will leave. */
+const stopsWithScope = (
+  parts: Stopping,
+  { recovered, stopFailed }: Options,
+  state: Reads
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.zipRight(
+    Effect.addFinalizer(() => undisturbed(stopping(parts), stopFailed)),
+    Effect.sync(() => recovered?.(state))
+  )
 
 /** What others may ask of the writer at any time. */
 const readersOf = (
@@ -368,16 +390,15 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   // Armed by the first block: the record of the start comes before all that is due.
   const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)
 
+  const drain = yield* Effect.cached(Effect.forkDaemon(Effect.zipRight(timers.stop, drained(sequencer, failure))))
   const isUnchanged = (): boolean => engine.sequence === 0 || engine.sequence === fromSequence && records === 0
-  yield* Effect.addFinalizer(() =>
-    undisturbed(stopping({
-      followers,
-      failed: () => failed,
-      sequence: () => engine.sequence,
-      drain: Effect.zipRight(timers.stop, drained(sequencer, failure)),
-      last: Effect.suspend(() => isUnchanged() ? Effect.void : snapshotting.last(sequencer.headDigest))
-    }), options.stopFailed)
-  )
+  yield* stopsWithScope({
+    followers,
+    failed: () => failed,
+    sequence: () => engine.sequence,
+    drain: Effect.flatMap(drain, Fiber.join),
+    last: Effect.suspend(() => isUnchanged() ? Effect.void : snapshotting.last(sequencer.headDigest))
+  }, options, engine)
 
   return Context.make(Writer, {
     failure: Deferred.await(failure),
@@ -386,6 +407,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     followers,
     run: recent.run,
     reached: head.reached,
+    quiet: Effect.asVoid(Effect.flatMap(drain, Fiber.await)),
     ...readersOf(sequencer, journal, options)
   }).pipe(
     Context.merge(servicesOf(

@@ -321,6 +321,34 @@ describe("a statement", () => {
     ])
   })
 
+  it("tells an execution that moves no money before the next one, and not before its money", async () => {
+    const recording = new Recorded.RecordingEngine()
+    const driver = new Driver(recording)
+    const [free, paid] = [driver.market(parameters("AAA", { makerFeeBps: 0 }), 1000), driver.market(parameters("BBB"), 1000)]
+    const [maker, other] = [driver.account(usdc(1_000)), driver.account(usdc(1_000))]
+    const at = (market: number, side: Order.Side, priceAtoms: number) => ({ market, side, priceAtoms, quantityAtoms: 5 })
+    for (const market of [free, paid]) {
+      for (let count = 0; count < 2; count++) driver.place(maker, at(market, Order.buy, 1000))
+      driver.place(other, { ...at(market, Order.sell, 1000), quantityAtoms: 10 })
+    }
+    driver.place(maker, at(free, Order.sell, 1000))
+    driver.place(maker, at(free, Order.sell, 1001))
+    driver.place(maker, at(paid, Order.sell, 1000))
+    const from = recording.sequence + 1
+    driver.place(other, { ...at(free, Order.buy, 1001), quantityAtoms: 10 })
+    driver.place(other, at(paid, Order.buy, 1000))
+    const { folder: made } = await Recorded.write(recording, folder())
+    const { lines } = await drawnOf(made, recording.accountId(maker), { ...Stretch.whole, from })
+    expect(lines.map(({ kind, price }) => [kind, price])).toEqual([
+      ["fill", "100.0"],
+      ["fill", "100.1"],
+      ["realized_pnl", ""],
+      ["fill", "100.0"],
+      ["fee", ""]
+    ])
+    await kindsOf(made)
+  })
+
   /** An owner's deposit, a withdrawal that is done and one that is given up. */
   const moved = async () => {
     const recording = new Recorded.RecordingEngine()

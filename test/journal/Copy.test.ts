@@ -81,6 +81,23 @@ test("a file copied in pieces of different moments is refused as damaged, and ne
   await expect(session(to, replayed(), wide)).rejects.toThrow("was written when it was already durable")
 })
 
+test("a copy that comes to nothing leaves no file, and the next one is made in its place", async () => {
+  const from = memory()
+  await session(from, appendMany(5, 3), wide)
+  from.create("snapshots/00000000000000000003.snap", Buffer.from("a snapshot"))
+  const to = memory()
+  const copied = () =>
+    Effect.gen(function*() {
+      const target = yield* Effect.provide(Disk, to.mount())
+      return yield* copyTo(target)
+    }).pipe(Effect.provide(from.mount()), Effect.runPromise)
+  from.flip(Segment.pathOf(1), 1_200, 0)
+  await expect(copied()).rejects.toThrow()
+  expect(to.files()).toEqual([])
+  from.flip(Segment.pathOf(1), 1_200, 0)
+  expect(await copied()).toMatchObject({ sequence: 9, segments: 1, snapshots: 1 })
+})
+
 test.each([0, 0.5, 0.999])("what was said to be copied is there behind a power failure, whichever names that keeps (%d)", async (kept) => {
   const from = memory()
   const to = SimDisk.make({ random: () => kept })

@@ -186,19 +186,34 @@ test("where whoever makes them dies there is nothing to read, until the next one
   await world.stop()
 })
 
-test("what is durable is taken in before they end", async () => {
+test("what is durable is taken in before they end, also by one that has only begun", async () => {
   const world = await start({ blocks: 11 })
-  const scope = await Effect.runPromise(Scope.make())
   const source = sourceOf(world)
   const slow = { ...source, options: { ...source.options, pauseMs: 250 } }
-  const elsewhere = await HistoriesBeside.make(inThisThread(world.dataDir).dial, slow).pipe(Scope.extend(scope), Effect.runPromise)
   const commands = commandsOf(15, 200)
-  await world.submit(commands.slice(0, 190))
-  await caughtUp(elsewhere, lastOf(world))
-  await world.submit(commands.slice(190))
-  await Effect.runPromise(Scope.close(scope, Exit.void))
-  const file = path.join(world.dataDir, "elsewhere", "histories.db")
-  const place = await Effect.runPromise(Effect.scoped(Effect.flatMap(openAt(file), (sql) => Tables.begin(sql, "development"))))
-  expect(place).toMatchObject({ sequence: lastOf(world), isUnfinished: false })
+  /** Begins one, and ends it behind what happens meanwhile. */
+  const during = async (act: (elsewhere: Histories.Histories["Type"]) => Promise<void>): Promise<void> => {
+    const scope = await Effect.runPromise(Scope.make())
+    const { dial } = inThisThread(world.dataDir)
+    const begun = Deferred.unsafeMake<void>(FiberId.none)
+    const noted: HistoriesBeside.Dial = (...asked) => {
+      Deferred.unsafeDone(begun, Effect.void)
+      return dial(...asked)
+    }
+    const elsewhere = await HistoriesBeside.make(noted, slow).pipe(Scope.extend(scope), Effect.runPromise)
+    await Effect.runPromise(Deferred.await(begun))
+    await act(elsewhere)
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    const file = path.join(world.dataDir, "elsewhere", "histories.db")
+    const place = await Effect.runPromise(Effect.scoped(Effect.flatMap(openAt(file), (sql) => Tables.begin(sql, "development"))))
+    expect(place).toMatchObject({ sequence: lastOf(world), isUnfinished: false })
+  }
+  await world.submit(commands.slice(0, 100))
+  await during(async (elsewhere) => {
+    await caughtUp(elsewhere, lastOf(world))
+    await world.submit(commands.slice(100, 150))
+  })
+  await world.submit(commands.slice(150))
+  await during(async () => {})
   await world.stop()
 })

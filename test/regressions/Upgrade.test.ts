@@ -132,7 +132,11 @@ describe("the tools over what was taken over", () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
   afterAll(() => fs.rmSync(directory, { recursive: true }))
   const data = path.join(directory, "data")
-  const bundles = { later: path.join(directory, "later.bundle"), earlier: path.join(directory, "earlier.bundle") }
+  const bundles = {
+    later: path.join(directory, "later.bundle"),
+    earlier: path.join(directory, "earlier.bundle"),
+    whole: path.join(directory, "whole.bundle")
+  }
   const replay = (...args: ReadonlyArray<string>) => line("dist/tools/replay.js", args)
   const venue = (...args: ReadonlyArray<string>) => line("dist/tools/venue.js", args)
   const asked = {
@@ -147,9 +151,20 @@ describe("the tools over what was taken over", () => {
     refused: venue("bundle", "--data", data, "--from", "20", "--out", bundles.earlier),
     forAlice: venue("bundle", "--data", data, "--from", "50", "--redact", alice.accountId, "--out",
       path.join(directory, "redacted.bundle")),
-    tail: venue("journal", "tail", "--data", data, "--from", "49")
+    tail: venue("journal", "tail", "--data", data, "--from", "49"),
+    wholeTail: venue("journal", "tail", "--data", data),
+    earlierTail: venue("journal", "tail", "--data", data, "--from", "48"),
+    audited: venue("audit", "--data", data),
+    earlierAudit: venue("audit", "--data", data, "--from", "1"),
+    wholeBundle: venue("bundle", "--data", data, "--out", bundles.whole),
+    wholeReplayed: replay("--bundle", bundles.whole, "--verify"),
+    toBefore: venue("bundle", "--data", data, "--to", "30", "--out", bundles.earlier),
+    // Nothing is there to be copied from, and then something is.
+    copiedOfNothing: venue("journal", "copy", "--data", directory, "--out", path.join(directory, "copy")),
+    copied: venue("journal", "copy", "--data", data, "--out", path.join(directory, "copy"))
   }
   let told: Readonly<Record<keyof typeof asked, Result>>
+  const others = "the records up to 48 were decided by version 0.1.0 (rules 1), which alone runs them"
 
   beforeAll(async () => {
     const disk = await Kept.diskOf("rules-1")
@@ -197,7 +212,7 @@ describe("the tools over what was taken over", () => {
     expect([made.stderr, made.code]).toEqual(["", 0])
     expect([replayed.stderr, replayed.code]).toEqual(["", 0])
     expect(replayed.stdout).toContain("begins with   the state at 48")
-    expect(refused.stderr).toContain("only the version of the program that wrote them (0.1.0) replays them")
+    expect(refused.stderr).toBe(`${others}; --from begins at 49\n`)
     expect(refused.stderr).not.toContain("cut")
     expect(refused.code).toBe(2)
     expect(fs.existsSync(bundles.earlier)).toBe(false)
@@ -210,6 +225,28 @@ describe("the tools over what was taken over", () => {
     const { tail } = told
     expect(tail.stderr).toBe("")
     expect(tail.stdout).toContain("new-1")
+  })
+
+  test("without a first record, tail, audit and bundles begin behind the step, and say whose the records before it are", () => {
+    const { audited, tail, wholeBundle, wholeReplayed, wholeTail } = told
+    expect([wholeTail.code, wholeTail.stderr]).toEqual([0, `${others}\n`])
+    expect(wholeTail.stdout).toBe(tail.stdout)
+    expect([audited.code, audited.stderr]).toEqual([0, `${others}\n`])
+    expect([wholeBundle.code, wholeBundle.stderr]).toEqual([0, ""])
+    expect(wholeBundle.stdout).toContain("begins     with the state at sequence 48")
+    expect([wholeReplayed.code, wholeReplayed.stderr]).toEqual([0, ""])
+  })
+
+  test("with one before the step they are refused, and name the version that decided it", () => {
+    for (const { code, stderr, stdout } of [told.earlierTail, told.earlierAudit, told.toBefore]) {
+      expect([code, stderr, stdout]).toEqual([2, `${others}; --from begins at 49\n`, ""])
+    }
+  })
+
+  test("a copy of a directory without a journal leaves room for the right one", () => {
+    const { copied, copiedOfNothing } = told
+    expect(copiedOfNothing.code).toBe(2)
+    expect([copied.code, copied.stderr]).toEqual([0, ""])
   })
 })
 

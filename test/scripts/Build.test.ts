@@ -1,6 +1,7 @@
 /** When sources are compiled, and that nothing but a whole output can be run. */
 import { spawn, spawnSync } from "node:child_process"
-import * as fs from "node:fs"
+import nodeFs, * as fs from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
@@ -152,6 +153,22 @@ describe("compiling", () => {
       expect(fs.existsSync(first)).toBe(false)
       expect(versions()).toHaveLength(2)
     })
+  })
+
+  test("whoever may only read an output runs from it, and leaves no mark", async () => {
+    await built()
+    const { mkdirSync } = nodeFs
+    nodeFs.mkdirSync = () => {
+      throw Object.assign(new Error("EROFS: read-only file system"), { code: "EROFS" })
+    }
+    syncBuiltinESMExports()
+    try {
+      use(root, process.pid)
+    } finally {
+      nodeFs.mkdirSync = mkdirSync
+      syncBuiltinESMExports()
+    }
+    expect(fs.existsSync(path.join(root, "dist/used-by"))).toBe(false)
   })
 
   describe("two compilations", () => {

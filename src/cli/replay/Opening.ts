@@ -14,6 +14,7 @@ import * as Bundle from "../bundle/Bundle.js"
 import * as BundleSource from "../bundle/Source.js"
 import { capacity } from "../Capacity.js"
 import { Ended, unreadableCode, usage } from "../Exit.js"
+import * as Others from "../Others.js"
 import type { Source } from "./Follow.js"
 
 /** Replay came to something else. */
@@ -45,11 +46,12 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError,
       + "replay it with the version that made the step"
     return yield* new Ended({ code: unreadableCode, text })
   }
-  const base = engineOf(step, within).pipe(
-    Effect.mapError(({ message }) =>
-      new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
-    )
-  )
+  const unusable = ({ message }: Error) =>
+    new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
+  if ((yield* Effect.mapError(Others.before(step, within), unusable)) === undefined) {
+    return { journal, capacity: within, firstSequence: 1 }
+  }
+  const base = Effect.mapError(engineOf(step, within), unusable)
   return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
 })
 

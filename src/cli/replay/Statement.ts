@@ -64,7 +64,7 @@ export const addsUp = ({ brokenAt, closingAtoms, lines, openingAtoms }: Omit<Sta
   return brokenAt === undefined && balanceAtoms === closingAtoms
 }
 
-type Money = Pick<BalanceChange, "cause" | "market" | "amountAtoms">
+type Money = Pick<BalanceChange, "cause" | "market" | "amountAtoms" | "balanceAtoms">
 type Told = Omit<Line, "sequence" | "atEpochMs" | "balanceAtoms">
 
 const plain: Told = { kind: "", marketId: "", side: "", quantity: "", price: "", reference: "", amountAtoms: 0 }
@@ -119,9 +119,40 @@ const changesBy = ({ balances }: State, account: number, sequence: number): Read
   }
 }
 
+/** An execution with what came of it: the account's fee, and its balance behind it. */
+interface Executed {
+  readonly told: Told
+  readonly feeAtoms: number
+  balanceAtoms: number | undefined
+}
+
+const feeOf = (account: number, event: DecodedEvent): number => {
+  if (event.event !== "Traded") return 0
+  return event.takerAccount === account ? event.takerFeeAtoms : event.makerFeeAtoms
+}
+
+/** What a record executed of an account's, in order. */
+const executionsOf = (state: State, account: number, events: ReadonlyArray<DecodedEvent>): Array<Executed> => {
+  const found: Array<Executed> = []
+  for (const event of events) {
+    const told = execution(state, account, event)
+    const last = found.at(-1)
+    if (told !== undefined) found.push({ told, feeAtoms: feeOf(account, event), balanceAtoms: undefined })
+    else if (last !== undefined && event.event === "CollateralChanged" && event.account === account)
+      last.balanceAtoms ??= event.collateralAtoms
+  }
+  return found
+}
+
+/** Whether a change that begins the money of an execution, a realised profit or loss or a fee without one, is this one's. */
+const isOf = ({ amountAtoms, balanceAtoms, cause }: Money, executed: Executed): boolean =>
+  causes[cause] === "realized_pnl"
+    ? executed.balanceAtoms === balanceAtoms - executed.feeAtoms
+    : executed.balanceAtoms === balanceAtoms && executed.feeAtoms === -amountAtoms
+
 /**
- * The lines of one record: what it executed, each before the money that came of it (a realised profit or loss, then a fee), and the
- * other changes where they were made.
+ * The lines of one record: what it executed, each before the money that came of it (a realised profit or loss, then a fee; of some
+ * executions none), and the other changes where they were made.
  */
 const linesOf = (
   state: State,
@@ -129,19 +160,24 @@ const linesOf = (
   changes: ReadonlyArray<Money>,
   events: ReadonlyArray<DecodedEvent>
 ): ReadonlyArray<Told> => {
-  const executions = events.flatMap((event) => execution(state, account, event) ?? [])
+  const executions = executionsOf(state, account, events)
   const transfers = transfersOf(state, account, events)
   const told: Array<Told> = []
-  let isOpen = false
-  for (const { amountAtoms, cause, market } of changes) {
+  let awaitsFee = false
+  for (const change of changes) {
+    const { amountAtoms, cause, market } = change
     const kind = causes[cause]!
-    if (kind === "realized_pnl" || (kind === "fee" && !isOpen)) told.push(...executions.splice(0, 1))
-    if (kind === "realized_pnl" || kind === "fee") isOpen = kind === "realized_pnl"
+    if (kind === "realized_pnl" || (kind === "fee" && !awaitsFee)) {
+      const whose = Math.max(0, executions.findIndex((executed) => isOf(change, executed)))
+      const begun = executions.splice(0, whose + 1)
+      told.push(...begun.map((executed) => executed.told))
+      awaitsFee = kind === "realized_pnl" && begun.at(-1)?.feeAtoms !== 0
+    } else if (kind === "fee") awaitsFee = false
     const isTransfer = kind === "deposit" || kind === "withdrawal_reserved" || kind === "withdrawal_returned"
     const reference = isTransfer ? transfers.shift() ?? "" : ""
     told.push({ ...plain, kind, marketId: market < 0 ? "" : marketName(state, market), reference, amountAtoms })
   }
-  return [...told, ...executions]
+  return [...told, ...executions.map((executed) => executed.told)]
 }
 
 /** The statement of an account over a stretch. */

@@ -39,6 +39,6 @@ const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): R
   return [`${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text.join(" ")}`]
 }
 
-/** The lines of what was asked for, oldest first; from the first record on unless another was named. */
+/** The lines of what was asked for, oldest first; from the first record on that this version decided unless another was named. */
 export const lines = (asked: Asked): Stream.Stream<string, Tail.Failure | Ended, Tail.Needs> =>
-  Tail.records({ ...asked, from: asked.from ?? 1, marketId: undefined }, (state, told) => lineOf(state, told, asked.accountId))
+  Tail.records({ ...asked, from: asked.from ?? "first", marketId: undefined }, (state, told) => lineOf(state, told, asked.accountId))

@@ -7,12 +7,14 @@ import type { Capacity } from "../../engine/State.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
 import { Journal, type Unknown, type Unreadable } from "../../journal/Journal.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
-import type { SnapshotStore } from "../../journal/SnapshotStore.js"
+import { SnapshotStore } from "../../journal/SnapshotStore.js"
+import type { Diverged } from "../../sequencer/Recovery.js"
 import * as Bundle from "../bundle/Bundle.js"
 import * as Collect from "../bundle/Collect.js"
 import * as Redact from "../bundle/Redact.js"
 import { settingTooSmall } from "../Capacity.js"
 import { Ended, usage } from "../Exit.js"
+import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
 import * as Lookup from "../replay/Lookup.js"
 import { dataSubject } from "../replay/Opening.js"
@@ -22,8 +24,10 @@ import * as Stretch from "../replay/Stretch.js"
 /** What is asked for. */
 export interface Asked {
   readonly file: string
-  /** Sequences; or an order by any of its names, of an account where that is needed. */
-  readonly range: Collect.Range | { readonly order: string; readonly accountId: string | undefined }
+  /** Sequences, to either end unless told; or an order by any of its names, of an account where that is needed. */
+  readonly range:
+    | { readonly from: number | undefined; readonly to: number | undefined }
+    | { readonly order: string; readonly accountId: string | undefined }
   /** The account to redact for, or undefined. */
   readonly redact: string | undefined
   readonly capacity: Capacity
@@ -40,12 +44,18 @@ export const make = (
     const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
     const last = opened.nextSequence - 1
     if (last === 0) return yield* usage("the journal is empty")
-    const { from, to } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId, capacity) : wanted
+    const others = yield* Effect.flatMap(SnapshotStore,
+      ({ latestStep }) => Effect.flatMap(latestStep, (step) => Others.before(step, capacity)))
+    const first = Others.firstBehind(others)
+    const { from = first, to = last } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId, capacity) : wanted
+    if (others !== undefined && (from < first || to < first)) return yield* Others.refused(others)
     if (from > last) return yield* usage(`the journal ends at sequence ${last}`)
     const range = { from, to: Math.min(to, last) }
     const contents = yield* redact === undefined
       ? Collect.collect(range, capacity)
-      : Redact.collect({ range, capacity, accountId: redact, key: crypto.randomBytes(32) })
+      : Redact.collect({ range, capacity, accountId: redact, key: crypto.randomBytes(32) }).pipe(
+        Effect.catchTag("ReplayDiverged", (error) => unredacted(error, others))
+      )
     const bytes = Bundle.write(contents)
     yield* Effect.try({
       // `wx`: nothing that another wrote meanwhile is replaced. Whoever may not read the journal may not read a part of it either.
@@ -58,14 +68,17 @@ export const make = (
     Effect.catchTags({
       TooLarge: (error) => usage(error.message),
       UnknownAccount: (error) => usage(error.message),
-      ReplayDiverged: (error) =>
-        new Ended({
-          code: refusedCode,
-          text: `refused: ${error.message}\n`
-            + "a journal that is decided otherwise cannot be redacted; without --redact a bundle can be made"
-        })
+      CapacityTooSmall: (error) => usage(error.message)
     })
   )
+
+/** A redacted bundle is made by running the journal from its first record, which only who decided all of it can. */
+const unredacted = (error: Diverged, others: Others.Others | undefined): Ended =>
+  new Ended({
+    code: refusedCode,
+    text: `refused: ${others === undefined ? error.message : others.text}\n`
+      + "a journal that is decided otherwise cannot be redacted; without --redact a bundle can be made"
+  })
 
 /** The records from the placement of the orders that a text names to their end: to the last record while one of them is open. */
 const lifeOf = (text: string, accountId: string | undefined, capacity: Capacity) =>

@@ -62,13 +62,14 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
     yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))
 
+/** Whether anything but directories is in a place: those are what a copy leaves that came to nothing. */
+const hasFiles = (place: string): boolean =>
+  fs.existsSync(place) && fs.readdirSync(place, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory())
+
 /** Copies the journal and the snapshots to a directory of their own. */
 export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
   Effect.gen(function*() {
-    if (fs.existsSync(out) && fs.readdirSync(out).length > 0)
-      return yield* usage(
-        `${out} is not empty: a copy is made into a directory of its own`
-      )
+    if (hasFiles(out)) return yield* usage(`${out} is not empty: a copy is made into a directory of its own`)
     yield* sayLines(yield* onDisk(data, JournalTasks.copy(NodeDisk.layer(out))))
   }).pipe(Effect.catchTags(endedUnreadable))
 
@@ -115,9 +116,10 @@ export const tail = (parsed: Options.Of<typeof Options.tail>) =>
 /** What concerns security. */
 export const audit = (parsed: Options.Of<typeof Options.audit>) =>
   Effect.gen(function*() {
-    if (parsed.from < 1) return yield* usage("--from is a sequence, from 1")
+    const from = Option.getOrUndefined(parsed.from)
+    if (from !== undefined && from < 1) return yield* usage("--from is a sequence, from 1")
     const asked: Audit.Asked = {
-      from: parsed.from,
+      from,
       accountId: Option.getOrUndefined(parsed.account),
       follow: parsed.follow,
       capacity: yield* capacity
@@ -128,16 +130,19 @@ export const audit = (parsed: Options.Of<typeof Options.audit>) =>
 /** Writes an incident bundle. */
 export const bundle = (parsed: Options.Of<typeof Options.bundle>) =>
   Effect.gen(function*() {
-    if (parsed.from < 1 || parsed.to < parsed.from) return yield* usage("--from is a sequence from 1, and --to not before it")
+    const [from, to] = [Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to)]
+    if ((from ?? 1) < 1 || (to ?? Number.MAX_SAFE_INTEGER) < (from ?? 1)) {
+      return yield* usage("--from is a sequence from 1, and --to not before it")
+    }
     const order = Option.getOrUndefined(parsed.order)
     const accountId = Option.getOrUndefined(parsed.account)
-    if (order !== undefined && (parsed.from !== 1 || parsed.to !== Number.MAX_SAFE_INTEGER)) {
+    if (order !== undefined && (from !== undefined || to !== undefined)) {
       return yield* usage("--order is in place of --from and --to")
     }
     if (order === undefined && accountId !== undefined) return yield* usage("--account says whose order --order names")
     const asked: BundleTask.Asked = {
       file: parsed.out,
-      range: order === undefined ? { from: parsed.from, to: parsed.to } : { order, accountId },
+      range: order === undefined ? { from, to } : { order, accountId },
       redact: Option.getOrUndefined(parsed.redact),
       capacity: yield* capacity
     }

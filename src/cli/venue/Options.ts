@@ -159,7 +159,10 @@ export const tail = {
 export const audit = {
   data,
   account: named("account", "Only what concerns an account (acc_...)"),
-  from: CliOptions.integer("from").pipe(CliOptions.withDescription("The first sequence"), CliOptions.withDefault(1)),
+  from: CliOptions.integer("from").pipe(
+    CliOptions.withDescription("The first sequence; without it the first that this version decided"),
+    CliOptions.optional
+  ),
   follow: CliOptions.boolean("follow").pipe(CliOptions.withDescription("Goes on as records become durable, until interrupted"))
 }
 
@@ -167,12 +170,13 @@ export const bundle = {
   data,
   out: CliOptions.text("out").pipe(CliOptions.withDescription("The file to write; it must not be there yet")),
   from: CliOptions.integer("from").pipe(
-    CliOptions.withDescription("The first sequence of interest; the bundle begins at the snapshot before it, if there is one"),
-    CliOptions.withDefault(1)
+    CliOptions.withDescription("The first sequence of interest, without it the first that this version decided; the bundle begins at the "
+      + "snapshot before it, if there is one"),
+    CliOptions.optional
   ),
   to: CliOptions.integer("to").pipe(
-    CliOptions.withDescription("The last sequence of interest"),
-    CliOptions.withDefault(Number.MAX_SAFE_INTEGER)
+    CliOptions.withDescription("The last sequence of interest, without it the last there is"),
+    CliOptions.optional
   ),
   order: named("order", "In place of --from and --to: from an order's placement to its end. Its id (ord_...), its clientOrderId, or an "
     + "Idempotency-Key of what placed, changed or cancelled it"),

@@ -14,10 +14,12 @@ import * as Following from "../../journal/Following.js"
 import type { Unreadable } from "../../journal/Journal.js"
 import { SnapshotStore } from "../../journal/SnapshotStore.js"
 import * as Feed from "../../sequencer/Feed.js"
+import type { CapacityTooSmall } from "../../sequencer/Recovery.js"
 import { type Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 import * as Lines from "../replay/Lines.js"
 import { nobody, type Who } from "../replay/Names.js"
+import * as Others from "../Others.js"
 import { accountOf, leadsOf } from "../Whose.js"
 
 export interface Asked {
@@ -50,9 +52,9 @@ class LastFew {
     if (this.held.length > lastFew) this.held.shift()
   }
 
-  /** All that is held, with a word on how far was looked where that may not be all there is. */
-  leave(from: number): Effect.Effect<ReadonlyArray<string>> {
-    const said = this.held.length < lastFew && from > 1
+  /** All that is held, with a word on how far was looked where there is more from the `first` record on. */
+  leave(from: number, first: number): Effect.Effect<ReadonlyArray<string>> {
+    const said = this.held.length < lastFew && from > first
       ? Console.error(`${this.held.length} found from record ${from} on; --from looks further back`)
       : Effect.void
     return Effect.as(said, this.held.splice(0).flat())
@@ -62,19 +64,23 @@ class LastFew {
 /** How often a running venue's journal is looked at. */
 const lookEvery = Duration.millis(250)
 
-export type Failure = Feed.ReadError | Unreadable | DiskError
+export type Failure = Feed.ReadError | Unreadable | DiskError | CapacityTooSmall
 export type Needs = Disk | SnapshotStore
 
 /** The lines of all records asked for, oldest first. */
 export const lines = (asked: Asked): Stream.Stream<string, Failure | Ended, Needs> =>
   records(asked, (state, told) => linesOf(state, told, asked))
 
+/** What is to be told of, of which `first` are all that this version decided. */
+type Wanted = Omit<Asked, "json" | "from"> & { readonly from: number | "first" | undefined }
+
 /**
- * What is told of all records from the first one asked for, oldest first. Without `follow` it ends where the journal ends by
+ * What is told of all records from the first one asked for, oldest first. What another version decided is passed over with a word on
+ * whose it is, and refused where it was asked for by its sequence. Without `follow` it ends where the journal ends by
  * now, and an account or a market that is not known there is a wrong command line.
  */
 export const records = (
-  asked: Omit<Asked, "json">,
+  asked: Wanted,
   tell: (state: State, told: Told) => ReadonlyArray<string>
 ): Stream.Stream<string, Failure | Ended, Needs> =>
   Stream.unwrap(Effect.gen(function*() {
@@ -82,7 +88,12 @@ export const records = (
     const snapshots = yield* SnapshotStore
     const last = following.journal.opened.nextSequence - 1
     const isNarrowed = asked.accountId !== undefined || asked.marketId !== undefined
-    const from = asked.from ?? Math.max(1, last - (isNarrowed ? lookedBack : lastFew) + 1)
+    const others = yield* Effect.flatMap(snapshots.latestStep, (step) => Others.before(step, asked.capacity))
+    const first = Others.firstBehind(others)
+    if (others !== undefined && typeof asked.from === "number" && asked.from < first) return yield* Others.refused(others)
+    const wished = asked.from === "first" ? 1 : asked.from ?? Math.max(1, last - (isNarrowed ? lookedBack : lastFew) + 1)
+    const from = Math.max(wished, first)
+    if (others !== undefined && wished < first) yield* Console.error(others.text)
     let few = asked.from === undefined && isNarrowed ? new LastFew() : undefined
     if (!asked.follow && from > last) return Stream.empty
     const feed = yield* Feed.beside(following, snapshots, asked.capacity, lookEvery)
@@ -98,7 +109,7 @@ export const records = (
       if (few === undefined) return Effect.succeed(decidedOnes.flatMap((told) => tell(state, told)))
       for (const told of decidedOnes) few.take(tell(state, told))
       if (each.block.lastSequence < last) return Effect.succeed([])
-      const all = few.leave(from)
+      const all = few.leave(from, first)
       few = undefined
       return all
     })
