@@ -69,7 +69,12 @@ test("a market without a price has no age and is stale", async () => {
   for (const status of ["backfilling", "open"] as const) {
     venue.send({ kind: "SetMarketStatus", idempotencyKey: status, market: venue.engine.findMarket("CCC-USDC-PERP"), status })
   }
-  expect((await ready()).markets[2]).toEqual({ marketId: "CCC-USDC-PERP", status: "open", indexStale: true, indexHeld: false })
+  const { details, markets } = await ready()
+  expect(markets[2]).toEqual({ marketId: "CCC-USDC-PERP", status: "open", indexStale: true, indexHeld: false })
+  // The oldest index is one that there is, and none is younger than now.
+  expect(details.oldestIndexAgeMs).toBe(0)
+  venue.atEpochMs -= 5_000
+  expect((await ready()).details.oldestIndexAgeMs).toBe(0)
 })
 
 const samples = (sender: string, counts: ReadonlyArray<number>): ReadonlyArray<string> =>
