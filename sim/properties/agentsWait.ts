@@ -2,8 +2,8 @@
  * Safety (I11). An agent waits, under the code that its owner types, for one decision, and everybody is told how that stands: an owner
  * may look at one that waits, approve it, look again and be told of the approval once more where the answer was lost, as long as it was
  * not withdrawn; may deny it, also behind an own approval, as long as it has not fetched its key; and finds none that somebody else has
- * decided about. The agent is told that nothing is decided yet, or that it is denied, exactly while that is so. Each is judged where one thing was done about an agent behind the other: what happens at once may come in
- * any order.
+ * decided about. The agent is told that nothing is decided yet, or that it is denied, exactly while that is so. Each is judged where one
+ * thing was done about an agent behind the other: what happens at once may come in any order.
  */
 import type { NaiveIdentity } from "../model/NaiveIdentity.js"
 import { isObject } from "../reading/Bodies.js"

@@ -9,7 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
-import { isOpen } from "../identity/Lasting.js"
+import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "../identity/SecureRandom.js"
 
 /** How long a question may be answered. */

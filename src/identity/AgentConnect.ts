@@ -8,7 +8,7 @@ import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import * as ApiKeys from "./ApiKeys.js"
 import { FairPlaces } from "./FairPlaces.js"
-import { isOpen } from "./Lasting.js"
+import { isOpen } from "../domain/Lasting.js"
 import { minuteMs, Windows } from "./RateLimits.js"
 import type { SecureRandom } from "./SecureRandom.js"
 

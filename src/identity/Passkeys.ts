@@ -4,7 +4,7 @@
  */
 import type { Reached } from "../domain/Marks.js"
 import { FairPlaces } from "./FairPlaces.js"
-import { isOpen } from "./Lasting.js"
+import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type * as Context from "effect/Context"
 

@@ -7,7 +7,7 @@ import * as ApiKeys from "../../identity/ApiKeys.js"
 import * as Credentials from "../../identity/Credentials.js"
 import type { KeyLevel, TraderLevel } from "./Access.js"
 import type { Call, Services } from "./Call.js"
-import { decidedAt } from "./DecidedAt.js"
+import { decidedAt } from "./JournalTime.js"
 import * as Errors from "./Errors.js"
 import * as Limiting from "./Limiting.js"
 

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import type { ApiKeyView } from "../../engine/Reads.js"
 import { namesOf, scopeNames } from "../../operations/identity/KeyGrant.js"
 import type { Services } from "../http/Call.js"
-import { decidedAt } from "../http/DecidedAt.js"
+import { decidedAt } from "../http/JournalTime.js"
 import * as Fields from "../http/Fields.js"
 
 export const Scope = Schema.Literal(...scopeNames)

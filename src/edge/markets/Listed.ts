@@ -4,7 +4,7 @@ import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
 import type * as Errors from "../http/Errors.js"
-import { decidedAt } from "../http/DecidedAt.js"
+import { decidedAt, isClockBehind } from "../http/JournalTime.js"
 import { fail } from "../http/Executor.js"
 import { marketNotFound } from "../http/MarketNames.js"
 
@@ -20,12 +20,14 @@ export const listedMarkets = (state: Reads): ReadonlyArray<MarketView> => {
 
 /**
  * Whether a market's index is no longer fresh. The engine judges by its last record, and writes none while nothing happens: the
- * clock tells that a feed fell silent.
+ * clock tells that a feed fell silent. While that lies far behind the journal no sample is taken, and how old the index is nobody knows.
  */
 export const isIndexStale = (
   { indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs }, session }: MarketView,
   services: { readonly now: () => number; readonly state: Reads }
-): boolean => session?.state !== "closed" && (indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= decidedAt(services))
+): boolean =>
+  session?.state !== "closed"
+  && (indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= decidedAt(services) || isClockBehind(services))
 
 /** A market as a request names it: by its id, or by its symbol in the compatibility layer. */
 type Named = { readonly marketId: string } | { readonly symbol: string }

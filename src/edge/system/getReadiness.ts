@@ -29,8 +29,9 @@ const readiness = {
       description: "How long ago the index was last seen by its source; absent before the first price."
     }),
     indexStale: Schema.Boolean.annotations({
-      description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back. False while its "
-        + "session is closed, in which no feed is expected."
+      description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back. So it is told while "
+        + "the clock lies far behind the journal, which takes no sample then. False while its session is closed, in which no feed is "
+        + "expected."
     }),
     indexHeld: Schema.Boolean.annotations({
       description: "The last sample was a step that waits for later ones to agree, as far as this process has seen any."
@@ -40,11 +41,11 @@ const readiness = {
 
 export const Ready = Schema.Struct({ ...readiness, status: Schema.Literal("ready") }).annotations({ identifier: "Ready" })
 
-/** `unavailable`: requests are taken, but placements fail or wait. */
+/** `unavailable`: requests are taken, but placements fail or wait, or are decided by prices that stand still behind the clock. */
 export const NotReady = Schema.Struct({
   ...readiness,
   status: Schema.Literal("starting", "stopping", "unavailable"),
-  dependency: Fields.optional(Schema.Literal("journal")),
+  dependency: Fields.optional(Schema.Literal("journal", "clock")),
   reason: Fields.optional(Schema.String)
 }).annotations({
   identifier: "NotReady",
