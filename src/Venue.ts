@@ -34,6 +34,8 @@ import * as Readiness from "./edge/http/Readiness.js"
 import { registerFollower } from "./edge/system/FollowerStanding.js"
 import { registerMarkets } from "./edge/system/MarketActivity.js"
 import * as ExhaustionWatch from "./edge/system/ExhaustionWatch.js"
+import * as ClockWatch from "./edge/system/ClockWatch.js"
+import * as Notices from "./edge/system/Notices.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
@@ -425,6 +427,20 @@ const cutting = (
       cut()
     })))
 
+/** What keeps the venue from being ready, once it has started. */
+const unavailableBy = (
+  { trouble }: Context.Tag.Service<typeof Writer.Writer>,
+  times: Parameters<typeof ClockWatch.clockTrouble>[0]
+): Readiness.Unavailable | undefined => {
+  const reason = trouble()
+  if (reason !== undefined) return { dependency: "journal", reason }
+  const behind = ClockWatch.clockTrouble(times)
+  return behind === undefined ? undefined : { dependency: "clock", reason: behind }
+}
+
+/** How often settlements and the clock are looked at for the log: a settlement that waits is tried again once a minute. */
+const lookedAtEveryMs = 10_000
+
 const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Effect<Opened, E, Scope.Scope>) {
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
@@ -446,10 +462,9 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const state = Context.get(writing, EngineReads)
   const indexWatch = IndexWatch.make()
   const submit = indexWatch.over(Context.get(writing, Submit))
-  readiness.watch(() => {
-    const reason = writer.trouble()
-    return reason === undefined ? undefined : { dependency: "journal", reason }
-  })
+  const clock = yield* Effect.clock
+  const times = { now: () => clock.unsafeCurrentTimeMillis(), state }
+  readiness.watch(() => unavailableBy(writer, times))
   yield* tellTorn(Context.get(writing, Journal))
   const sessions = Sessions.make(
     options.markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }]),
@@ -486,10 +501,10 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
     Effect.provideService(Readiness.Readiness, readiness)
   )
   const feed = yield* IndexFeed
-  registerSources(metrics, feed, state, yield* Effect.clock)
+  registerSources(metrics, feed, state, clock)
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
-  yield* Effect.forkScoped(SettlementWatch.drive(state))
+  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), ClockWatch.make(times)], lookedAtEveryMs))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
   // Before the writer ends, and when no request uses a key any more.

@@ -565,6 +565,9 @@ export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
   }
 }
 
+/** How far a clock may lie behind the records before nobody is told that an index is fresh. */
+const mostBehindMs = 10_000
+
 /** `external-market-stats/v1` of figures at a time; whether the index is fresh is told by the present one, which may be later. */
 export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {
   const { funding: { predicted, predicted8h, rate, rate8h }, openInterest, parameters } = of
@@ -591,7 +594,7 @@ export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atE
       ...both("indexPrice", of.index, priceScale),
       ...both("markPrice", of.mark, priceScale),
       asOfEpochMs: of.source,
-      stale: Math.max(now, atEpochMs) >= of.source + indexStaleMs && !of.isClosed,
+      stale: (Math.max(now, atEpochMs) >= of.source + indexStaleMs || atEpochMs - now > mostBehindMs) && !of.isClosed,
       held: of.isHeld
     }
   }

@@ -235,13 +235,14 @@ export type Observation =
   /** A request came to the process, whose clock reads that, which takes it up: what it does at once lies between this and `Handled`. */
   | { readonly _tag: "Handling"; readonly call: Call; readonly atEpochMs: number }
   /**
-   * The process has taken it up, when its clock read that; `answer`: undefined where it is answered later. `highestEpochMs`: the latest
-   * that the clock has told anybody since the request before.
+   * The process has taken it up, when its clock read that; `answer`: undefined where it is answered later. `lowestEpochMs` and
+   * `highestEpochMs`: the earliest and the latest that the clock has told anybody since the request before.
    */
   | {
     readonly _tag: "Handled"
     readonly call: Call
     readonly atEpochMs: number
+    readonly lowestEpochMs: number
     readonly highestEpochMs: number
     readonly answer: Reply | undefined
   }

@@ -1,21 +1,24 @@
 /**
  * Safety (I11). An agent waits, under the code that its owner types, for one decision, and everybody is told how that stands: an owner
- * may look at one that waits, approve it, and be told of the approval once more where the answer was lost; may deny it, also behind an
- * own approval; and finds none that somebody else has decided about. The agent is told that nothing is decided yet, or that it is denied,
- * exactly while that is so. Each is judged where one thing was done about an agent behind the other: what happens at once may come in
- * any order.
+ * may look at one that waits, approve it, look again and be told of the approval once more where the answer was lost, as long as it was
+ * not withdrawn; may deny it, also behind an own approval, as long as it has not fetched its key; and finds none that somebody else has
+ * decided about. The agent is told that nothing is decided yet, or that it is denied, exactly while that is so. Each is judged where one
+ * thing was done about an agent behind the other: what happens at once may come in any order.
  */
+import type { NaiveIdentity } from "../model/NaiveIdentity.js"
 import { isObject } from "../reading/Bodies.js"
 import * as Identity from "../reading/Identity.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
+/** How long an agent waits, by a clock that is not set back behind its beginning. */
+const waitMs = 600_000
 /** Agents of one address wait beside each other up to this number: with another one the oldest may have to go. */
 const surelyWaiting = 16
 
 type Stands =
   | { readonly is: "pending" }
-  | { readonly is: "approved"; readonly account: number; readonly atEpochMs: number }
+  | { readonly is: "approved" | "fetched"; readonly account: number; readonly atEpochMs: number }
   | { readonly is: "denied"; readonly account: number }
 
 interface Agent {
@@ -38,6 +41,9 @@ interface Asked {
   readonly agent: Agent
   readonly wish: Wish
   readonly stood: Stands | undefined
+  /** How often it had been approved by the records, and whether the last time was withdrawn by them. */
+  readonly approvals: number
+  readonly isWithdrawn: boolean
   /** Whether its answer had to wait for a record: who asked was let in. */
   isOffered: boolean
 }
@@ -46,6 +52,7 @@ interface State {
   /** Of the process that runs: agents wait no longer than that. */
   agents: Array<Agent>
   begun: number
+  identity: NaiveIdentity | undefined
   readonly asked: Map<number, Asked>
 }
 
@@ -63,6 +70,10 @@ const find = ({ agents }: State, wish: Wish): Agent | undefined =>
     ? agents.find(({ deviceSha256 }) => deviceSha256 === wish.deviceSha256)
     : undefined
 
+/** Whether an agent is surely there at a time. Beside its wait it is over, and may be forgotten for good. */
+const isInTime = ({ expiresAtEpochMs }: Agent, atEpochMs: number): boolean =>
+  atEpochMs >= expiresAtEpochMs - waitMs && atEpochMs < expiresAtEpochMs
+
 const handling = (state: State, { atEpochMs, call }: Observation & { readonly _tag: "Handling" }): void => {
   const wish = wishOf(call)
   if (wish === undefined) return
@@ -71,12 +82,17 @@ const handling = (state: State, { atEpochMs, call }: Observation & { readonly _t
   if (agent === undefined) return
   // The network brings a request twice.
   if (state.asked.has(call.id) || agent.underWay !== undefined) agent.isUnclear = true
-  const isThere = state.begun - agent.place < surelyWaiting && atEpochMs < agent.expiresAtEpochMs
-  state.asked.set(call.id, { agent, wish, stood: agent.isUnclear || !isThere ? undefined : agent.stands, isOffered: false })
-  if (wish.kind !== "exchangeAgentConnect") agent.underWay = call.id
+  const isThere = state.begun - agent.place < surelyWaiting && isInTime(agent, atEpochMs)
+  const isOfAgent = ({ deviceSha256 }: { readonly deviceSha256: string }): boolean => deviceSha256 === agent.deviceSha256
+  const approvals = state.identity?.everGrants.filter(isOfAgent).length ?? 0
+  const isWithdrawn = agent.stands.is === "approved" && state.identity?.grants.some(isOfAgent) === false
+  const stood = agent.isUnclear || !isThere ? undefined : agent.stands
+  state.asked.set(call.id, { agent, wish, stood, approvals, isWithdrawn, isOffered: false })
+  agent.underWay = call.id
 }
 
-const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): void => {
+const handled = (state: State, { answer, call, highestEpochMs, lowestEpochMs }: Observation & { readonly _tag: "Handled" }): void => {
+  for (const agent of state.agents) agent.isUnclear ||= !isInTime(agent, lowestEpochMs) || !isInTime(agent, highestEpochMs)
   const asked = state.asked.get(call.id)
   if (asked !== undefined && answer === undefined) asked.isOffered = true
   if (answer?.status !== 200 || wishOf(call)?.kind !== "beginAgentConnect") return
@@ -95,20 +111,33 @@ const handled = (state: State, { answer, call }: Observation & { readonly _tag: 
 /** Whether the owner of an account finds the agent. */
 const isFound = (stood: Stands, wish: Wish, account: number): boolean =>
   stood.is === "pending"
-  || stood.account === account && (wish.kind === "denyAgentConnect" || wish.kind === "approveAgentConnect" && stood.is === "approved")
+  || stood.account === account && (wish.kind === "denyAgentConnect" ? stood.is !== "fetched" : stood.is !== "denied")
 
 /** What an agent is told that polls, by how it stands; undefined where that depends on more. */
 const polled = (stood: Stands, code: string): Verdict => {
   const isWaiting = code === "authorization_pending"
   if (stood.is === "denied") return code === "access_denied" ? holds : broken(`is denied, and the agent is told ${code}`)
   if (code === "access_denied") return broken(`is ${stood.is}, and the agent is told that it is denied`)
-  if (stood.is === "approved") return isWaiting ? broken("is approved, and the agent is told that nothing is decided") : holds
+  if (stood.is !== "pending") return isWaiting ? broken("is approved, and the agent is told that nothing is decided") : holds
   return isWaiting || code === "slow_down" ? holds : broken(`waits, and the agent is told ${code}`)
 }
 
+/** Whether the clock, from question to answer, was surely within the agent's wait. */
+const isSeen = (agent: Agent, clock: readonly [number, number] | undefined): boolean =>
+  clock !== undefined && isInTime(agent, clock[0]) && isInTime(agent, clock[1])
+
 const memberOf = (json: unknown, name: string): unknown => isObject(json) ? json[name] : undefined
 
-const answered = (state: State, { answer: { json, status }, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
+/** What is told of an approval, which is the last that was journaled, and a new one where that was withdrawn. */
+const approvedVerdict = ({ agent: { deviceSha256 }, approvals, isWithdrawn, stood }: Asked, { identity }: State, told: number): Verdict => {
+  if (stood?.is !== "approved" && stood?.is !== "fetched") return holds
+  const grants = identity?.everGrants.filter((grant) => grant.deviceSha256 === deviceSha256) ?? []
+  if (isWithdrawn && grants.length === approvals) return broken("was approved, which was withdrawn, and is told approved as before")
+  return grants.at(-1)?.approvedAtEpochMs === told ? holds : broken("was approved then, and is told another time")
+}
+
+const answered = (state: State, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { answer: { json, status }, call, clock } = seen
   const asked = state.asked.get(call.id)
   if (asked === undefined) return holds
   state.asked.delete(call.id)
@@ -118,7 +147,8 @@ const answered = (state: State, { answer: { json, status }, call }: Observation 
   if (status >= 500) agent.isUnclear = true
   const isDone = status === 200
   if (wish.kind === "approveAgentConnect" && isDone) {
-    agent.stands = { is: "approved", account: call.account, atEpochMs: Number(memberOf(json, "approvedAtEpochMs")) }
+    const is = agent.stands.is === "fetched" ? "fetched" : "approved"
+    agent.stands = { is, account: call.account, atEpochMs: Number(memberOf(json, "approvedAtEpochMs")) }
   }
   // A denial counts from its request on, whatever becomes of its record: the session may have ended at the time of that.
   const wasLetIn = isOffered || status !== 401 && status !== 403
@@ -126,30 +156,38 @@ const answered = (state: State, { answer: { json, status }, call }: Observation 
     if (isDone) agent.stands = { is: "denied", account: call.account }
     else agent.isUnclear = true
   }
-  if (stood === undefined) return holds
   if (wish.kind === "exchangeAgentConnect") {
-    return status === 400 ? polled(stood, String(memberOf(json, "code"))) : isDone && stood.is !== "approved" ? broken("gets a key") : holds
+    const code = String(memberOf(json, "code"))
+    if (isDone && stood?.is === "approved") agent.stands = { ...stood, is: "fetched" }
+    // Its approval was withdrawn, or is over: whoever was told so asks no more.
+    if (code === "grant_expired" && stood?.is !== "fetched") agent.isUnclear = true
+    // Its owner may have been asked, and have approved, by a clock that has left its wait meanwhile.
+    if (stood === undefined || !isSeen(agent, clock)) return holds
+    return status === 400 ? polled(stood, code) : isDone && stood.is !== "approved" ? broken("gets a key") : holds
   }
+  if (stood === undefined || !isSeen(agent, clock)) return holds
   if (isDone !== isFound(stood, wish, call.account) && (isDone || status === 404)) {
     return broken(`is ${stood.is}, and its owner is answered ${status}`)
   }
-  if (wish.kind !== "approveAgentConnect" || !isDone || stood.is !== "approved") return holds
-  return agent.stands.is === "approved" && agent.stands.atEpochMs === stood.atEpochMs
-    ? holds
-    : broken("was approved then, and is told another time")
+  return wish.kind === "approveAgentConnect" && isDone
+    ? approvedVerdict(asked, state, Number(memberOf(json, "approvedAtEpochMs")))
+    : holds
 }
 
 export const agentsWait: Property<State> = {
   name: "agents-wait-for-one-decision",
   invariant: "I11",
   kind: "safety",
-  initial: () => ({ agents: [], begun: 0, asked: new Map() }),
+  initial: () => ({ agents: [], begun: 0, identity: undefined, asked: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
         state.agents = []
         state.begun = 0
         state.asked.clear()
+        return holds
+      case "Committed":
+        state.identity = seen.model.identity
         return holds
       case "Handling":
         handling(state, seen)

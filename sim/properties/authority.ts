@@ -34,9 +34,14 @@ interface State {
   /** Of sessions that stand, what the model has of them. */
   readonly standing: Map<NaiveSignedIn, Authority>
   readonly unrevoked: Map<NaiveKey, Authority>
-  /** The last record that was durable when an attempt was sent. */
-  readonly asked: Map<string, number>
-  sequence: number
+  /** The last record that was durable when an attempt was sent, and its time. */
+  readonly asked: Map<string, LastRecord>
+  last: LastRecord
+}
+
+interface LastRecord {
+  readonly sequence: number
+  readonly atEpochMs: number
 }
 
 const read = 1
@@ -64,8 +69,8 @@ const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }:
 }
 
 /** Takes over what the record began and ended. */
-const follow = (state: State, { model: { identity }, record: { command, sequence } }: Committed): void => {
-  state.sequence = sequence
+const follow = (state: State, { model: { identity }, record: { atEpochMs, command, sequence } }: Committed): void => {
+  state.last = { sequence, atEpochMs }
   if (!isOfIdentity(command) && !others.has(command.kind)) return
   for (const session of identity.everSessions.slice(state.sessions.length)) {
     const { account, expiresAtEpochMs, tokenSha256 } = session
@@ -99,13 +104,13 @@ const follow = (state: State, { model: { identity }, record: { command, sequence
 type Answered = Observation & { readonly _tag: "Answered" }
 
 /** How an authority stands for all that is known of the time between question and answer. */
-const standingOf = (authority: Authority | undefined, { clock, model }: Answered, askedAt: number): "good" | "over" | "unsure" => {
+const standingOf = (authority: Authority | undefined, { clock, model }: Answered, askedAt: LastRecord): "good" | "over" | "unsure" => {
   if (authority === undefined) return "unsure"
   const { endedBy, expiresAtEpochMs } = authority
-  if (endedBy !== undefined && endedBy <= askedAt) return "over"
+  // Who acts is held to the time of records, which a clock that was set back leaves ahead of it.
+  if (endedBy !== undefined && endedBy <= askedAt.sequence || askedAt.atEpochMs >= expiresAtEpochMs) return "over"
   if (clock === undefined) return "unsure"
   if (clock[0] >= expiresAtEpochMs) return "over"
-  // Commands are held to the time of records, which a clock that was set back leaves ahead of it.
   return endedBy === undefined && Math.max(clock[1], model.atEpochMs) < expiresAtEpochMs ? "good" : "unsure"
 }
 
@@ -224,7 +229,7 @@ export const authority: Property<State> = {
     standing: new Map(),
     unrevoked: new Map(),
     asked: new Map(),
-    sequence: 0
+    last: { sequence: 0, atEpochMs: 0 }
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -234,7 +239,7 @@ export const authority: Property<State> = {
         return verdict
       }
       case "Asked":
-        if (isLookedAt(seen.call)) state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
+        if (isLookedAt(seen.call)) state.asked.set(`${seen.call.id}/${seen.attempt}`, state.last)
         return holds
       case "Unanswered":
         state.asked.delete(`${seen.call.id}/${seen.attempt}`)

@@ -45,6 +45,8 @@ interface AskedOnce {
   /** How many challenges could be asked before, and how often accounts' passkeys became others. */
   readonly begun: number
   readonly became: number
+  /** How often the clock was set back before. */
+  readonly setBacks: number
   /** How often the venue took it up, and which of its processes did. */
   taken: number
   readonly by: Set<number>
@@ -82,8 +84,11 @@ interface State {
   readonly turnedDown: Map<string, string>
   /** Whether a command that something had proved found no room: its proof is spent, and no record tells of it. */
   isRoomless: boolean
-  /** The latest that a clock of the venue has told anybody. */
+  /** The latest that a clock of the venue has told anybody, and the last. */
   highestEpochMs: number
+  lastEpochMs: number
+  /** How often the clock was set back. */
+  setBacks: number
   /** How many failed sign-ins each passkey may have been noted for. */
   readonly failures: Map<string, number>
 }
@@ -340,6 +345,7 @@ type Answered = Observation & { readonly _tag: "Answered" }
 /** Of a clock that ran truly since the request was sent: whether it had passed a time by then. */
 const wasOver = ({ clock }: Answered, atEpochMs: number): boolean => clock !== undefined && clock[0] >= atEpochMs
 
+const challengeMs = 300_000
 const sessionHours = 12
 const hourMs = 3_600_000
 
@@ -364,8 +370,8 @@ const noteChallenge = (
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
   // The answer may have come long after the process that gave it has ended.
-  const { begun, by } = state.asked.get(call.id)!
-  state.askedBy.set(String(challengeIdentifier), by.size === 1 ? [...by][0] : undefined)
+  const { begun, by, setBacks } = state.asked.get(call.id)!
+  state.askedBy.set(String(challengeIdentifier), by.size === 1 && setBacks === state.setBacks ? [...by][0] : undefined)
   state.begunBefore.set(String(challengeIdentifier), begun)
   state.challenges.set(String(challengeIdentifier), {
     challenge: String(challenge),
@@ -409,7 +415,7 @@ const provingVerdict = ({ answer: { json } }: Answered): Verdict =>
 /** Five minutes, by a clock that ran truly. */
 const challengeLasts = ({ answer: { json }, clock }: Answered): Verdict => {
   const expiresAtEpochMs = Number((json as Json)["expiresAtEpochMs"])
-  const isRight = clock === undefined || (expiresAtEpochMs >= clock[0] + 300_000 && expiresAtEpochMs <= clock[1] + 300_000)
+  const isRight = clock === undefined || (expiresAtEpochMs >= clock[0] + challengeMs && expiresAtEpochMs <= clock[1] + challengeMs)
   return isRight ? holds : broken("asks for other than five minutes")
 }
 
@@ -423,6 +429,8 @@ const proofVerdict = (
   const wrong = fault(state, proof, purpose, accountId)
   if (wrong !== undefined) return broken(`is answered, and what proves it ${wrong}`)
   const { expiresAtEpochMs } = state.challenges.get(proof.challengeIdentifier)!
+  const isOfBefore = seen.clock !== undefined && seen.clock[1] < expiresAtEpochMs - challengeMs
+  if (isOfBefore) return broken("is answered by a clock that was set back behind the beginning of its challenge")
   return wasOver(seen, expiresAtEpochMs) ? broken("is answered behind the end of its challenge") : holds
 }
 
@@ -501,7 +509,8 @@ const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, mod
   const needed = wish.kind === "finishRegistration" ? state.challenges.get(proof.challengeIdentifier)!.provedBy : proof.credentialId
   const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
   // A clock that was ahead in between has let the venue forget it: set back, it does not bring it back.
-  const inTime = Math.max(clock[1], state.highestEpochMs) < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
+  const { expiresAtEpochMs } = state.challenges.get(proof.challengeIdentifier)!
+  const inTime = Math.max(clock[1], state.highestEpochMs) < expiresAtEpochMs && clock[0] >= expiresAtEpochMs - challengeMs
   if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1)
     state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
 }
@@ -566,6 +575,8 @@ export const identityIsAsAsked: Property<State> = {
     turnedDown: new Map(),
     isRoomless: false,
     highestEpochMs: 0,
+    lastEpochMs: 0,
+    setBacks: 0,
     failures: new Map()
   }),
   observe: (state, seen) => {
@@ -582,6 +593,7 @@ export const identityIsAsAsked: Property<State> = {
           wish,
           begun: before?.begun ?? state.begun,
           became: before?.became ?? state.became,
+          setBacks: before?.setBacks ?? state.setBacks,
           taken: before?.taken ?? 0,
           by: before?.by ?? new Set(),
           takenUpAtEpochMs: before?.takenUpAtEpochMs ?? Number.POSITIVE_INFINITY
@@ -604,6 +616,12 @@ export const identityIsAsAsked: Property<State> = {
       }
       case "Handled":
         state.highestEpochMs = Math.max(state.highestEpochMs, seen.highestEpochMs)
+        // What was asked later than now is over, and may be forgotten: which challenges that befell is not followed.
+        if (seen.lowestEpochMs < state.lastEpochMs) {
+          state.setBacks++
+          state.askedBy.clear()
+        }
+        state.lastEpochMs = seen.atEpochMs
         return holds
       case "Started":
         // What the process before had begun nobody knows.

@@ -74,7 +74,8 @@ export class Clients {
     this.witness.see({ _tag: "Handling", call, atEpochMs })
     return (response) => {
       const answer = response === undefined ? undefined : { status: response.status, headers: response.headers, text: response.body }
-      this.witness.see({ _tag: "Handled", call, atEpochMs, highestEpochMs: clock.takeHighest(), answer })
+      const { highest: highestEpochMs, lowest: lowestEpochMs } = clock.takeTold()
+      this.witness.see({ _tag: "Handled", call, atEpochMs, lowestEpochMs, highestEpochMs, answer })
     }
   }
 

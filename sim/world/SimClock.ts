@@ -15,8 +15,8 @@ export interface SimClock extends Clock.Clock {
   readonly freeze: () => void
   /** Lets the reading go on from where it stopped. */
   readonly thaw: () => void
-  /** The latest that it has told since this was asked for last. */
-  readonly takeHighest: () => number
+  /** The earliest and the latest that it has told since this was asked for last. */
+  readonly takeTold: () => { readonly lowest: number; readonly highest: number }
   /** Reads the true time again. */
   readonly heal: () => void
   /** Abandons every sleeper: the process has died. */
@@ -31,12 +31,14 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
   let offsetMs = 0
   let frozenAtEpochMs: number | undefined
   let abandoned = false
+  let lowest = Number.POSITIVE_INFINITY
   let highest = 0
 
   // Clocks read whole milliseconds; the true time is finer.
   const read = (): number => Math.floor(frozenAtEpochMs ?? Math.max(0, time.nowEpochMs() + offsetMs))
   const tell = (): number => {
     const told = read()
+    lowest = Math.min(lowest, told)
     highest = Math.max(highest, told)
     return told
   }
@@ -51,8 +53,9 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
     unsafeCurrentTimeNanos: () => BigInt(tell()) * 1_000_000n,
     currentTimeMillis: Effect.sync(tell),
     currentTimeNanos: Effect.sync(() => BigInt(tell()) * 1_000_000n),
-    takeHighest: () => {
-      const taken = highest
+    takeTold: () => {
+      const taken = { lowest, highest }
+      lowest = Number.POSITIVE_INFINITY
       highest = 0
       return taken
     },

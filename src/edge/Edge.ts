@@ -35,6 +35,7 @@ import * as Executor from "./http/Executor.js"
 import type { Application } from "./http/Listener.js"
 import { Metrics } from "./http/Metrics.js"
 import { Readiness } from "./http/Readiness.js"
+import { clockBehindMs } from "./http/JournalTime.js"
 import * as Router from "./http/Router.js"
 import * as RuntimePolicy from "./http/RuntimePolicy.js"
 import * as Slices from "./http/Slices.js"
@@ -117,7 +118,12 @@ const makeShared = (state: Services["state"]): Services["shared"] => {
 }
 
 /** What the venue tells of itself beside the requests it counts. */
-const registerGauges = ({ barrier, metrics, state }: Services): void => {
+const registerGauges = ({ barrier, metrics, now, state }: Services): void => {
+  metrics.gauge(
+    "venue_clock_behind_ms",
+    "How far the clock lies behind the last record's time, at which it stands still until then; 0 where it does not.",
+    () => clockBehindMs({ now, state })
+  )
   metrics.gauge("venue_durable_sequence", "The last record that is durable.", () => barrier.durableSequence())
   metrics.gauge("venue_engine_sequence", "The last record that the engine has applied.", () => state.sequence)
   metrics.gauge("venue_halted", "1 while a global halt is on.", () => state.halted ? 1 : 0)

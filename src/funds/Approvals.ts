@@ -9,13 +9,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
+import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "../identity/SecureRandom.js"
 
 /** How long a question may be answered. */
 const openMs = 5 * 60 * 1000
-/** Whether a question may be answered at a time. One that was asked later is of before the clock was set back, and is over as well. */
-const isOpen = ({ expiresAtEpochMs }: { readonly expiresAtEpochMs: number }, atEpochMs: number): boolean =>
-  expiresAtEpochMs > atEpochMs && expiresAtEpochMs <= atEpochMs + openMs
 
 /** Questions that may be open at one time. */
 const mostOpen = 65_536
@@ -81,7 +79,7 @@ export class Approvals<About> {
   ask(key: string, about: About, challengeOf: (nonce: string) => string, atEpochMs: number): Question<About> | undefined {
     this.forget(atEpochMs)
     const open = this.byIdentifier.get(this.byKey.get(key) ?? "")
-    if (open !== undefined && isOpen(open, atEpochMs)) return open
+    if (open !== undefined && isOpen(open.expiresAtEpochMs, openMs, atEpochMs)) return open
     if (open !== undefined) this.end(open)
     if (this.decidingKeys.has(key) || this.count >= this.most) return undefined
     const nonce = this.text(nonceBytes)
@@ -131,7 +129,7 @@ export class Approvals<About> {
     const question = this.byIdentifier.get(challengeIdentifier)
     if (question === undefined) return { _tag: "Nothing" }
     this.end(question)
-    if (!isOpen(question, atEpochMs)) return { _tag: "Nothing" }
+    if (!isOpen(question.expiresAtEpochMs, openMs, atEpochMs)) return { _tag: "Nothing" }
     this.deciding.set(challengeIdentifier, { by, ended: Deferred.unsafeMake(FiberId.none) })
     this.decidingKeys.add(question.key)
     return { _tag: "Question", question }
@@ -155,7 +153,7 @@ export class Approvals<About> {
    */
   private forget(atEpochMs: number): void {
     for (const question of this.byIdentifier.values()) {
-      if (isOpen(question, atEpochMs)) return
+      if (isOpen(question.expiresAtEpochMs, openMs, atEpochMs)) return
       this.end(question)
     }
   }

@@ -8,6 +8,7 @@ import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import * as ApiKeys from "./ApiKeys.js"
 import { FairPlaces } from "./FairPlaces.js"
+import { isOpen } from "../domain/Lasting.js"
 import { minuteMs, Windows } from "./RateLimits.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
@@ -48,12 +49,17 @@ export interface Waiting extends Asked {
   readonly expiresAtEpochMs: number
   /** When it was last polled; 0 before. */
   polledAtEpochMs: number
-  /** `deciding`: the owner has approved, and it is not journaled yet. */
-  state: "pending" | "deciding" | "approved" | "denied"
+  /**
+   * `deciding`: the owner has approved, and it is not journaled yet. `fetching`: the agent asks for the key that it was let have, and that
+   * is not journaled yet.
+   */
+  state: "pending" | "deciding" | "approved" | "fetching" | "fetched" | "denied"
   /** The account whose owner has approved; -1 before. */
   account: number
   /** When that was decided; 0 before. */
   approvedAtEpochMs: number
+  /** The id of the key that was fetched; empty before. */
+  keyId: string
 }
 
 /** What a poll comes to, but for what the journal knows of. */
@@ -110,7 +116,8 @@ export class AgentConnect {
       polledAtEpochMs: 0,
       state: "pending",
       account: none,
-      approvedAtEpochMs: 0
+      approvedAtEpochMs: 0,
+      keyId: ""
     }
     this.places.take(waiting, address, (left, crowd) => {
       if (crowd === "address") this.reached?.("an agent made room for another one of its address")
@@ -121,16 +128,10 @@ export class AgentConnect {
     return { deviceCode, waiting }
   }
 
-  /** The agent that waits under a user code. */
-  find(userCode: string, atEpochMs: number): Waiting | undefined {
-    const waiting = this.known(userCode, atEpochMs)
-    return waiting?.state === "pending" ? waiting : undefined
-  }
-
-  /** The agent that an owner may approve: one that waits, or that the owner's own account has approved already. */
+  /** The agent that an owner may look at and approve: one that waits, or that the owner's own account has approved already. */
   findApprovable(userCode: string, account: number, atEpochMs: number): Waiting | undefined {
     const waiting = this.known(userCode, atEpochMs)
-    const isOwn = waiting?.account === account && (waiting.state === "approved" || waiting.state === "deciding")
+    const isOwn = waiting?.account === account && waiting.state !== "denied"
     return waiting?.state === "pending" || isOwn ? waiting : undefined
   }
 
@@ -142,18 +143,19 @@ export class AgentConnect {
 
   private known(userCode: string, atEpochMs: number): Waiting | undefined {
     const waiting = this.byUserCode.get(userCode)
-    return waiting === undefined || waiting.expiresAtEpochMs <= atEpochMs ? undefined : waiting
+    return waiting !== undefined && isOpen(waiting.expiresAtEpochMs, waitMs, atEpochMs) ? waiting : undefined
   }
 
   /** Notes a poll by a device code. Whoever waits is held to the interval, and whoever may fetch a key as well. */
   poll(deviceSha256: string, atEpochMs: number): Poll {
     const waiting = this.byDevice.get(deviceSha256)
-    if (waiting === undefined || waiting.expiresAtEpochMs <= atEpochMs) return "unknown"
+    if (waiting === undefined || !isOpen(waiting.expiresAtEpochMs, waitMs, atEpochMs)) return "unknown"
     const { state } = waiting
     const tooFast = waiting.polledAtEpochMs !== 0 && atEpochMs - waiting.polledAtEpochMs < pollSeconds * 1000
     waiting.polledAtEpochMs = atEpochMs
     if (state === "denied") return state
-    return tooFast ? "too_fast" : state === "deciding" ? "pending" : state
+    if (tooFast) return "too_fast"
+    return state === "pending" || state === "deciding" ? "pending" : "approved"
   }
 
   /** The owner of an account has decided; nobody else decides any more. Behind a denial nothing is approved. */
@@ -164,9 +166,31 @@ export class AgentConnect {
     waiting.approvedAtEpochMs = atEpochMs
   }
 
+  /** An agent that was let have a key asks for it by a device code; undefined where another of its requests does already. */
+  fetch(deviceSha256: string): Waiting | undefined {
+    const waiting = this.byDevice.get(deviceSha256)
+    if (waiting?.state !== "approved") return undefined
+    waiting.state = "fetching"
+    return waiting
+  }
+
+  /** What came of that: the key's id, or none. */
+  fetched(waiting: Waiting, keyId: string | undefined): void {
+    waiting.state = keyId === undefined ? "approved" : "fetched"
+    waiting.keyId = keyId ?? ""
+  }
+
+  /** An agent was told that the approval it waited by is no more: it asks no more, and nobody approves it again. */
+  end(deviceSha256: string): void {
+    const waiting = this.byDevice.get(deviceSha256)
+    if (waiting?.state !== "approved") return
+    this.places.leave(waiting)
+    this.remove(waiting)
+  }
+
   /** Whether too many wrong codes were typed for an account. */
   isLocked(account: number, atEpochMs: number): boolean {
-    return this.locks.view(account, atEpochMs).remaining === 0
+    return this.locks.isUsedUp(account, atEpochMs)
   }
 
   /** Counts a wrong code that was typed for an account; whether it locks the account. */
@@ -180,7 +204,7 @@ export class AgentConnect {
 
   private forget(atEpochMs: number): void {
     for (const waiting of this.byDevice.values()) {
-      if (waiting.expiresAtEpochMs > atEpochMs) return
+      if (isOpen(waiting.expiresAtEpochMs, waitMs, atEpochMs)) return
       this.places.leave(waiting)
       this.remove(waiting)
     }

@@ -23,9 +23,12 @@ const mostKeys = 65_536
 interface Seen {
   readonly apiKey: number
   readonly isNamed: boolean
+  /** The last address that it is known to come from. */
   address: string
   usedAtEpochMs: number
   isPending: boolean
+  /** Whether a note of a new address is on its way. */
+  isNoting: boolean
 }
 
 type KeyReads = Pick<Reads, "clientName" | "keyAddresses" | "keyLastUsedAt">
@@ -57,7 +60,7 @@ class Uses {
     const known = this.seen.get(key.credential)
     const seen = known ?? this.meet(key)
     seen.usedAtEpochMs = atEpochMs
-    if (seen.address !== address) this.moved(key, seen, address, atEpochMs)
+    if (seen.address !== address && !seen.isNoting) this.moved(key, seen, address, atEpochMs)
     if (seen.isNamed && !seen.isPending) this.owe(seen)
   }
 
@@ -69,16 +72,24 @@ class Uses {
     // What is still owed is in a list of its own.
     if (this.seen.size >= this.most) this.seen.clear()
     const isNamed = this.reads.clientName(apiKey) !== undefined
-    const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false }
+    const seen: Seen = { apiKey, isNamed, address: "", usedAtEpochMs: 0, isPending: false, isNoting: false }
     this.seen.set(apiKey, seen)
     return seen
   }
 
   private moved({ account, credential, keyId }: ApiKeyView, seen: Seen, address: string, atEpochMs: number): void {
-    seen.address = address
-    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address) || !this.notes.take(account, atEpochMs)) return
+    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address)) {
+      seen.address = address
+      return
+    }
+    // What finds no room, here or with the writer, is noted with a later use: the owner would never hear of this address.
+    if (!this.notes.take(account, atEpochMs)) return
+    seen.isNoting = true
     const what = { what: "key_used_from_new_address", ofAccount: account, credentialId: keyId, remoteAddress: address } as const
-    this.submit(withFields("NoteSecurity", internal(Principal.venue), what), () => {})
+    this.submit(withFields("NoteSecurity", internal(Principal.venue), what), ({ refusal }) => {
+      seen.isNoting = false
+      if (refusal === Refusal.none) seen.address = address
+    })
   }
 
   private owe(seen: Seen): void {

@@ -4,6 +4,7 @@
  */
 import type { Reached } from "../domain/Marks.js"
 import { FairPlaces } from "./FairPlaces.js"
+import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type * as Context from "effect/Context"
 
@@ -105,7 +106,7 @@ export class Challenges {
   ): Challenge & { readonly ceremony: Extract<Ceremony, { readonly purpose: P }> } | undefined {
     const challenge = this.close(identifier)
     if (challenge === undefined) return undefined
-    if (challenge.expiresAtEpochMs <= atEpochMs) {
+    if (!isOpen(challenge.expiresAtEpochMs, challengeMs, atEpochMs)) {
       this.reached?.("a challenge was answered too late")
       return undefined
     }
@@ -115,7 +116,7 @@ export class Challenges {
 
   private forget(atEpochMs: number): void {
     for (const [identifier, { expiresAtEpochMs }] of this.open) {
-      if (expiresAtEpochMs > atEpochMs) return
+      if (isOpen(expiresAtEpochMs, challengeMs, atEpochMs)) return
       this.close(identifier)
     }
   }

@@ -103,9 +103,7 @@ export class Windows {
   /** Counts a request; whether it may act. `beyond`: how many more than the limit may, of its kind. */
   take(subject: Subject, atEpochMs: number, beyond = 0): boolean {
     const place = this.placeOf.get(subject) ?? this.enter(subject, atEpochMs)
-    if (this.isOver(place, atEpochMs)) this.begin(subject, place, atEpochMs)
-    // A clock that was set back gives nothing back: the window goes on, and lasts from now.
-    else if (atEpochMs < this.beganAtEpochMs[place]!) this.beganAtEpochMs[place] = atEpochMs
+    if (!this.runs(place, atEpochMs)) this.begin(subject, place, atEpochMs)
     this.resetsAtEpochMs = this.beganAtEpochMs[place]! + this.windowMs
     const used = this.used[place]!
     if (used < this.limit) {
@@ -133,9 +131,22 @@ export class Windows {
     }
   }
 
+  /** Whether a subject has used its limit up. It counts nothing, and the window lasts from now where the clock was set back. */
+  isUsedUp(subject: Subject, atEpochMs: number): boolean {
+    const place = this.placeOf.get(subject) ?? this.sharedPlace(subject)
+    return this.runs(place, atEpochMs) && this.used[place]! >= this.limit
+  }
+
   /** Whether a place has no window that runs. */
   private isOver(place: number, atEpochMs: number): boolean {
     return this.used[place] === 0 || atEpochMs - this.beganAtEpochMs[place]! >= this.windowMs
+  }
+
+  /** Whether a window runs at a place. A clock that was set back gives nothing back: the window goes on, and lasts from now. */
+  private runs(place: number, atEpochMs: number): boolean {
+    if (this.isOver(place, atEpochMs)) return false
+    if (atEpochMs < this.beganAtEpochMs[place]!) this.beganAtEpochMs[place] = atEpochMs
+    return true
   }
 
   private begin(subject: Subject, place: number, atEpochMs: number): void {

@@ -1,5 +1,6 @@
 /** How `/readyz` and `/metrics` tell of each listed market's index, over the real engine. */
 import { expect, test } from "vitest"
+import * as ClockWatch from "../../src/edge/system/ClockWatch.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId } from "./LiveVenue.js"
@@ -69,7 +70,32 @@ test("a market without a price has no age and is stale", async () => {
   for (const status of ["backfilling", "open"] as const) {
     venue.send({ kind: "SetMarketStatus", idempotencyKey: status, market: venue.engine.findMarket("CCC-USDC-PERP"), status })
   }
-  expect((await ready()).markets[2]).toEqual({ marketId: "CCC-USDC-PERP", status: "open", indexStale: true, indexHeld: false })
+  const { details, markets } = await ready()
+  expect(markets[2]).toEqual({ marketId: "CCC-USDC-PERP", status: "open", indexStale: true, indexHeld: false })
+  // The oldest index is one that there is, and none is younger than now.
+  expect(details.oldestIndexAgeMs).toBe(0)
+  venue.atEpochMs -= 5_000
+  expect((await ready()).details.oldestIndexAgeMs).toBe(0)
+})
+
+test("a clock that lies far behind the journal makes every index stale, is told by metrics and the log, and is no reason once it is back", async () => {
+  const { ready, venue } = make()
+  const times = { now: () => venue.atEpochMs, state: venue.engine }
+  const look = ClockWatch.make(times)
+  const told = async () => {
+    const { body } = await venue.ask({ target: "/metrics" })
+    return [/^venue_clock_behind_ms (\d+)$/m.exec(body)?.[1], (await ready()).details.staleMarkets, look(), ClockWatch.clockTrouble(times)]
+  }
+  venue.send({ kind: "PassTime" })
+  expect(await told()).toEqual(["0", 0, [], undefined])
+  venue.atEpochMs -= 10_000
+  expect(await told()).toEqual(["10000", 0, [], undefined])
+  venue.atEpochMs -= 1
+  const behind = expect.stringContaining("10001 ms behind the last record")
+  expect(await told()).toEqual(["10001", 2, [{ text: behind, isWarning: true }], behind])
+  expect(look()).toEqual([])
+  venue.atEpochMs += 10_001
+  expect(await told()).toEqual(["0", 0, [{ text: "the clock has come to the last record again", isWarning: false }], undefined])
 })
 
 const samples = (sender: string, counts: ReadonlyArray<number>): ReadonlyArray<string> =>

@@ -80,7 +80,7 @@ export const symbol = "AAA/USDC:USDC"
 
 export class LiveVenue {
   readonly engine: Engine
-  /** The clock, and the time of the next record. */
+  /** The clock, and the time of the next record, unless the last one is of a later time. */
   atEpochMs = 1_700_000_000_000
   private drawn = 0
   /** Records applied since the harness was made. */
@@ -232,14 +232,15 @@ export class LiveVenue {
 
   /** Admits and applies a command, as the sequencer would. */
   run(command: Command, shown?: ShownTicket): Outcome {
-    if (this.isTurnedAway(command)) return refuse(Refusal.inboxFull, this.engine.sequence, this.atEpochMs)
-    const admitted = this.engine.admit(command, this.atEpochMs, shown)
+    const atEpochMs = Math.max(this.engine.atEpochMs, this.atEpochMs)
+    if (this.isTurnedAway(command)) return refuse(Refusal.inboxFull, this.engine.sequence, atEpochMs)
+    const admitted = this.engine.admit(command, atEpochMs, shown)
     if (admitted !== undefined) return admitted
     this.records++
     const { events } = this.engine.state
     events.clear()
-    this.journal.push({ command, atEpochMs: this.atEpochMs })
-    const outcome = this.engine.apply(command, this.engine.sequence + 1, this.atEpochMs)
+    this.journal.push({ command, atEpochMs })
+    const outcome = this.engine.apply(command, this.engine.sequence + 1, atEpochMs)
     this.listeners.decided(outcome.sequence, events.words, 0, events.length)
     if (this.heldAt === undefined) this.listeners.committed(outcome.sequence)
     return outcome

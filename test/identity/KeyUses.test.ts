@@ -26,7 +26,7 @@ const taken: Outcome = { sequence: 1, atEpochMs: 1, refusal: Refusal.none, repla
 /** Keys below 100 have names; `known` are addresses that the state has of each. */
 const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; readonly most?: number } = {}) => {
   const sent: Array<Command> = []
-  const venue = { outcome: taken }
+  const venue = { outcome: taken, isLate: false }
   const reads = {
     clientName: (credential: number) => credential < 100 ? "a client" : undefined,
     keyAddresses: () => known,
@@ -35,7 +35,7 @@ const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; r
   const submit = {
     submit: (command: Command, answer: (outcome: Outcome) => void) => {
       sent.push(command)
-      answer(venue.outcome)
+      if (!venue.isLate) answer(venue.outcome)
     }
   }
   return { sent, uses: KeyUses.make(reads, submit, most), venue }
@@ -100,6 +100,26 @@ test("whoever changes addresses again and again fills nobody's journal", () => {
   const { sent, uses } = setUp()
   for (let count = 0; count < 100; count++) uses.note(key(1), `address ${count}`, 10)
   expect(addressesOf(sent)).toHaveLength(10)
+})
+
+test("an address whose note found no room is noted with a later use, and never twice at once", () => {
+  const { sent, uses, venue } = setUp()
+  venue.outcome = refuse(Refusal.inboxFull, 0, 0)
+  uses.note(key(1), "a", 10)
+  venue.outcome = taken
+  for (const at of [20, 30]) uses.note(key(1), "a", at)
+  expect(addressesOf(sent)).toHaveLength(2)
+  venue.isLate = true
+  for (const at of [40, 50]) uses.note(key(1), "b", at)
+  expect(addressesOf(sent)).toHaveLength(3)
+})
+
+test("each of many keys of an account is told of, as soon as it is noted again", () => {
+  const { sent, uses } = setUp()
+  for (const minute of [0, 1]) {
+    for (let credential = 0; credential < 12; credential++) uses.note({ ...key(credential), account: 1 }, "a", minute * 60_000 + 1)
+  }
+  expect(addressesOf(sent)).toHaveLength(12)
 })
 
 test("keys that nobody was given by name are known in the process alone", () => {

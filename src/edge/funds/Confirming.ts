@@ -11,6 +11,7 @@ import type { StepQuestion } from "../../funds/Funds.js"
 import { Operation } from "../../operations/Operations.js"
 import { approvalChallenge } from "../../signer/Approval.js"
 import type { Services } from "../http/Call.js"
+import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
 import * as Fields from "../http/Fields.js"
@@ -100,7 +101,7 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
     const open = funds.steps.ask(`${number}/${name}/${hash}`, about,
       (nonce) => approvalChallenge({ kind, id, step: name, commandId, hash: Buffer.from(hash, "hex"), nonce }), at)
     if (open === undefined) return yield* fail(Errors.identityBusy)
-    const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", Factor.decidedAt(services))
+    const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", decidedAt(services))
     // Where the signer cannot be asked now, it is asked when the approval comes.
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(transfer.account)), () => undefined)
     const allowed = keys === undefined ? may : may.filter((each) => keys.credentialIds.includes(each))
@@ -165,7 +166,7 @@ const approve = (
       challenge, remoteAddress)
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
     if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
-    const at = Factor.decidedAt(services)
+    const at = decidedAt(services)
     if (kind !== "deposit" && approvesFromEpochMs > at) {
       return yield* fail(Errors.refused(Refusal.passkeyTooNew, { limit: String(approvesFromEpochMs), actual: String(at) }))
     }

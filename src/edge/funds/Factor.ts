@@ -100,9 +100,6 @@ export const prove = (
 /** The challenge that an assertion says it answers; undefined where it says none. */
 export const answered = ({ credentialAssertion: { clientData } }: FirstFactor): string | undefined => PasskeyRules.challengeOf(clientData)
 
-/** The time by which an approval would be decided now: the journal's stands still where the clock was set back, and never goes back. */
-export const decidedAt = ({ now, state }: Services): number => Math.max(now(), state.atEpochMs)
-
 /** Those of the account's passkeys that may approve at a time: all of them a deposit; the rest not in their first day. */
 export const approving = (passkeys: ReadonlyArray<PasskeyView>, isDeposit: boolean, atEpochMs: number): ReadonlyArray<string> =>
   passkeys.filter(({ approvesFromEpochMs }) => isDeposit || approvesFromEpochMs <= atEpochMs).map(({ credentialId }) => credentialId)

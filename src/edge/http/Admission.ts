@@ -7,6 +7,7 @@ import * as ApiKeys from "../../identity/ApiKeys.js"
 import * as Credentials from "../../identity/Credentials.js"
 import type { KeyLevel, TraderLevel } from "./Access.js"
 import type { Call, Services } from "./Call.js"
+import { decidedAt } from "./JournalTime.js"
 import * as Errors from "./Errors.js"
 import * as Limiting from "./Limiting.js"
 
@@ -28,10 +29,10 @@ export const noteUse = ({ keyUses, now, state }: Services, apiKey: number, addre
 }
 
 /** Whoever the credential is of, if it may act now; otherwise why not. */
-const identify = ({ request, services: { now, state, tokens } }: Call): Trader | Credentials.Rejection =>
+const identify = ({ request, services }: Call): Trader | Credentials.Rejection =>
   request.ticketOf === undefined
-    ? Credentials.identify(request.headers["authorization"], state, tokens, now())
-    : ApiKeys.standing(state.apiKey(request.ticketOf.apiKey), now())
+    ? Credentials.identify(request.headers["authorization"], services.state, services.tokens, decidedAt(services))
+    : ApiKeys.standing(services.state.apiKey(request.ticketOf.apiKey), decidedAt(services))
 
 /** Counts a call for whom it is of; the use of a key is noted where it is let in. Whether it is; it was answered otherwise. */
 const letIn = (call: Call, trader: Trader): boolean => {
@@ -51,8 +52,8 @@ const rejected = (call: Call, rejection: Credentials.Rejection): Errors.Failure 
 
 /** Why a call that was let in would not be let in any more: for answers that come a while after. */
 export const outBy = (call: Call): Errors.Failure | undefined => {
-  const { now, state, tokens } = call.services
-  const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, now())
+  const { state, tokens } = call.services
+  const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, decidedAt(call.services))
   return typeof trader === "string" ? rejected(call, trader) : undefined
 }
 

@@ -65,6 +65,7 @@ const guards = [
   "passkey_limit",
   "key_limit",
   "user_codes_locked",
+  "grant_fetched",
   "account_openings",
   "ticket_families",
   "workload_token_rejected",

@@ -393,6 +393,12 @@ export const accessDenied = grantCode("AccessDenied", "access_denied", false, "T
 /** No agent waits under this code. */
 export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.Refusal.grantTaken) }
 
+/** The agent that is to be denied has its key. */
+export const grantFetched = (keyId: string): Failure => ({
+  description: { ...userCodeUnknown.description, name: "GrantFetched", guard: "grant_fetched" },
+  message: `The agent has fetched its key, which acts on: revoke ${keyId} to stop it.`
+})
+
 /** Too many wrong codes for one account. */
 export const userCodesLocked: Failure = {
   description: {
@@ -685,6 +691,7 @@ export const all: ReadonlyArray<Failure> = [
   slowDown,
   accessDenied,
   userCodeUnknown,
+  grantFetched("key_2f8b1c9d4e"),
   userCodesLocked,
   accountOpenings(1),
   ticketMissing,

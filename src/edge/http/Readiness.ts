@@ -5,7 +5,7 @@ export type Stage = "starting" | "ready" | "stopping"
 
 /** Something that the venue cannot do without, and what is wrong with it. */
 export interface Unavailable {
-  readonly dependency: "journal"
+  readonly dependency: "journal" | "clock"
   readonly reason: string
 }
 
@@ -17,7 +17,7 @@ export class Readiness extends Context.Tag("venue/edge/Readiness")<Readiness, {
   readonly note: (part: string, value: string | number | boolean) => void
   /** The same of a part that changes: asked whenever somebody wants to be told. */
   readonly noteLive: (part: string, value: () => string | number | boolean) => void
-  /** What keeps the venue from taking placements now, whatever its stage. */
+  /** What keeps the venue from taking placements, or from deciding them by prices of now, whatever its stage. */
   readonly unavailable: () => Unavailable | undefined
   /** Who is asked for that. */
   readonly watch: (unavailable: () => Unavailable | undefined) => void

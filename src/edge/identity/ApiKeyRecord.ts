@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import type { ApiKeyView } from "../../engine/Reads.js"
 import { namesOf, scopeNames } from "../../operations/identity/KeyGrant.js"
 import type { Services } from "../http/Call.js"
+import { decidedAt } from "../http/JournalTime.js"
 import * as Fields from "../http/Fields.js"
 
 export const Scope = Schema.Literal(...scopeNames)
@@ -34,17 +35,17 @@ export const ApiKeyRecord = Schema.Struct({
 
 const named = (clientName: string | undefined) => clientName === undefined ? {} : { clientName }
 
-/** A key's record as of a time. */
-export const record = ({ keyUses, state }: Services, key: ApiKeyView, atEpochMs: number): typeof ApiKeyRecord.Type => ({
+/** A key's record as of now. */
+export const record = (services: Services, key: ApiKeyView): typeof ApiKeyRecord.Type => ({
   keyId: key.keyId,
-  accountId: state.accountId(key.account),
-  principalKind: state.isBotKey(key.credential) ? "bot" : "agent",
+  accountId: services.state.accountId(key.account),
+  principalKind: services.state.isBotKey(key.credential) ? "bot" : "agent",
   displayPrefix: key.displayPrefix,
-  ...named(state.clientName(key.credential)),
+  ...named(services.state.clientName(key.credential)),
   scopes: namesOf(key.scopes),
-  state: key.revokedAtEpochMs > 0 ? "revoked" : key.expiresAtEpochMs <= atEpochMs ? "expired" : "active",
+  state: key.revokedAtEpochMs > 0 ? "revoked" : key.expiresAtEpochMs <= decidedAt(services) ? "expired" : "active",
   createdAtEpochMs: key.createdAtEpochMs,
   expiresAtEpochMs: key.expiresAtEpochMs,
   revokedAtEpochMs: key.revokedAtEpochMs === 0 ? null : key.revokedAtEpochMs,
-  lastUsedAtEpochMs: keyUses.lastUsedAt(key.credential) || null
+  lastUsedAtEpochMs: services.keyUses.lastUsedAt(key.credential) || null
 })

@@ -16,6 +16,7 @@ import { internal, Principal } from "../../operations/Header.js"
 import { bitsOf, namesOf } from "../../operations/identity/KeyGrant.js"
 import { Operation, withFields } from "../../operations/Operations.js"
 import type { Services } from "../http/Call.js"
+import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { fail } from "../http/Executor.js"
@@ -126,7 +127,7 @@ export const showAgentConnect = Route.effect({
   handler: (services) => ({ path, remoteAddress, trader }) =>
     withAccount(services.state, trader, path.accountId, () =>
       withWaiting(services, trader, remoteAddress, (at) =>
-        services.identity.agents.find(path.userCode, at), (waiting) =>
+        services.identity.agents.findApprovable(path.userCode, trader.account, at), (waiting) =>
         Effect.succeed({
           version: "agent-connect-request/v1" as const,
           accountId: path.accountId,
@@ -195,9 +196,11 @@ export const approveAgentConnect = Route.effect({
             keyLifetimeSeconds,
             approvedAtEpochMs
           })
-          // An owner whose answer was lost asks again: it is told once more, and is no wrong code.
-          if (waiting.state === "approved") return Effect.succeed(approved(waiting.approvedAtEpochMs))
           if (waiting.state === "deciding") return fail(Errors.identityBusy)
+          // An owner whose answer was lost asks again: it is told once more, and is no wrong code. What the end of the session that
+          // approved it has withdrawn is decided anew.
+          const isWithdrawn = waiting.state === "approved" && services.state.findGrant(waiting.deviceSha256) === undefined
+          if (waiting.state !== "pending" && !isWithdrawn) return Effect.succeed(approved(waiting.approvedAtEpochMs))
           const approval = approvalOf(waiting, trader, remoteAddress, services.now())
           // Nobody else approves meanwhile; where it is refused, the agent waits on.
           agents.decide(waiting, "deciding", trader.account)
@@ -238,7 +241,10 @@ export const denyAgentConnect = Route.effect({
     return withAccount(services.state, trader, accountId,
       () =>
         withWaiting(services, trader, remoteAddress, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
-          const { clientName, deviceSha256 } = waiting
+          const { clientName, deviceSha256, keyId } = waiting
+          if (waiting.state === "fetching") return fail(Errors.identityBusy)
+          // The key acts on: whoever means to stop the agent has to revoke it.
+          if (waiting.state === "fetched") return fail(Errors.grantFetched(keyId))
           // At once, whatever becomes of the record: nobody approves behind a denial. What was approved before is withdrawn by it.
           agents.decide(waiting, "denied", trader.account)
           const denial = owned("DenyAgent", trader, Operation.denyAgent, { clientName, deviceSha256, remoteAddress })
@@ -286,18 +292,26 @@ export const exchangeAgentConnect = Route.effect({
     Effect.suspend(() => {
       const { environment, identity: { agents, random }, now, state } = services
       const deviceSha256 = ApiKeys.digest(deviceCode)
-      const atEpochMs = now()
-      const polled = agents.poll(deviceSha256, atEpochMs)
+      const polled = agents.poll(deviceSha256, now())
       if (polled !== "approved" && polled !== "unknown") return fail(unapproved[polled])
       const grant = state.findGrant(deviceSha256)
-      if (grant === undefined || grant.expiresAtEpochMs <= atEpochMs) return fail(grantOver)
+      if (grant === undefined || grant.expiresAtEpochMs <= decidedAt(services)) {
+        agents.end(deviceSha256)
+        return fail(grantOver)
+      }
       if (polled === "unknown") services.identity.reached?.("a grant outlived its process")
       if (!ApiKeys.equalConstantTime(s256(codeVerifier), grant.codeChallenge)) {
         return fail(Errors.invalidRequest("codeVerifier: is not the one that this device code was begun with."))
       }
       const issued = ApiKeys.issue(random.bytes, environment)
       const exchange = proved("ExchangeGrant", Principal.agent, Operation.exchangeGrant, { deviceSha256, ...issued.fields, remoteAddress })
-      return Effect.flatMap(Submission.submitted(services, exchange), ({ entries: [entry] }) => {
+      const fetching = agents.fetch(deviceSha256)
+      const came = (keyId?: string) => Effect.sync(() => fetching !== undefined && agents.fetched(fetching, keyId))
+      const submitted = Effect.tapBoth(Submission.submitted(services, exchange), {
+        onFailure: () => came(),
+        onSuccess: () => came(issued.fields.keyId)
+      })
+      return Effect.flatMap(submitted, ({ entries: [entry] }) => {
         assert(entry?._tag === "KeyIssued", "an exchange comes to a key")
         const key = state.apiKey(entry.apiKey)
         // Its owner may have revoked it, and it may be forgotten, before its agent was told of it.
@@ -306,7 +320,7 @@ export const exchangeAgentConnect = Route.effect({
           : Effect.succeed({
             version: "agent-connect-exchange/v1" as const,
             apiKey: issued.text,
-            key: record(services, key, atEpochMs)
+            key: record(services, key)
           })
       })
     })

@@ -36,14 +36,11 @@ export const getCurrentApiKey = Route.effect({
     .annotate(OpenApi.Summary, "The API key that asks"),
   example: { target: "/v1/api-keys/current" },
   handler: (services) => ({ trader }) =>
-    Effect.sync(() => {
-      const at = services.now()
-      return {
-        version: "api-key-current/v1" as const,
-        key: record(services, trader, at),
-        rateLimit: services.rateLimits.key.view(trader.credential, at)
-      }
-    })
+    Effect.sync(() => ({
+      version: "api-key-current/v1" as const,
+      key: record(services, trader),
+      rateLimit: services.rateLimits.key.view(trader.credential, services.now())
+    }))
 })
 
 const ApiKeyList = Schema.Struct({
@@ -66,8 +63,7 @@ export const listApiKeys = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/api-keys` },
   handler: (services) => ({ path: { accountId }, trader }) =>
     withContractAccount(services.state, trader, accountId, (account) => {
-      const atEpochMs = services.now()
-      const keys = services.state.apiKeys(account, Number.POSITIVE_INFINITY).map((key) => record(services, key, atEpochMs))
+      const keys = services.state.apiKeys(account, Number.POSITIVE_INFINITY).map((key) => record(services, key))
       return Effect.succeed({ version: "api-key-list/v1" as const, keys })
     })
 })
@@ -90,7 +86,7 @@ export const revokeApiKey = Route.effect({
     .annotate(OpenApi.Summary, "Revoke an API key at once; repeating keeps the first time"),
   example: { target: `/v1/accounts/${Example.accountId}/api-keys/key_2f8b1c9d4e` },
   handler: (services) => ({ path: { accountId, keyId }, remoteAddress, trader }) => {
-    const { now, state } = services
+    const { state } = services
     return withContractAccount(state, trader, accountId, (account) => {
       const key = state.findApiKey(keyId)
       if (key === undefined || key.account !== account) return keyUnknown
@@ -99,7 +95,7 @@ export const revokeApiKey = Route.effect({
         // Many others may have ended meanwhile, so that it is forgotten.
         return found === undefined
           ? keyUnknown
-          : Effect.succeed({ version: "api-key-revoke/v1" as const, key: record(services, found, now()) })
+          : Effect.succeed({ version: "api-key-revoke/v1" as const, key: record(services, found) })
       }
       // What is revoked stays so: a repetition needs no record.
       if (key.revokedAtEpochMs !== 0) return Effect.suspend(revoked)

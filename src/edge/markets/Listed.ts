@@ -4,6 +4,7 @@ import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
 import type * as Errors from "../http/Errors.js"
+import { decidedAt, isClockBehind } from "../http/JournalTime.js"
 import { fail } from "../http/Executor.js"
 import { marketNotFound } from "../http/MarketNames.js"
 
@@ -19,13 +20,14 @@ export const listedMarkets = (state: Reads): ReadonlyArray<MarketView> => {
 
 /**
  * Whether a market's index is no longer fresh. The engine judges by its last record, and writes none while nothing happens: the
- * clock tells that a feed fell silent. A clock that was set back is no reason to call fresh what the next record will call stale.
+ * clock tells that a feed fell silent. While that lies far behind the journal no sample is taken, and how old the index is nobody knows.
  */
 export const isIndexStale = (
   { indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs }, session }: MarketView,
-  { now, state }: { readonly now: () => number; readonly state: Reads }
+  services: { readonly now: () => number; readonly state: Reads }
 ): boolean =>
-  session?.state !== "closed" && (indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= Math.max(now(), state.atEpochMs))
+  session?.state !== "closed"
+  && (indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= decidedAt(services) || isClockBehind(services))
 
 /** A market as a request names it: by its id, or by its symbol in the compatibility layer. */
 type Named = { readonly marketId: string } | { readonly symbol: string }

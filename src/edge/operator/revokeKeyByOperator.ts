@@ -37,7 +37,7 @@ export const revokeKeyByOperator = Route.effect({
     .annotate(OpenApi.Summary, "Revoke any API key at once; repeating keeps the first time"),
   example: { target: "/v1/operator/api-keys/key_2f8b1c9d4e" },
   handler: (services) => ({ headers, path: { keyId } }) => {
-    const { now, state } = services
+    const { state } = services
     const revocation = command("RevokeKeyByOperator", Operation.revokeKeyByOperator, headers, { keyId }, { keyId })
     return Effect.flatMap(Submission.submitted(services, revocation), ({ atEpochMs, sequence }) => {
       const key = state.findApiKey(keyId)
@@ -45,7 +45,7 @@ export const revokeKeyByOperator = Route.effect({
       if (key === undefined) return fail(Errors.refused(Refusal.keyNotFound))
       return Effect.succeed({
         version: "operator-key-revoke/v1" as const,
-        key: record(services, key, now()),
+        key: record(services, key),
         idempotencyKey: revocation.idempotencyKey,
         sequence,
         decidedAtEpochMs: atEpochMs

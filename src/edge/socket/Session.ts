@@ -189,7 +189,7 @@ export class Session implements Conversation {
   /** Ends it, saying why. */
   end(code: number, reason: string): void {
     if (this.isClosed) return
-    this.judge(this.setting.now())
+    this.judge()
     // To whom takes nothing nothing more is sent.
     if (code !== slow) this.out.leave(this.peer, this.setting.room.behindBytes)
     this.close(code, reason)
@@ -237,16 +237,16 @@ export class Session implements Conversation {
     if (++this.quietSeconds * 1_000 >= this.setting.room.silenceMs) {
       return this.end(silent, "nothing was heard from the client for a minute")
     }
-    this.judge(atEpochMs)
+    this.judge()
     // What has waited leaves first: the heads of streams are those of what has left.
     this.flush()
     if (this.snapshotBytes > 0 && ++this.snapshotSeconds * 1_000 >= bounds.snapshotMs) this.snapshotBytes = 0
-    const { authority, isOver, setting: { mostBuffered, room } } = this
+    const { authority, isOver, setting: { decidedAt, mostBuffered, room } } = this
     // Whoever takes nothing keeps what is read for him from others who have missed something, also where he asks for nothing more.
     if (this.isStuck()) return this.end(slow, takesNothing)
     // While all of them together hold too much, those go that hold most: the others have their usual room again soon.
     if (isOver && mostBuffered() < room.bufferedBytes) return this.end(slow, tooMuch)
-    if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - atEpochMs <= bounds.warningMs) {
+    if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - decidedAt() <= bounds.warningMs) {
       this.isWarned = true
       this.say({ type: "ticket_expiring", expiresAt: authority.expiresAtEpochMs })
     }
@@ -303,10 +303,10 @@ export class Session implements Conversation {
   }
 
   private authenticate({ cancelOnDisconnect = false, id, ticket }: Extract<Frames.ClientFrame, { readonly op: "auth" }>): void {
-    const { disconnects, now, reads, tickets } = this.setting
+    const { decidedAt, disconnects, reads, tickets } = this.setting
     const refuse = (failure: Errors.Failure): void => this.say({ type: "auth_error", id, error: this.envelope(failure) })
     if (ticket === undefined) return refuse(Errors.ticketMissing)
-    const found = authorityOf(tickets, reads, ticket, now())
+    const found = authorityOf(tickets, reads, ticket, decidedAt())
     if (typeof found === "object" && "stolen" in found) {
       return this.setting.stolen(found.stolen, this.address, (refusal) =>
         this.safely(() => {
@@ -318,7 +318,7 @@ export class Session implements Conversation {
       if (found === "replaced") return refuse(Errors.ticketReplaced)
       if (typeof found === "number") return refuse(Errors.refused(found))
       if (this.isOfOther(found)) return refuse(otherAccount)
-      if (endOf(found, reads, now()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
+      if (endOf(found, reads, decidedAt()) !== undefined) return refuse(Errors.refused(Refusal.ticketExpired))
       if (!cancelOnDisconnect || this.armed !== undefined) return this.trust(id, found)
       if ((found.scopes & scopeTrade) === 0) return refuse(wrongScope)
       disconnects.arm(found, this.connectionId, (armed) =>
@@ -327,7 +327,7 @@ export class Session implements Conversation {
           else {
             const isOfOther = this.isOfOther(found)
             // Its ticket may have ended while the connection was armed.
-            const hasEnded = endOf(found, reads, now()) !== undefined
+            const hasEnded = endOf(found, reads, decidedAt()) !== undefined
             if (this.isClosed || this.armed !== undefined || isOfOther || hasEnded) disconnects.end(armed)
             else this.armed = armed
             if (isOfOther) refuse(otherAccount)
@@ -389,7 +389,7 @@ export class Session implements Conversation {
   }
 
   private subscribe(frame: Subscribing): void {
-    this.judge(this.setting.now())
+    this.judge()
     const { channel, id, marketId } = frame
     const misnamed = misnamedOf(frame)
     if (misnamed !== undefined) return this.refuse(id, misnamed)
@@ -461,7 +461,7 @@ export class Session implements Conversation {
 
   /** Sends an order's frame the way of its route: the same checks, the same limits, the same answer. */
   private order(frame: Frames.OrderFrame): void {
-    this.judge(this.setting.now())
+    this.judge()
     const { authority } = this
     if (authority === undefined) return this.refuse(frame.id, noTicket)
     if ((authority.scopes & scopeTrade) === 0) return this.later(() => this.refuse(frame.id, wrongScope))
@@ -494,8 +494,8 @@ export class Session implements Conversation {
   }
 
   /** Takes back what the authority gave, if it is over: nothing more of the account leaves, also of what was on its way. */
-  private judge(atEpochMs: number): void {
-    const ended = this.endOfAuthority(atEpochMs)
+  private judge(): void {
+    const ended = this.endOfAuthority()
     if (ended === undefined) return
     this.authority = undefined
     this.out.dropAccounts()
@@ -504,8 +504,9 @@ export class Session implements Conversation {
   }
 
   /** Why the authority is over; undefined while it is not, or where there is none. */
-  private endOfAuthority(atEpochMs: number): Refusal | undefined {
-    return this.authority === undefined ? undefined : endOf(this.authority, this.setting.reads, atEpochMs)
+  private endOfAuthority(): Refusal | undefined {
+    const { decidedAt, reads } = this.setting
+    return this.authority === undefined ? undefined : endOf(this.authority, reads, decidedAt())
   }
 
   private sinkOf(teller: () => Teller): Sink {
@@ -523,7 +524,7 @@ export class Session implements Conversation {
       isBehind: () => this.isBehind,
       isOver: () => {
         // Much may have come at once, which says nothing of how fast the client takes it.
-        if (this.isOver && this.endOfAuthority(this.setting.now()) === undefined) this.out.leave(this.peer, this.setting.room.behindBytes)
+        if (this.isOver && this.endOfAuthority() === undefined) this.out.leave(this.peer, this.setting.room.behindBytes)
         return this.isOver
       },
       tooSlow: () => this.end(slow, tooSlow),
@@ -564,7 +565,7 @@ export class Session implements Conversation {
 
   private write(): void {
     if (this.isClosed || this.out.size === 0) return
-    this.judge(this.setting.now())
+    this.judge()
     this.out.leave(this.peer, this.setting.room.behindBytes)
   }
 }

@@ -92,6 +92,8 @@ export interface Setting {
   readonly tickets: Tickets
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** The time by which a ticket and its key end. */
+  readonly decidedAt: () => number
   readonly nextRequestId: () => string
   /** Logs what went wrong unexpectedly in one conversation. */
   readonly defect: (cause: unknown) => void

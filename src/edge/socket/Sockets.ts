@@ -24,6 +24,7 @@ import { Operation } from "../../operations/Operations.js"
 import { noteUse } from "../http/Admission.js"
 import type { Services } from "../http/Call.js"
 import { clientAddress } from "../http/ClientAddress.js"
+import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
 import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
 import type { Metrics } from "../http/Metrics.js"
@@ -224,6 +225,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     payloads,
     tickets: services.identity.tickets,
     now,
+    decidedAt: () => decidedAt(services),
     nextRequestId: services.nextRequestId,
     defect: (cause) =>
       void Runtime.runFork(runtime)(Effect.logError("A connection of the stream met a defect, and was ended", Cause.die(cause))),

@@ -2,9 +2,9 @@
  * Tells whoever runs the venue of settlements of delisted markets that wait: a deficit is left that nobody can bear, until
  * somebody is there to close against. `/metrics` tells it while it lasts, the log when it begins and when it is over.
  */
-import * as Effect from "effect/Effect"
 import * as Units from "../../domain/Units.js"
 import type { Reads } from "../../engine/Reads.js"
+import type { Notice } from "./Notices.js"
 
 /** A delisted market whose settlement has yet to end, and since when it waits to be gone through again. */
 interface Settlement {
@@ -26,12 +26,6 @@ export const settlements = (state: Reads): ReadonlyArray<Settlement> => {
   return found
 }
 
-/** What is to be said of one, and whether it calls for somebody. */
-export interface Notice {
-  readonly text: string
-  readonly isWarning: boolean
-}
-
 /** Looks at the settlements; each look tells what has become otherwise since the one before. */
 export const make = (state: Reads): () => ReadonlyArray<Notice> => {
   const waiting = new Set<string>()
@@ -51,14 +45,3 @@ export const make = (state: Reads): () => ReadonlyArray<Notice> => {
     ]
   }
 }
-
-/** How often it is looked at: a settlement that waits is tried again once a minute. */
-const pauseMs = 10_000
-
-/** Logs what becomes of settlements that wait. */
-export const drive = (state: Reads): Effect.Effect<never> =>
-  Effect.suspend(() => {
-    const look = make(state)
-    const say = ({ isWarning, text }: Notice): Effect.Effect<void> => isWarning ? Effect.logWarning(text) : Effect.logInfo(text)
-    return Effect.forever(Effect.zipRight(Effect.suspend(() => Effect.forEach(look(), say, { discard: true })), Effect.sleep(pauseMs)))
-  })

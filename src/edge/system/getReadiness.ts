@@ -5,13 +5,12 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
-import type { Services } from "../http/Call.js"
 import { Rendered } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import { MarketSession } from "../markets/Snapshot.js"
-import { indexFreshness } from "./IndexFreshness.js"
+import { type IndexFreshness, indexFreshness } from "./IndexFreshness.js"
 import { ledgerDetails } from "./LedgerStanding.js"
 
 const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
@@ -30,8 +29,9 @@ const readiness = {
       description: "How long ago the index was last seen by its source; absent before the first price."
     }),
     indexStale: Schema.Boolean.annotations({
-      description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back. False while its "
-        + "session is closed, in which no feed is expected."
+      description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back. So it is told while "
+        + "the clock lies far behind the journal, which takes no sample then. False while its session is closed, in which no feed is "
+        + "expected."
     }),
     indexHeld: Schema.Boolean.annotations({
       description: "The last sample was a step that waits for later ones to agree, as far as this process has seen any."
@@ -41,25 +41,21 @@ const readiness = {
 
 export const Ready = Schema.Struct({ ...readiness, status: Schema.Literal("ready") }).annotations({ identifier: "Ready" })
 
-/** `unavailable`: requests are taken, but placements fail or wait. */
+/** `unavailable`: requests are taken, but placements fail or wait, or are decided by prices that stand still behind the clock. */
 export const NotReady = Schema.Struct({
   ...readiness,
   status: Schema.Literal("starting", "stopping", "unavailable"),
-  dependency: Fields.optional(Schema.Literal("journal")),
+  dependency: Fields.optional(Schema.Literal("journal", "clock")),
   reason: Fields.optional(Schema.String)
 }).annotations({
   identifier: "NotReady",
   ...HttpApiSchema.annotations({ status: 503 })
 })
 
-/** How long ago the index of any market that trades was last seen, for the one that is oldest; -1 without such markets. */
-const oldestIndexAgeMs = ({ now, state }: Services): number => {
-  let oldest = -1
-  for (let index = 0; index < state.marketCount; index++) {
-    const market = state.market(index)
-    if (market.status === "open" && market.session?.state !== "closed") oldest = Math.max(oldest, now() - market.indexSourceEpochMs)
-  }
-  return oldest
+/** How long ago the index of any market that trades was last seen, for the one that is oldest; -1 where none has one. */
+const oldestIndexAgeMs = (markets: ReadonlyArray<IndexFreshness>): number => {
+  const trading = markets.filter(({ session, status }) => status === "open" && session?.state !== "closed")
+  return Math.max(-1, ...trading.flatMap(({ indexAgeMs }) => indexAgeMs === undefined ? [] : [indexAgeMs]))
 }
 
 export const getHealth = Route.effect({
@@ -96,7 +92,7 @@ export const getReadiness = Route.effect({
       details: {
         ...readiness.details(),
         ...ledgerDetails(services),
-        oldestIndexAgeMs: oldestIndexAgeMs(services),
+        oldestIndexAgeMs: oldestIndexAgeMs(markets),
         staleMarkets: markets.filter(({ indexStale }) => indexStale).length
       },
       markets: markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, session, status }) => ({

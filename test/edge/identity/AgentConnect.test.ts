@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto"
 import { describe, expect, test } from "vitest"
 import { LiveVenue } from "../LiveVenue.js"
+import { Client } from "../socket/Client.js"
 import { ask, must, Owner, type Told } from "./Owner.js"
 
 const verifier = "a-verifier-that-only-the-agent-knows-and-nobody-else"
@@ -145,9 +146,58 @@ describe("an agent", () => {
     expect(await decide(owner, "approve", userCode, { scopes: ["read"] })).toMatchObject({ status: 400 })
     expect(await decide(other, "approve", userCode)).toMatchObject({ status: 404 })
     expect(venue.records).toBe(records)
-    await must(agent.poll())
-    await must(decide(owner, "deny", userCode))
-    expect(await decide(owner, "approve", userCode)).toMatchObject({ status: 404 })
+  })
+
+  test("that has fetched its key is not denied: its owner is told which key to revoke, and that is no wrong code", async () => {
+    const { agent, owner, venue } = await bench()
+    const { userCode } = agent.begun
+    const approved = await decide(owner, "approve", userCode)
+    const { key } = await must(agent.poll())
+    const { records } = venue
+    for (let count = 0; count < 11; count++) {
+      const denied = await decide(owner, "deny", userCode)
+      expect(denied).toMatchObject({ status: 404, body: { code: "not_found", rejectionGuard: "grant_fetched" } })
+      expect(denied.body.safeMessage).toContain(`revoke ${key.keyId}`)
+    }
+    expect(await decide(owner, "approve", userCode)).toEqual(approved)
+    expect(venue.records).toBe(records)
+  })
+
+  test("whose approval ended with its session is approved anew, and gets its key", async () => {
+    const { agent, owner, venue } = await bench()
+    await must(decide(owner, "approve", agent.begun.userCode))
+    await must(owner.ask("/v1/auth/sessions/current", { method: "DELETE" }))
+    await owner.signIn()
+    venue.atEpochMs += 1_000
+    const { records } = venue
+    expect((await must(decide(owner, "approve", agent.begun.userCode))).approvedAtEpochMs).toBe(venue.atEpochMs)
+    expect(venue.records).toBe(records + 1)
+    expect((await agent.poll()).status).toBe(200)
+  })
+
+  test("that was told that its approval is no more is not approved again: it asks no more", async () => {
+    const { agent, owner } = await bench()
+    await must(decide(owner, "approve", agent.begun.userCode))
+    await must(owner.ask("/v1/auth/sessions/current", { method: "DELETE" }))
+    await owner.signIn()
+    expect(await agent.poll()).toMatchObject({ body: { code: "grant_expired" } })
+    expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(404)
+  })
+
+  test("that was approved is looked at by its owner as often as one likes, and by nobody else", async () => {
+    const { agent, owner, venue } = await bench()
+    const other = await Owner.open(venue)
+    await must(decide(owner, "approve", agent.begun.userCode))
+    const target = `/v1/accounts/{account}/agent-connect/${agent.begun.userCode}`
+    for (let count = 0; count < 11; count++) expect(await must(owner.ask(target))).toMatchObject({ clientName: "maker" })
+    expect((await other.ask(target)).status).toBe(404)
+  })
+
+  test("waits no longer for a clock that was set back behind its beginning", async () => {
+    const { agent, owner, venue } = await bench()
+    venue.atEpochMs -= 1
+    expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(404)
+    expect(await agent.poll()).toMatchObject({ body: { code: "grant_expired" } })
   })
 
   test("gets no key without the verifier that it began with", async () => {
@@ -284,6 +334,15 @@ describe("user codes", () => {
     venue.atEpochMs += 1
     expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(200)
   })
+
+  test("lock for a minute, and no longer where the clock was set back", async () => {
+    const { owner, venue } = await bench()
+    for (let index = 0; index < 10; index++) await decide(owner, "approve", "BBBB-BBBB")
+    venue.atEpochMs -= 3_600_000
+    expect((await decide(owner, "approve", "BBBB-BBBB")).status).toBe(429)
+    venue.atEpochMs += 60_000
+    expect((await decide(owner, "approve", "BBBB-BBBB")).status).toBe(404)
+  })
 })
 
 describe("a key", () => {
@@ -296,6 +355,26 @@ describe("a key", () => {
       status: 401,
       body: { apiKeyRejection: "expired" }
     })
+  })
+
+  test("that ended by the records' time reads no more where the clock is set back, over HTTP and on a socket; nor does a session", async () => {
+    const { apiKey, owner, venue } = await connected()
+    const { accountId } = owner
+    const client = new Client(venue)
+    const { ticket } = await must(ask(venue, { method: "POST", target: "/v1/realtime/ticket", key: apiKey, body: {} }))
+    venue.atEpochMs += 300_000
+    venue.send({ kind: "PassTime" })
+    venue.atEpochMs -= 600_000
+    const expired = { status: 401, body: { apiKeyRejection: "expired" } }
+    for (const target of ["/v1/api-keys/current", `/v1/accounts/${accountId}/balance`]) {
+      expect(await ask(venue, { target, key: apiKey })).toMatchObject(expired)
+    }
+    expect((await must(owner.ask("/v1/accounts/{account}/api-keys"))).keys).toMatchObject([{ state: "expired" }])
+    expect(client.say({ op: "auth", ticket })).toMatchObject([{}, { type: "auth_error" }])
+    venue.atEpochMs += 13 * 3_600_000
+    venue.send({ kind: "PassTime" })
+    venue.atEpochMs -= 6 * 3_600_000
+    expect((await owner.ask("/v1/auth/sessions/current")).status).toBe(401)
   })
 
   test("is listed, newest first, and revoked by its owner at once; repeating keeps the first time", async () => {

@@ -261,6 +261,14 @@ describe("a challenge", () => {
     ])
   })
 
+  test("is over where the clock was set back behind its beginning: it would be good for longer", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const { challengeIdentifier, options } = await proof(venue)
+    venue.atEpochMs -= 1
+    refused(await verify(venue, challengeIdentifier, owner.authenticator.assert(options, origin)), ["passkey_assertion_invalid"])
+  })
+
   test("of one account is answered by no other's passkey", async () => {
     const venue = LiveVenue.make()
     const [one, other] = [await Owner.open(venue), await Owner.open(venue)]

@@ -85,6 +85,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   key_limit: "Revoke a key first.",
   account_openings: "Wait as long as Retry-After says, then begin the registration anew.",
   user_codes_locked: "Wait a minute: too many wrong codes.",
+  grant_fetched: "Revoke the key that is named: the agent has it.",
   sequence_ahead: "Take a sequence that the venue told you: `limit` is its last. Where it did tell you this one, read the account anew.",
   sequence_not_retained:
     "Read the account's orders, fills, positions, balance and deposits anew, then go on from `nearest`: what the reads show already "
