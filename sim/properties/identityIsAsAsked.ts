@@ -622,7 +622,10 @@ export const identityIsAsAsked: Property<State> = {
         const proof = proofIn(wish)
         // The network may bring it twice.
         if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)
-        if (proof !== undefined) tried(state.failures.sign_in_failed, proof.credentialId)
+        // What proves something is never noted as a failure, whatever became of it; nor is what registers a passkey.
+        const purpose = wish.kind === "finishRegistration" ? undefined : purposeOf(state, wish, call)
+        if (proof !== undefined && purpose !== undefined && fault(state, proof, ...purpose) !== undefined)
+          tried(state.failures.sign_in_failed, proof.credentialId)
         return holds
       }
       case "Handling": {
