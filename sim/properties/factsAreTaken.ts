@@ -1,7 +1,8 @@
 /**
  * Safety (I10). What the ledger and the signer have done is taken exactly where it says something new that can be, and is refused
  * without a record for the reason that there is: a step that was rejected and is called a contradiction leaves its transfer waiting,
- * and nobody is told. Nor is a change of party ever to the one that its account has: it would wait as long. Each is judged by the model as it stands at the record behind which it came to the writer.
+ * and nobody is told. Nor is a change of party ever to the one that its account has: it would wait as long. Each is judged by the model
+ * as it stands at the record behind which it came to the writer.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { isFact } from "../model/NaiveFunds.js"
