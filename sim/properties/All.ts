@@ -44,6 +44,7 @@ import { identityEqualsModel } from "./identityEqualsModel.js"
 import { identityIsAsAsked } from "./identityIsAsAsked.js"
 import { identityRoom } from "./identityRoom.js"
 import { inbox } from "./inbox.js"
+import { keyAddresses } from "./keyAddresses.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { lockIsHeld } from "./lockIsHeld.js"
 import { ledgerAnswers } from "./ledgerAnswers.js"
@@ -84,6 +85,7 @@ import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
 import { sessionsOfCalendar } from "./sessionsOfCalendar.js"
 import { shownIsDurable } from "./shownIsDurable.js"
+import { spending } from "./spending.js"
 import { staleRecovers } from "./staleRecovers.js"
 import { snapshotsAreDurable } from "./snapshotsAreDurable.js"
 import { snapshotsKeepUp } from "./snapshotsKeepUp.js"
@@ -118,7 +120,8 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(factsAreTaken),
   watch(moneyIsAsAsked),
   watch(givingUp),
-  watch(pinned)
+  watch(pinned),
+  watch(spending)
 ]
 
 /** Those of what there is room for. */
@@ -211,6 +214,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(grantsGiveOneKey),
   watch(agentsWait),
   watch(botKeys),
+  watch(keyAddresses),
   ...ofOversight(),
   watch(wrongCodesAreCounted),
   watch(oneCurrentTicketAFamily),

@@ -2,7 +2,8 @@
  * Safety (I11). An agent waits, under the code that its owner types, for one decision, and everybody is told how that stands: an owner
  * may look at one that waits, approve it, look again and be told of the approval once more where the answer was lost, as long as it was
  * not withdrawn; may deny it, also behind an own approval, as long as it has not fetched its key; and finds none that somebody else has
- * decided about. The agent is told that nothing is decided yet, or that it is denied, exactly while that is so. Each is judged where one
+ * decided about. The agent is told that nothing is decided yet, or that it is denied, exactly while that is so; and to slow down where it
+ * has asked less than five seconds before, and only there. Each is judged where one
  * thing was done about an agent behind the other: what happens at once may come in any order.
  */
 import type { NaiveIdentity } from "../model/NaiveIdentity.js"
@@ -13,6 +14,12 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** How long an agent waits, by a clock that is not set back behind its beginning. */
 const waitMs = 600_000
+
+/** How long an agent waits between two polls at least. */
+const pollMs = 5_000
+/** By so much a clock may have been set while it seems to have run truly. */
+const unsureMs = 2
+
 /** Agents of one address wait beside each other up to this number: with another one the oldest may have to go. */
 const surelyWaiting = 16
 
@@ -32,6 +39,11 @@ interface Agent {
   underWay: number | undefined
   /** Calls about it were under way at once, or one was never answered: nobody can say how it stands. */
   isUnclear: boolean
+  /** Polls that were taken up and are not answered, and whether some were so at once: which of them came last nobody can say then. */
+  readonly polls: Set<number>
+  areAtOnce: boolean
+  /** Between what the clock read when the last poll before was sent, and when it was answered; undefined where that is not known. */
+  polled: readonly [number, number] | undefined
 }
 
 type Wish = Extract<Identity.Wish, { readonly kind: `${string}AgentConnect` }>
@@ -44,6 +56,8 @@ interface Asked {
   /** How often it had been approved by the records, and whether the last time was withdrawn by them. */
   readonly approvals: number
   readonly isWithdrawn: boolean
+  /** When the poll before this one was, where it is one. */
+  readonly polled: Agent["polled"]
   /** Whether its answer had to wait for a record: who asked was let in. */
   isOffered: boolean
 }
@@ -87,8 +101,13 @@ const handling = (state: State, { atEpochMs, call }: Observation & { readonly _t
   const approvals = state.identity?.everGrants.filter(isOfAgent).length ?? 0
   const isWithdrawn = agent.stands.is === "approved" && state.identity?.grants.some(isOfAgent) === false
   const stood = agent.isUnclear || !isThere ? undefined : agent.stands
-  state.asked.set(call.id, { agent, wish, stood, approvals, isWithdrawn, isOffered: false })
+  const { polled } = agent
+  state.asked.set(call.id, { agent, wish, stood, approvals, isWithdrawn, polled, isOffered: false })
   agent.underWay = call.id
+  if (wish.kind !== "exchangeAgentConnect") return
+  agent.polls.add(call.id)
+  agent.areAtOnce ||= agent.polls.size > 1
+  agent.polled = undefined
 }
 
 const handled = (state: State, { answer, call, highestEpochMs, lowestEpochMs }: Observation & { readonly _tag: "Handled" }): void => {
@@ -104,7 +123,10 @@ const handled = (state: State, { answer, call, highestEpochMs, lowestEpochMs }: 
     place: state.begun,
     stands: { is: "pending" },
     underWay: undefined,
-    isUnclear: false
+    isUnclear: false,
+    polls: new Set(),
+    areAtOnce: false,
+    polled: undefined
   })
 }
 
@@ -136,13 +158,38 @@ const approvedVerdict = ({ agent: { deviceSha256 }, approvals, isWithdrawn, stoo
   return grants.at(-1)?.approvedAtEpochMs === told ? holds : broken("was approved then, and is told another time")
 }
 
-const answered = (state: State, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+type Answered = Observation & { readonly _tag: "Answered" }
+
+const waits: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
+
+/** Whether an agent that has polled was rightly told to slow down, or not to; the poll is kept for the next one. */
+const pace = (agent: Agent, asked: Asked, { answer: { json, status }, call, clock }: Answered): Verdict => {
+  const { areAtOnce } = agent
+  agent.polls.delete(call.id)
+  if (agent.polls.size === 0) agent.areAtOnce = false
+  const code = memberOf(json, "code")
+  // What was refused for another reason may have been turned away before it was a poll.
+  const isPoll = clock !== undefined && (status === 200 || waits.has(code))
+  const { polled, stood } = asked
+  if (areAtOnce || !isPoll || stood === undefined) return holds
+  agent.polled = clock
+  if (polled === undefined) return holds
+  const isSlowed = code === "slow_down"
+  const isWrong = isSlowed ? clock[0] - polled[1] >= pollMs + unsureMs : clock[1] - polled[0] < pollMs - unsureMs
+  return isWrong
+    ? broken(`has polled between ${polled.join(" and ")}, and again until ${clock[1]}: it is ${isSlowed ? "" : "not "}told to slow down`)
+    : holds
+}
+
+const answered = (state: State, seen: Answered): Verdict => {
   const { answer: { json, status }, call, clock } = seen
   const asked = state.asked.get(call.id)
   if (asked === undefined) return holds
   state.asked.delete(call.id)
   const { agent, isOffered, stood, wish } = asked
   if (agent.underWay === call.id) agent.underWay = undefined
+  const ofPace = wish.kind === "exchangeAgentConnect" ? pace(agent, asked, seen) : holds
+  if (ofPace !== holds) return ofPace
   // What the venue could not take may have been decided all the same.
   if (status >= 500) agent.isUnclear = true
   const isDone = status === 200

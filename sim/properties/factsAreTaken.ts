@@ -1,7 +1,8 @@
 /**
  * Safety (I10). What the ledger and the signer have done is taken exactly where it says something new that can be, and is refused
  * without a record for the reason that there is: a step that was rejected and is called a contradiction leaves its transfer waiting,
- * and nobody is told. Each is judged by the model as it stands at the record behind which it came to the writer.
+ * and nobody is told. Nor is a change of party ever to the one that its account has: it would wait as long. Each is judged by the model
+ * as it stands at the record behind which it came to the writer.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { isFact } from "../model/NaiveFunds.js"
@@ -19,7 +20,18 @@ const judged: ReadonlySet<Refusal> = new Set([
 
 const nameOf = (refusal: Refusal): string => Object.entries(Refusal).find(([, code]) => code === refusal)![0]
 
-const judge = ({ answered, command, sequence }: Taken, { funds }: NaiveVenue): Verdict => {
+/** Whether a change that has no party yet is to come to the one that it is to replace. */
+const isNoChange = ({ command }: Taken, { funds }: NaiveVenue): boolean => {
+  if (command.kind !== "BindParty" || command.transfer < 0) return false
+  const change = funds.find(command.transfer)
+  return change?.end === undefined && change?.partyId === "" && funds.parties.get(command.ofAccount)?.partyId === command.partyId
+}
+
+const judge = (taken: Taken, model: NaiveVenue): Verdict => {
+  const { answered, command, sequence } = taken
+  const { funds } = model
+  if (isNoChange(taken, model))
+    return broken(`a change of party behind record ${sequence} is to the present one: ${JSON.stringify(command)}`)
   const refusal = answered?.refusal ?? Refusal.none
   if (!isFact(command) || !judged.has(refusal)) return holds
   const must = funds.refusalOf(command)

@@ -3,7 +3,8 @@
  * code that was told and is shown again, a session that says who asks. What is journaled is what the request said, and the answer
  * tells what was journaled. What is none by the contract is never done, whatever signs it; each challenge explains one record. And
  * what proves a passkey in time is not called unproven. A browser is asked to make a passkey beside those that the account has, and to
- * prove whichever it finds.
+ * prove whichever it finds. Who decides about an agent is shown all that it asked for. What failed is noted as what it was: a sign-in, or
+ * an approval of money.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -37,6 +38,9 @@ interface Agent {
 }
 
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
+
+/** What a passkey may have failed at. */
+type Failed = "sign_in_failed" | "approval_failed"
 
 /** A request, however often it was sent. */
 interface AskedOnce {
@@ -89,8 +93,8 @@ interface State {
   lastEpochMs: number
   /** How often the clock was set back. */
   setBacks: number
-  /** How many failed sign-ins each passkey may have been noted for. */
-  readonly failures: Map<string, number>
+  /** How many failures each passkey may have been noted for, by what was tried. */
+  readonly failures: { readonly [of in Failed]: Map<string, number> }
 }
 
 /** How many challenges are open for an address at most. */
@@ -265,9 +269,15 @@ const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command,
   }
   if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount))
     return broken("is of a passkey that the account never had")
-  const left = state.failures.get(credentialId) ?? 0
-  state.failures.set(credentialId, left - 1)
-  return left > 0 ? holds : broken("notes a sign-in that nobody tried")
+  const failures = state.failures[what]
+  const left = failures.get(credentialId) ?? 0
+  failures.set(credentialId, left - 1)
+  return left > 0 ? holds : broken(`notes ${what}, and nobody tried that`)
+}
+
+/** Somebody tries something with a passkey: the network may bring it twice. */
+const tried = (failures: Map<string, number>, credentialId: string): void => {
+  failures.set(credentialId, (failures.get(credentialId) ?? 0) + 2)
 }
 
 /** Whether a request explains a command. */
@@ -445,6 +455,23 @@ const exchangeVerdict = (state: State, { answer: { json } }: Answered, wish: Wis
     : broken("tells a key that is not as it was journaled")
 }
 
+/** What an owner is told of the agent about which he decides, or has decided: all that it asked for, and until when it waits. */
+const agentVerdict = (
+  state: State,
+  { answer: { json }, call: { accountId } }: Answered,
+  { kind, userCode }: Wished<"showAgentConnect" | "approveAgentConnect" | "denyAgentConnect">
+): Verdict => {
+  const agent = agentOf(state, (each) => each.userCode === userCode)
+  // A code that is guessed may be that of an agent who was never told it.
+  if (agent === undefined) return holds
+  const { clientName, expiresAtEpochMs, keyLifetimeSeconds, scopes } = agent
+  const asked = { scopes: Identity.scopesOf(scopes), keyLifetimeSeconds }
+  const waits = { userCode, requestedAtEpochMs: expiresAtEpochMs - longestWaitMs, expiresAtEpochMs }
+  const of = { accountId, clientName }
+  return difference("the agent", without(json, ["version", "approvedAtEpochMs", "deniedAtEpochMs"]),
+    kind === "denyAgentConnect" ? of : kind === "approveAgentConnect" ? { ...of, ...asked } : { ...of, ...asked, ...waits })
+}
+
 /** Holds a good answer to the request that it answers. */
 const done = (state: State, seen: Answered, wish: Identity.Wish): Verdict => {
   const { call } = seen
@@ -469,6 +496,10 @@ const done = (state: State, seen: Answered, wish: Identity.Wish): Verdict => {
       return proofVerdict(state, seen, wish.proof, "remove_passkey", call.accountId)
     case "exchangeAgentConnect":
       return exchangeVerdict(state, seen, wish)
+    case "showAgentConnect":
+    case "approveAgentConnect":
+    case "denyAgentConnect":
+      return agentVerdict(state, seen, wish)
     default:
       return holds
   }
@@ -577,14 +608,14 @@ export const identityIsAsAsked: Property<State> = {
     highestEpochMs: 0,
     lastEpochMs: 0,
     setBacks: 0,
-    failures: new Map()
+    failures: { sign_in_failed: new Map(), approval_failed: new Map() }
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked": {
         const { call } = seen
         const approver = Funds.approverIn(call.target, call.body)
-        if (approver !== undefined) state.failures.set(approver, (state.failures.get(approver) ?? 0) + 2)
+        if (approver !== undefined) tried(state.failures.approval_failed, approver)
         const wish = Identity.read(call.method, call.target, call.body)?.wish
         if (wish === undefined) return holds
         const before = state.asked.get(call.id)
@@ -603,7 +634,10 @@ export const identityIsAsAsked: Property<State> = {
         const proof = proofIn(wish)
         // The network may bring it twice.
         if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)
-        if (proof !== undefined) state.failures.set(proof.credentialId, (state.failures.get(proof.credentialId) ?? 0) + 2)
+        // What proves something is never noted as a failure, whatever became of it; nor is what registers a passkey.
+        const purpose = wish.kind === "finishRegistration" ? undefined : purposeOf(state, wish, call)
+        if (proof !== undefined && purpose !== undefined && fault(state, proof, ...purpose) !== undefined)
+          tried(state.failures.sign_in_failed, proof.credentialId)
         return holds
       }
       case "Handling": {

@@ -3,8 +3,8 @@
  * decided elsewhere, only where the ledger said so for certain, by that very code, and for never sent only where the ledger never heard of
  * it. That a step which was refused came to nothing is noted only once completions were read as far as the ledger had come when it refused.
  * And a step is given up by the venue itself only for what there is: where the ledger prepared something else than was asked for, where a
- * withdrawal is more than the treasury pays out at once; never for want of a passkey that the signer knows, since an approval by any other
- * is not taken.
+ * withdrawal is more than the treasury pays out at once, and where what was to leave is a disabled account's: what comes in does all the
+ * same. Never for want of a passkey that the signer knows, since an approval by any other is not taken.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -135,7 +135,9 @@ const committed = (state: State, { model, record: { command, sequence } }: Commi
 
 const rejected = (state: State, sequence: number, command: CommandOfKind<"RejectStep">): Verdict => {
   const { guard, step, transfer } = command
-  const { amountAtoms } = state.transfers.get(transfer)!
+  const { amountAtoms, kind } = state.transfers.get(transfer)!
+  if (guard === "account_disabled" && kind !== "withdrawal")
+    return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} for its disabled account`)
   // What was held to the plan and journaled the signer may find to be recordable for too long, by a clock that lags behind the ledger's.
   const isPrepared = state.attempts.has(placeOf(command))
   state.rejected.push({ sequence, guard, commandId: commandOf(state, transfer, step), amountAtoms, isPrepared })

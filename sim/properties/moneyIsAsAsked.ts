@@ -2,7 +2,8 @@
  * Safety (I5 from the request on, for money on the ledger). Every deposit, withdrawal and change of party is the one that a request
  * under its key asked for, field by field; every approval repeats to the letter what a passkey said to approve that step of that
  * transfer, and what is given up was asked to be. Every answer is about the request that it answers and the transfer that it names,
- * with its amount and its payee, and is a question just where there is something to approve. What was asked as the contract has it is
+ * with its amount and its payee, and is a question just where there is something to approve, to be answered by what may approve it.
+ * A party is told to be confirmed just where the ledger is known to have accepted it. What was asked as the contract has it is
  * never called malformed, a transfer of one's own is never unknown, and an approval that was taken is not refused when it is sent again.
  *
  * Requests are read by `sim/reading/Funds.ts`, from their text alone.
@@ -48,6 +49,9 @@ interface State {
   readonly canceled: Set<string>
   /** Parties that accounts were given. */
   readonly parties: Map<string, number>
+  /** Looks at parties that the ledger had accepted, as the journal had it when they were asked for. */
+  readonly confirmed: Set<number>
+  model: NaiveVenue | undefined
 }
 
 const approvalOf = (
@@ -79,6 +83,8 @@ const asked = (state: State, call: Call): void => {
   if (wish.kind === "request" && call.scope !== undefined) add(state.requests, call.scope, wish)
   if (wish.kind === "complete") add(state.approving, approvalOf(call.account, wish.proof), wish)
   if (wish.kind === "cancel") state.givenUp.add(namedBy(call.account, wish.of))
+  const isOfParty = wish.kind === "look" && wish.of.kind === "party_change"
+  if (isOfParty && state.model?.funds.parties.get(call.account)?.isConfirmed === true) state.confirmed.add(call.id)
 }
 
 // ---- what is journaled
@@ -152,7 +158,8 @@ const canceled = (state: State, command: CommandOfKind<"CancelTransfer">, sequen
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-const committed = (state: State, { decision, record: { command, sequence } }: Committed): Verdict => {
+const committed = (state: State, { decision, model, record: { command, sequence } }: Committed): Verdict => {
+  state.model = model
   const isDone = decision.outcomes[0]?.refusal === Refusal.none
   if (isRequest(command)) return requested(state, command, sequence, isDone)
   switch (command.kind) {
@@ -176,14 +183,16 @@ const recordMembers = { deposit: "deposit", withdrawal: "withdrawal", party_chan
 /** What the steps of a transfer are, told as commands of the ledger: the first of a deposit is its account's alone. */
 const stepsOf = { deposit: ["treasury_offer", "owner_offer_acceptance"], withdrawal: ["treasury_withdrawal"], party_change: [] } as const
 
-const plannedVerdict = (id: string, kind: Funds.Kind, accountId: string, planned: unknown): Verdict => {
+/** What is to be done for a change of party, and under which command, is known with the party that it is to be. */
+const plannedVerdict = (id: string, kind: Funds.Kind, accountId: string, partyId: unknown, planned: unknown): Verdict => {
   const told: ReadonlyArray<unknown> = Array.isArray(planned) ? planned : []
-  const expected: ReadonlyArray<string> = stepsOf[kind]
+  const isBoundChange = kind === "party_change" && partyId !== undefined
+  const expected: ReadonlyArray<string> = isBoundChange ? ["owner_account_acceptance"] : stepsOf[kind]
+  const accepted = isBoundChange ? `${accountId}|${String(partyId)}` : accountId
   for (const each of told) {
     if (!isObject(each)) return broken(`${id} plans ${JSON.stringify(each)}`)
     const step = String(each["step"])
-    if (kind === "party_change") continue
-    const subject = step === "owner_account_acceptance" ? accountId : id
+    const subject = step === "owner_account_acceptance" ? accepted : id
     const commandId = Funds.commandIdOf(custody.environment, subject, step)
     if (each["commandId"] !== commandId)
       return broken(`the ${step} of ${id} is told to be ${String(each["commandId"])}, must be ${commandId}`)
@@ -211,7 +220,7 @@ const recordVerdict = (state: State, { account, accountId }: Call, kind: Funds.K
   if (kind !== "withdrawal" && partyId !== undefined && state.parties.get(String(partyId)) !== account) {
     return broken(`${id} is told to be of ${String(partyId)}, which is no party of this account`)
   }
-  return plannedVerdict(id, kind, accountId, told["plannedLedgerCommands"])
+  return plannedVerdict(id, kind, accountId, partyId, told["plannedLedgerCommands"])
 }
 
 /** The answer to a confirmation: the transfer that it names, and a question just where it says so. */
@@ -239,11 +248,27 @@ const pinsVerdict = ({ accountId }: Call, json: Json): Verdict => {
   const isQuestion = json["status"] === "approval_required"
   const isWhole = ["change", "credentialId", "challenge"].every((member) => (json[member] !== undefined) === isQuestion)
   if (json["accountId"] !== accountId) return broken(`it is about ${String(json["accountId"])}`)
+  const { allowCredentials } = isObject(json["challenge"]) ? json["challenge"] : {} as Json
+  const asked = isObject(allowCredentials) && Array.isArray(allowCredentials["webauthn"]) ? allowCredentials["webauthn"] : []
+  // Approvals are by what is pinned: what is to be removed is so still, and what is to be added is not.
+  const isAsked = asked.some((each) => isObject(each) && each["id"] === json["credentialId"])
+  if (isQuestion && isAsked !== (json["change"] === "remove"))
+    return broken(`it is to ${String(json["change"])} ${String(json["credentialId"])}, and may be approved by ${JSON.stringify(asked)}`)
   return isWhole ? holds : broken(`its pins are ${String(json["status"])}, and its question is another`)
 }
 
-const partyVerdict = (state: State, call: Call, json: Json): Verdict => {
-  const { accountId, change, partyId } = json
+/** Whether the ledger has an account's contract with the venue is told from when it is known to have it: once it has, it does for good. */
+const acceptanceVerdict = ({ confirmed }: State, { account, id }: Call, told: unknown, { funds }: NaiveVenue): Verdict => {
+  const isConfirmed = funds.parties.get(account)?.isConfirmed === true
+  const wasConfirmed = confirmed.delete(id)
+  if (told === true && !isConfirmed) return broken("its party is told to be confirmed, and the ledger has not been heard of that")
+  return told !== true && wasConfirmed ? broken("its party is told not to be confirmed, and was so before it was asked for") : holds
+}
+
+const partyVerdict = (state: State, call: Call, json: Json, model: NaiveVenue): Verdict => {
+  const { accountId, change, confirmed, partyId } = json
+  const verdict = acceptanceVerdict(state, call, confirmed, model)
+  if (verdict !== holds) return verdict
   if (accountId !== call.accountId) return broken(`it is about ${String(accountId)}`)
   if (partyId !== null && state.parties.get(String(partyId)) !== call.account)
     return broken(`${String(partyId)} is no party of this account`)
@@ -285,7 +310,7 @@ const goodVerdict = (state: State, { call, wish }: Asked, json: Json, model: Nai
     case "complete":
       return confirmedVerdict(state, call, wish, json)
     case "look":
-      if (wish.of.kind === "party_change") return partyVerdict(state, call, json)
+      if (wish.of.kind === "party_change") return partyVerdict(state, call, json, model)
       return json[idMembers[wish.of.kind]] === wish.of.id ? recordVerdict(state, call, wish.of.kind, json) : broken("it is about another")
     case "list":
       return listVerdict(state, call, wish.of, json)
@@ -351,7 +376,9 @@ export const moneyIsAsAsked: Property<State> = {
     changesOf: new Map(),
     approved: new Map(),
     canceled: new Set(),
-    parties: new Map()
+    parties: new Map(),
+    confirmed: new Set(),
+    model: undefined
   }),
   observe: (state, seen) => {
     switch (seen._tag) {

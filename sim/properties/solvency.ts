@@ -1,7 +1,8 @@
 /**
  * Safety (I1, as anybody may check it). What is published of the venue's solvency are its sums at the record that is named, by the
  * reference model: what accounts have and lack at the marks, what is held, collected and owed, and what was brought in. They add up to
- * the atom, the balances under the root come to what accounts have, and the treasury is held to the same journal.
+ * the atom, the balances under the root come to what accounts have, and the treasury is held to the same journal. Each tree hides an
+ * account's leaf in its own way: by what somebody was once shown, nobody finds it in another one.
  */
 import { verifyProof } from "../../src/client/solvency/Solvency.js"
 import { marginOf } from "../model/NaiveMoney.js"
@@ -56,6 +57,8 @@ interface State {
   readonly sums: Map<number, Sums>
   /** What was published, by sequence: the same whoever asks for it. */
   readonly told: Map<number, Json>
+  /** Whose leaf, and in which tree, each salt hides that was shown. */
+  readonly salts: Map<string, string>
 }
 
 const sumsOf = (model: NaiveVenue): Sums => {
@@ -138,7 +141,7 @@ const published = (state: State, { answer: { json, text }, call }: Answered): Ve
 }
 
 /** A balance that is shown to be counted is the account's at that record, and leads to the root that everybody is told. */
-const proven = ({ sums, told }: State, { answer: { json }, call }: Answered): Verdict => {
+const proven = ({ salts, sums, told }: State, { answer: { json }, call }: Answered): Verdict => {
   const proof = json as Json
   const sequence = Number(proof["journalSequence"])
   const what = `${call.target} at record ${sequence}`
@@ -149,6 +152,10 @@ const proven = ({ sums, told }: State, { answer: { json }, call }: Answered): Ve
   if (balance !== undefined && String(balance) !== proof["balanceAtoms"]) {
     return broken(`${what} counts ${String(proof["balanceAtoms"])}, and the account has ${balance}`)
   }
+  const [salt, leaf] = [String(proof["salt"]), `the leaf of ${call.accountId} at record ${sequence}`]
+  const hidden = salts.get(salt) ?? leaf
+  salts.set(salt, hidden)
+  if (hidden !== leaf) return broken(`${what} is hidden by the salt of ${hidden}`)
   const root = told.get(sequence)
   if (root === undefined) return holds
   const { findings } = verifyProof(proof, root)
@@ -249,7 +256,8 @@ export const solvency: Property<State> = {
     late: new Set(),
     isAsked: false,
     sums: new Map(),
-    told: new Map()
+    told: new Map(),
+    salts: new Map()
   }),
   observe: (state, seen) => {
     switch (seen._tag) {

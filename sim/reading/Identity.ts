@@ -189,6 +189,8 @@ const scopes = (value: unknown): boolean =>
   Array.isArray(value) && value.length >= 1 && value.every((each) => typeof each === "string" && each in scopeBits)
   && new Set(value).size === value.length
 const bits = (names: unknown): number => (names as ReadonlyArray<string>).reduce((sum, each) => sum + scopeBits[each]!, 0)
+/** The names of some scopes, as they are told. */
+export const scopesOf = (of: number): ReadonlyArray<string> => Object.keys(scopeBits).filter((each) => (of & scopeBits[each]!) !== 0)
 const code = (value: unknown): boolean =>
   typeof value === "string" && /^[BCDFGHJKLMNPQRSTVWXZ2-9]{4}-[BCDFGHJKLMNPQRSTVWXZ2-9]{4}$/.test(value)
 

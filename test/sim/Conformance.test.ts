@@ -78,6 +78,7 @@ test("who waits is sent away for four others of his account, and not for those o
       _tag: "Handled",
       call: { ...read(accountId), id, reading: { _tag: "other" } },
       atEpochMs: 1,
+      lowestEpochMs: 1,
       highestEpochMs: 1,
       answer: isSentAway ? answer : undefined
     })

@@ -3,10 +3,12 @@ import { expect, test } from "vitest"
 import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { authority } from "../../sim/properties/authority.js"
 import { identityEqualsModel } from "../../sim/properties/identityEqualsModel.js"
+import { keyAddresses } from "../../sim/properties/keyAddresses.js"
 import type { Observation } from "../../sim/properties/Observation.js"
 import { type Property, watch } from "../../sim/properties/Property.js"
 import * as Identity from "../../sim/reading/Identity.js"
 import * as Calls from "../../sim/workload/Calls.js"
+import { addresses } from "../../sim/world/Addresses.js"
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import * as Errors from "../../src/edge/http/Errors.js"
 import { type AnyGiven, completeAny } from "../engine/commands.js"
@@ -49,12 +51,22 @@ class Venue {
     expect(this.#watcher.observe({ _tag: "Committed", record, decision, model: this.model, block })).toBe(undefined)
   }
 
+  /** Another process starts. */
+  start(): void {
+    this.see({ _tag: "Started" } as Observation)
+  }
+
+  see(seen: Observation): void {
+    expect(this.#watcher.observe(seen)).toBe(undefined)
+  }
+
   /** What is said of the answer to a call of a key's; `meanwhile` happens between the two. */
   verdict(of: Partial<Calls.Draft>, status: number, body: object, clock: Clock, meanwhile = () => {}) {
     const who = { client: "agent", account: 0, accountId: idOf(this.model.accounts[0]!.born), apiKey: tokenOf(0) }
     const draft: Calls.Draft = { ...Calls.read(who, "", "", "trader"), credential: "issued", ...of }
     const call = { ...draft, id: this.#calls++, reading: { _tag: "other" as const } }
-    expect(this.#watcher.observe({ _tag: "Asked", call, attempt: 1 })).toBe(undefined)
+    this.see({ _tag: "Asked", call, attempt: 1 })
+    this.see({ _tag: "Handling", call, atEpochMs: openedAtEpochMs })
     meanwhile()
     const answered: Observation = {
       _tag: "Answered",
@@ -140,4 +152,28 @@ test("behind a key's end it is turned away, save where there is no such route, o
     [true, true, true, false]
   ])
   expect(venue.verdict(patch, 200, {}, behind)).toContain("has no authority any more")
+})
+
+test("a key that is let in from where it was never used is noted before its call is answered, in each process until that is durable", () => {
+  const venue = new Venue(keyAddresses)
+  const target = `/v1/accounts/${idOf(venue.model.accounts[0]!.born)}/orders`
+  const isUnnoted = (meanwhile = () => {}) => venue.verdict({ target }, 200, {}, undefined, meanwhile) !== undefined
+  const note = {
+    kind: "NoteSecurity",
+    what: "key_used_from_new_address",
+    ofAccount: 0,
+    credentialId: "key_0",
+    remoteAddress: addresses.owners
+  } as const
+  const offered = () => venue.see({ _tag: "Offered", command: completeAny(note), taken: false })
+  const elsewhere = () => venue.see({ _tag: "Offered", command: completeAny({ ...note, remoteAddress: addresses.streams }), taken: true })
+  expect([isUnnoted(), isUnnoted(elsewhere), isUnnoted(offered), isUnnoted()]).toEqual([true, true, false, false])
+  venue.start()
+  expect(isUnnoted()).toBe(true)
+  venue.commit(note)
+  venue.start()
+  expect(isUnnoted()).toBe(false)
+  const other = new Venue(keyAddresses)
+  const twice = () => other.start()
+  expect(other.verdict({ target }, 200, {}, undefined, twice)).toBe(undefined)
 })

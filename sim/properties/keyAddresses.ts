@@ -1,0 +1,143 @@
+/**
+ * Safety (I11). An owner is told once of each place from which a key of his is used: whoever is let in by a key of an agent's from where
+ * it was not known to be used is answered, or let in on the stream, no earlier than that was noted. It is judged in each process for
+ * itself, as long as so much was not noted of the account that a venue notes no more for a while.
+ */
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isObject } from "../reading/Bodies.js"
+import * as Identity from "../reading/Identity.js"
+import { addresses } from "../world/Addresses.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** Notes of an account within a minute that are surely made. */
+const surelyNoted = 10
+
+interface State {
+  model: NaiveVenue | undefined
+  /** Keys that agents have fetched, by their digests. */
+  readonly keys: Map<string, { readonly keyId: string; readonly account: number }>
+  /** Keys with the places that the journal knows of them; and those that this process was about to note. */
+  readonly known: Set<string>
+  readonly noted: Set<string>
+  /** How many this process was about to note of each account. */
+  readonly notes: Map<number, number>
+  /** How often this process took a call by a key up; none where another one did before, or may have let it in. */
+  readonly taken: Map<number, number>
+  /** Tickets that were shown, by connection and frame. */
+  readonly shown: Map<string, string>
+}
+
+const useOf = (keyId: string, address: string): string => `${keyId} ${address}`
+
+/** Whoever has used a key is let in: that it is from there is known, or was about to be noted. */
+const used = ({ known, noted, notes }: State, keyId: string, account: number, address: string): Verdict => {
+  const use = useOf(keyId, address)
+  return known.has(use) || noted.has(use) || (notes.get(account) ?? 0) >= surelyNoted
+    ? holds
+    : broken(`${keyId} was used from ${address}, and nobody has noted that`)
+}
+
+/** Calls of an account's own, by an agent's key. */
+const isByKey = ({ accountId, credential, target, token }: Call): boolean =>
+  credential === "issued" && token.startsWith("pk_") && accountId !== "" && target.startsWith(`/v1/accounts/${accountId}/`)
+
+type Seen<T extends Observation["_tag"]> = Extract<Observation, { readonly _tag: T }>
+
+const answered = (state: State, { answer: { status }, call }: Seen<"Answered">): Verdict => {
+  if (!isByKey(call)) return holds
+  const isOnce = state.taken.get(call.id) === 1
+  state.taken.delete(call.id)
+  if (status !== 200 || !isOnce) return holds
+  const key = state.keys.get(Identity.sha256(call.token, "hex"))
+  return key === undefined ? holds : used(state, key.keyId, key.account, addresses.owners)
+}
+
+const shown = (state: State, { line, text }: Seen<"FrameTaken">): void => {
+  if (!text.includes("\"auth\"")) return
+  try {
+    const frame: unknown = JSON.parse(text)
+    if (isObject(frame) && frame["op"] === "auth") state.shown.set(`${line} ${String(frame["id"])}`, String(frame["ticket"]))
+  } catch {
+    // It is answered as what it is: no frame.
+  }
+}
+
+/** Whoever is let in on the stream by a ticket has used the key that it was minted by. */
+const letIn = (state: State, { frame: { id }, line }: Seen<"FrameLeft">): Verdict => {
+  const ticket = state.shown.get(`${line} ${String(id)}`)
+  if (ticket === undefined || state.model === undefined) return holds
+  state.shown.delete(`${line} ${String(id)}`)
+  const { keys, tickets } = state.model.identity
+  // A ticket's first bytes say of which family it is.
+  const family = tickets.families[Number(Buffer.from(ticket, "base64url").readBigUInt64BE(0))]
+  const key = family === undefined ? undefined : keys[family.apiKey]
+  if (key === undefined || !state.keys.has(key.secretSha256)) return holds
+  return used(state, key.keyId, key.account, addresses.streams)
+}
+
+const committed = (state: State, { decision: { outcomes }, model, record: { command } }: Seen<"Committed">): void => {
+  state.model = model
+  if (command.kind === "ExchangeGrant") {
+    const { keyId, secretSha256 } = command
+    const { orderNumber: account } = outcomes[0]!
+    state.keys.set(secretSha256, { keyId, account })
+  }
+  if (command.kind === "NoteSecurity" && command.what === "key_used_from_new_address")
+    state.known.add(useOf(command.credentialId, command.remoteAddress))
+}
+
+const offered = (state: State, { command }: Seen<"Offered">): void => {
+  if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return
+  const { credentialId, ofAccount, remoteAddress } = command
+  state.noted.add(useOf(credentialId, remoteAddress))
+  state.notes.set(ofAccount, (state.notes.get(ofAccount) ?? 0) + 1)
+}
+
+const started = (state: State): void => {
+  state.noted.clear()
+  state.notes.clear()
+  state.shown.clear()
+  // Their answers may still be on their way, of whichever process.
+  for (const id of state.taken.keys()) state.taken.set(id, Number.POSITIVE_INFINITY)
+}
+
+export const keyAddresses: Property<State> = {
+  name: "owners-are-told-where-keys-are-used",
+  invariant: "I11",
+  kind: "safety",
+  initial: () => ({
+    model: undefined,
+    keys: new Map(),
+    known: new Set(),
+    noted: new Set(),
+    notes: new Map(),
+    taken: new Map(),
+    shown: new Map()
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        started(state)
+        return holds
+      case "Handling":
+        if (isByKey(seen.call)) state.taken.set(seen.call.id, (state.taken.get(seen.call.id) ?? 0) + 1)
+        return holds
+      case "Answered":
+        return answered(state, seen)
+      case "Offered":
+        offered(state, seen)
+        return holds
+      case "FrameTaken":
+        shown(state, seen)
+        return holds
+      case "FrameLeft":
+        return seen.frame.type === "auth_ok" ? letIn(state, seen) : holds
+      case "Committed":
+        committed(state, seen)
+        return holds
+      default:
+        return holds
+    }
+  }
+}
