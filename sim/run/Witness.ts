@@ -243,6 +243,7 @@ const describeStream = (seen: OfStream): string => {
 type OfProof = Extract<Observation, {
   readonly _tag:
     | "SnapshotBegun"
+    | "SnapshotRemoved"
     | "SnapshotsCounted"
     | "Replayed"
     | "Rebuilt"
@@ -262,6 +263,8 @@ const describeProof = (seen: OfProof): string => {
   switch (seen._tag) {
     case "SnapshotBegun":
       return `begins a snapshot of ${seen.sequence}, and ${seen.durable} is durable`
+    case "SnapshotRemoved":
+      return `removes the snapshot of ${seen.sequence}, and ${seen.left} are left`
     case "SnapshotsCounted":
       return `the newest snapshot is of ${seen.newest} at ${seen.sequence}`
     case "Replayed":
@@ -343,6 +346,7 @@ const describe = (seen: Observation): string => {
     case "Ended":
       return describeProcess(seen)
     case "SnapshotBegun":
+    case "SnapshotRemoved":
     case "SnapshotsCounted":
     case "Replayed":
     case "Rebuilt":
