@@ -208,6 +208,7 @@ type OfStream = Extract<Observation, {
     | "LineRests"
     | "OpenedElsewhere"
     | "Arming"
+    | "HungUp"
 }>
 
 /** What went over a connection of the stream, and what its client has by it, as a line. */
@@ -215,6 +216,8 @@ const describeStream = (seen: OfStream): string => {
   switch (seen._tag) {
     case "Arming":
       return `${seen.connectionId} is to cancel its orders`
+    case "HungUp":
+      return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FrameTaken":
       return `takes ${seen.kind} of ${seen.line} at ${seen.atEpochMs} ${seen.text}`
     case "FrameDone":
@@ -324,6 +327,7 @@ const describe = (seen: Observation): string => {
     case "LineRests":
     case "OpenedElsewhere":
     case "Arming":
+    case "HungUp":
       return describeStream(seen)
     case "SaidBy":
       return `${seen.scope} by a ticket`
@@ -331,8 +335,6 @@ const describe = (seen: Observation): string => {
       return `${seen.client} shows a ticket, ${seen.id}`
     case "TurnedAway":
       return `${seen.client} is turned away, ${seen.id}: ${seen.failure}`
-    case "HungUp":
-      return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Started":

@@ -57,6 +57,19 @@ const soonMs = 5_000
 const adding = ["make", "take", "post only"] as const
 const removing = ["cancel own", "cancel own", "cancel batch", "cancel all"] as const
 
+/** Waits for the moment in which a trader's switch falls due, where it is armed, and cancels all of a market then. */
+const meetSwitch = ({ desk, model, nextKey, who }: Seat, random: SimRandom): void => {
+  const { cancelAllAtEpochMs } = model.accounts[who.account]!
+  const waitMs = cancelAllAtEpochMs - model.atEpochMs
+  if (cancelAllAtEpochMs === 0 || waitMs > soonMs || !random.chance(lastMomentShare)) return
+  desk.time.after(Math.max(0, waitMs), () => {
+    const { open } = model.accounts[who.account]!
+    if (!desk.isOpen() || open.length === 0) return
+    const { marketId } = model.markets[random.pick(open).market]!.parameters
+    desk.issue(cancelAll(who, "cancel all", nextKey(), marketId), () => {})
+  })
+}
+
 export const make = (
   desk: Desk,
   who: Identity,
@@ -107,20 +120,6 @@ export const make = (
 
   const lastMoments = random.split("last moments")
 
-  /** Waits for the moment in which the trader's switch falls due, where it is armed, and cancels all of a market then. */
-  const meetSwitch = (): void => {
-    const { accounts, atEpochMs } = desk.model
-    const { cancelAllAtEpochMs } = accounts[who.account]!
-    const waitMs = cancelAllAtEpochMs - atEpochMs
-    if (cancelAllAtEpochMs === 0 || waitMs > soonMs || !lastMoments.chance(lastMomentShare)) return
-    desk.time.after(Math.max(0, waitMs), () => {
-      const { open } = desk.model.accounts[who.account]!
-      if (!desk.isOpen() || open.length === 0) return
-      const { marketId } = desk.model.markets[lastMoments.pick(open).market]!.parameters
-      desk.issue(cancelAll(who, "cancel all", seat.nextKey(), marketId), () => {})
-    })
-  }
-
   const act = (): void => {
     if (!desk.isOpen()) return
     if (volleys.chance(options.volleyShare ?? 0)) return void desk.time.after(beatMs - desk.time.nowEpochMs() % beatMs, volley)
@@ -133,7 +132,7 @@ export const make = (
     const draft = random.chance(respelledShare) ? Twist.respelled(drafted, random) : drafted
     seat.remember(draft)
     desk.issue(draft, () => {
-      if (intent === "dead-man switch") meetSwitch()
+      if (intent === "dead-man switch") meetSwitch(seat, lastMoments)
       next()
     })
   }
