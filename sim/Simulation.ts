@@ -249,10 +249,16 @@ class Run {
     }
   }
 
-  /** Shows each snapshot that the process begins to write. What lies on the disk while faults are planted is no history of this run. */
+  /**
+   * Shows each snapshot that the process begins to write, and each that it removes. What lies on the disk while faults are planted is no
+   * history of this run.
+   */
   private seeSnapshot(call: SimDisk.Call): void {
-    const begun = this.follower.paused || this.proofs.isAstray ? undefined : this.snapshots(call)
+    if (this.follower.paused || this.proofs.isAstray) return
+    const begun = this.snapshots(call)
     if (begun !== undefined) this.witness.see({ _tag: "SnapshotBegun", ...begun })
+    const removed = SnapshotTap.removed(call, this.world.disk.files)
+    if (removed !== undefined) this.witness.see({ _tag: "SnapshotRemoved", ...removed })
   }
 
   /** A run that broke under faults goes on a little in its script: what it saw last is seen before faults stop. */

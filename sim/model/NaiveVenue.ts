@@ -6,7 +6,7 @@
  * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
  * place says what was chosen.
  */
-import { type Command, type CommandOfKind, isClient, isTrading } from "../../src/operations/Operations.js"
+import { type Command, type CommandOfKind, isClient } from "../../src/operations/Operations.js"
 import type { CreditAccount } from "../../src/operations/accounts/CreditAccount.js"
 import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
@@ -26,6 +26,7 @@ import * as Order from "../../src/domain/Order.js"
 import { CancelReason } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
+import { isStopped } from "../reading/Halts.js"
 import * as MarketRules from "../reading/MarketRules.js"
 import { atomsOf } from "../reading/Numbers.js"
 import { decimalOf, moneyScale } from "./Decimals.js"
@@ -915,7 +916,7 @@ export class NaiveVenue {
 
   #illegal(record: Record): string | undefined {
     const { command } = record
-    if (this.halted && isTrading(command)) return "a trading command was journaled under a global halt"
+    if (this.halted && isStopped(command)) return "a trading command was journaled under a global halt"
     if (isClient(command) && command.kind !== "FenceOutcome" && command.idempotencyKey !== "") {
       const { account, idempotencyKey } = command
       if (this.isFenced(account, "key", idempotencyKey, record.atEpochMs)) return `key ${idempotencyKey} was fenced and journaled`

@@ -255,8 +255,11 @@ export type Observation =
     readonly sequence: number
     readonly atEpochMs: number
     readonly answered: Outcome | undefined
-    /** Of a placement of one order that is about to be decided, and nothing else with it: what a preview says of it. */
-    readonly preview: PreviewView | undefined
+    /**
+     * Of a placement of one order that is about to be decided: what a preview says of it. Where something falls due with its record, only
+     * as a session of its market comes to a moment with it.
+     */
+    readonly preview: { readonly view: PreviewView; readonly isDue: boolean } | undefined
     readonly model: NaiveVenue
   }
   /** A process starts, under rules and bounds; `markets` are the ids in the markets file that it finds. */
@@ -417,6 +420,8 @@ export type Observation =
   }
   /** A snapshot begins to be written: the record that it is of, and the last one that was durable when its file was made. */
   | { readonly _tag: "SnapshotBegun"; readonly sequence: number; readonly durable: number }
+  /** A snapshot is removed, and so many are left on the disk. */
+  | { readonly _tag: "SnapshotRemoved"; readonly sequence: number; readonly left: number }
   /** The newest snapshot on the disk of a writer that takes one itself behind every so many records, all of which were saved. */
   | { readonly _tag: "SnapshotsCounted"; readonly newest: number; readonly sequence: number; readonly every: number }
   /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */

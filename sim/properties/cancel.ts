@@ -1,10 +1,11 @@
 /**
  * Safety (I7). A cancel works whatever the market's status, is refused under a global halt, cancels an order
  * at most once, and tells foreign and ended orders from missing ones in nothing but the id that was asked for.
+ * A halt refuses what trades and nothing else: what ends under it, as the orders of a connection do, is recorded all the same.
  */
-import { isTrading } from "../../src/operations/Operations.js"
 import { CancelReason, canceled } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import { isStopped } from "../reading/Halts.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
@@ -31,7 +32,7 @@ export const cancel: Property<State> = {
       const { command, sequence } = seen.record
       if (command.kind === "HaltEngine") state.halted = true
       if (command.kind === "ResumeEngine") state.halted = false
-      if (state.halted && isTrading(command)) return broken(`${command.kind} ${sequence} was journaled under a global halt`)
+      if (state.halted && isStopped(command)) return broken(`${command.kind} ${sequence} was journaled under a global halt`)
       if (command.kind !== "CancelOrders") return holds
       for (const outcome of seen.decision.outcomes) {
         if (outcome.refusal !== Refusal.none) continue
@@ -40,6 +41,11 @@ export const cancel: Property<State> = {
         state.cancelled.set(outcome.orderNumber, sequence)
       }
       return holds
+    }
+    if (seen._tag === "Taken") {
+      return seen.answered?.refusal === Refusal.engineHalted && !isStopped(seen.command)
+        ? broken(`${seen.command.kind} was refused behind record ${seen.sequence} for a halt, which does not stop it`)
+        : holds
     }
     if (seen._tag === "Inspected") {
       // A cancel that was decided must show: the order has ended, by the user, in any status of its market.

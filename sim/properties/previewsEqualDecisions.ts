@@ -1,11 +1,13 @@
 /**
  * Safety (I12). What a preview says of a placement is what the placement comes to at the same sequence: the order, its fills and
  * fees, and the account's margin after it, as the reference model has them. Asked in the moment in which a turn of the writer
- * takes the placement, where nothing else falls due with its record.
+ * takes the placement, where nothing else falls due with its record; where a session of its market comes to its cutoff or its close with
+ * that, what the placement is refused for then it is refused for in the preview.
  */
 import type { PreviewView } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
+import { liquidationPrice } from "../model/NaiveMoney.js"
 import type { NaiveOutcome } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Observation } from "./Observation.js"
@@ -15,6 +17,8 @@ import { holds, type Property, type Verdict } from "./Property.js"
 interface Previewed {
   readonly command: PlaceOrders
   readonly preview: PreviewView
+  /** Whether something falls due with its record. */
+  readonly isDue: boolean
 }
 
 interface State {
@@ -42,6 +46,8 @@ const ofAccount = (
   if (after === undefined) return []
   const account = model.accounts[index]!
   const margin = model.margin(account, undefined)
+  const { market } = entries[0]!
+  const position = account.positions.get(market)
   return [
     ["fees", BigInt(feesAtoms), fees],
     ["equity", BigInt(after.equityAtoms), margin.equity],
@@ -49,13 +55,36 @@ const ofAccount = (
     ["initial margin", BigInt(after.initialMarginAtoms), margin.initialMargin],
     ["maintenance margin", BigInt(after.maintenanceMarginAtoms), margin.maintenanceMargin],
     ["order loss", BigInt(after.orderLossAtoms), margin.orderLoss],
-    ["position", after.quantityAtoms, account.positions.get(entries[0]!.market)?.quantity ?? 0]
+    ["position", after.quantityAtoms, position?.quantity ?? 0],
+    [
+      "liquidation price",
+      after.liquidationPriceAtoms,
+      position === undefined ? 0 : liquidationPrice(model.markets, account, model.markets[market]!)
+    ]
   ]
 }
 
-const verdictOf = ({ command, preview }: Previewed, seen: Extract<Observation, { readonly _tag: "Committed" }>): Verdict => {
+/**
+ * Whether a placement is refused for what its market's session has come to with its record, whatever else the record has done: past a
+ * cutoff it depends on what the account holds, so nothing else must have changed that.
+ */
+const isRefusedBySession = (
+  { entries }: PlaceOrders,
+  { decision: { fills, looked, outcomes }, model, record }: Extract<Observation, { readonly _tag: "Committed" }>
+): boolean => {
+  if (model.markets[entries[0]!.market]?.session?.asOf !== record.atEpochMs) return false
+  const { refusal } = outcomes[0]!
+  return refusal === Refusal.sessionClosed || refusal === Refusal.sessionCutoff && fills.length === 0 && looked.length === 0
+}
+
+const verdictOf = ({ command, isDue, preview }: Previewed, seen: Extract<Observation, { readonly _tag: "Committed" }>): Verdict => {
   const { decision: { fills, outcomes }, model, record } = seen
   const what = `the preview of record ${record.sequence}`
+  if (isDue) {
+    if (!isRefusedBySession(command, seen)) return holds
+    const said = preview.outcome._tag === "Refused" ? preview.outcome.refusal : Refusal.none
+    return firstDifference(what, [["refusal", said, outcomes[0]!.refusal]], ["preview", "model"])
+  }
   const fees = fills.filter(({ taker }) => taker.account === command.account).reduce((sum, { takerFee }) => sum + takerFee, 0n)
   return firstDifference(what, [...ofOrder(preview, outcomes[0]!), ...ofAccount(preview, command, fees, model)], ["preview", "model"])
 }
@@ -75,8 +104,8 @@ export const previewsEqualDecisions: Property<State> = {
         state.previews.clear()
         return holds
       case "Taken":
-        if (seen.command.kind === "PlaceOrders" && seen.preview !== undefined && !mayBeForgotten(seen.preview)) {
-          state.previews.set(seen.sequence + 1, { command: seen.command, preview: seen.preview })
+        if (seen.command.kind === "PlaceOrders" && seen.preview !== undefined && !mayBeForgotten(seen.preview.view)) {
+          state.previews.set(seen.sequence + 1, { command: seen.command, preview: seen.preview.view, isDue: seen.preview.isDue })
         }
         return holds
       case "Committed": {

@@ -1,11 +1,14 @@
 /**
  * Safety (I9). A start never has much of the journal to run again: however often a writer has been started anew, its newest snapshot is
- * of not long ago. A stop that ends well has left one of its last record: whoever waits for that may start another version.
+ * of not long ago. A stop that ends well has left one of its last record: whoever waits for that may start another version. None is
+ * removed unless two others are there: a start that finds the newest damaged goes on from the one before, and has little more to run.
  */
 import { broken, holds, type Property } from "./Property.js"
 
 /** Records that are decided at most while a snapshot is saved. */
 const decidedMeanwhile = 400
+/** Snapshots that are left at least where one is removed. */
+const leastKept = 2
 
 export const snapshotsKeepUp: Property<null> = {
   name: "snapshots-keep-up",
@@ -13,6 +16,11 @@ export const snapshotsKeepUp: Property<null> = {
   kind: "safety",
   initial: () => null,
   observe: (_, seen) => {
+    if (seen._tag === "SnapshotRemoved") {
+      return seen.left >= leastKept
+        ? holds
+        : broken(`the snapshot of record ${seen.sequence} is removed, and of the others there are only ${seen.left}`)
+    }
     if (seen._tag === "Ended") {
       const { left, newest } = seen
       return left === undefined || left.sequence === newest

@@ -6,7 +6,7 @@ import * as Absent from "../../src/funds/Absent.js"
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId } from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
-import type { PreviewView, Reads } from "../../src/engine/Reads.js"
+import type { Reads } from "../../src/engine/Reads.js"
 import { lockPath } from "../../src/journal/SegmentJournal.js"
 import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
@@ -14,13 +14,14 @@ import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
 import { type Kept, venueKept } from "../model/NaivePublished.js"
+import { sessionBy } from "../model/NaiveRisk.js"
 import type { Histories } from "../../src/readmodel/Histories.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
 import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.js"
-import type { Conversing, Limits, Settings, ToldAgain } from "../properties/Observation.js"
+import type { Conversing, Limits, Observation, Settings, ToldAgain } from "../properties/Observation.js"
 import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as JournalTap from "../world/JournalTap.js"
@@ -348,11 +349,18 @@ export class Host {
     }
   }
 
-  /** What a preview says of a command that is decided next; undefined where it is no placement of one order, or something is due. */
-  #previewed(command: Command, atEpochMs: number): PreviewView | undefined {
-    const { reads } = this
+  /**
+   * What a preview says of a command that is decided next; undefined where it is no placement of one order, or something is due beside a
+   * session of its market.
+   */
+  #previewed(command: Command, atEpochMs: number): Extract<Observation, { readonly _tag: "Taken" }>["preview"] {
+    const { follower: { model }, reads } = this
     if (!(reads instanceof Engine) || command.kind !== "PlaceOrders" || command.entries.length !== 1) return undefined
-    return reads.nextDueEpochMs <= atEpochMs ? undefined : reads.preview(command.account, command.entries[0]!, atEpochMs)
+    const entry = command.entries[0]!
+    const isDue = reads.nextDueEpochMs <= atEpochMs
+    const session = model.markets[entry.market]?.session
+    if (isDue && (session === undefined || sessionBy(session, atEpochMs) === session)) return undefined
+    return { view: reads.preview(command.account, entry, atEpochMs), isDue }
   }
 
   /** The rules of the process that starts now: those of the last, or of the version after it. */

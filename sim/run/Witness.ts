@@ -208,6 +208,7 @@ type OfStream = Extract<Observation, {
     | "LineRests"
     | "OpenedElsewhere"
     | "Arming"
+    | "HungUp"
 }>
 
 /** What went over a connection of the stream, and what its client has by it, as a line. */
@@ -215,6 +216,8 @@ const describeStream = (seen: OfStream): string => {
   switch (seen._tag) {
     case "Arming":
       return `${seen.connectionId} is to cancel its orders`
+    case "HungUp":
+      return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FrameTaken":
       return `takes ${seen.kind} of ${seen.line} at ${seen.atEpochMs} ${seen.text}`
     case "FrameDone":
@@ -243,6 +246,7 @@ const describeStream = (seen: OfStream): string => {
 type OfProof = Extract<Observation, {
   readonly _tag:
     | "SnapshotBegun"
+    | "SnapshotRemoved"
     | "SnapshotsCounted"
     | "Replayed"
     | "Rebuilt"
@@ -262,6 +266,8 @@ const describeProof = (seen: OfProof): string => {
   switch (seen._tag) {
     case "SnapshotBegun":
       return `begins a snapshot of ${seen.sequence}, and ${seen.durable} is durable`
+    case "SnapshotRemoved":
+      return `removes the snapshot of ${seen.sequence}, and ${seen.left} are left`
     case "SnapshotsCounted":
       return `the newest snapshot is of ${seen.newest} at ${seen.sequence}`
     case "Replayed":
@@ -321,6 +327,7 @@ const describe = (seen: Observation): string => {
     case "LineRests":
     case "OpenedElsewhere":
     case "Arming":
+    case "HungUp":
       return describeStream(seen)
     case "SaidBy":
       return `${seen.scope} by a ticket`
@@ -328,8 +335,6 @@ const describe = (seen: Observation): string => {
       return `${seen.client} shows a ticket, ${seen.id}`
     case "TurnedAway":
       return `${seen.client} is turned away, ${seen.id}: ${seen.failure}`
-    case "HungUp":
-      return `${seen.connectionId} is ${seen.isSilent ? "dead" : "gone"}`
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Started":
@@ -343,6 +348,7 @@ const describe = (seen: Observation): string => {
     case "Ended":
       return describeProcess(seen)
     case "SnapshotBegun":
+    case "SnapshotRemoved":
     case "SnapshotsCounted":
     case "Replayed":
     case "Rebuilt":

@@ -236,7 +236,7 @@ class Owner implements Calls.KeyHolder {
 
   #openAccount(): void {
     const who = Calls.stranger(this.client)
-    this.#say(Calls.beginRegistration(who, this.#perhaps(["phone", "blue key"]), undefined), (answer, asked) => {
+    this.#say(Calls.beginRegistration(who, this.#perhaps(["phone", "clé bleue"]), undefined), (answer, asked) => {
       if (answer?.status !== 200) return this.#next()
       const passkey = this.#newPasskey(asked)
       this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
@@ -345,7 +345,7 @@ class Owner implements Calls.KeyHolder {
     const signer = isForeign ? this.random.pick(this.#other?.passkeys ?? this.passkeys) : this.random.pick(this.passkeys)
     this.#ask(this.random.chance(0.5) && !isForeign ? this.#accountId : undefined, "add_passkey", (asked) => {
       const proof = this.random.chance(0.05) ? undefined : this.#signOrCopy(signer, asked)
-      this.#say(Calls.beginRegistration(session, this.#perhaps(["tablet", "second"]), proof), (answer, begun) => {
+      this.#say(Calls.beginRegistration(session, this.#perhaps(["tablet", "zweites Gerät"]), proof), (answer, begun) => {
         if (answer?.status !== 200) return this.#next()
         // Now and then one that is registered already, or without the session.
         const known = this.random.chance(0.1) ? this.random.pick(this.passkeys) : undefined
@@ -475,7 +475,7 @@ class Owner implements Calls.KeyHolder {
     const request = this.index * 1_000 + this.#requests++
     const scopes = this.random.pick([["read"], ["trade"], ["read", "trade"], ["trade", "read"]])
     const lifetime = this.random.pick([300, 300, 300, 3_600, 604_800, 299])
-    const name = this.random.pick(["market maker 3", "bot", "<script>"])
+    const name = this.random.pick(["market maker 3", "börsenbot 🤖", "<script>"])
     this.#say(Calls.beginAgentConnect(this.#agent, name, scopes, lifetime, request), (answer, call) => {
       if (answer?.status === 200) then({ call, request, scopes })
       else this.#next()

@@ -8,7 +8,7 @@ import type { SimRandom } from "../world/SimRandom.js"
 import { amending } from "./Amending.js"
 import { leastRetentionMs } from "../../src/domain/Retention.js"
 import { asking, fenceAgain, lookUpOfMine } from "./Asking.js"
-import type { Identity } from "./Calls.js"
+import { cancelAll, type Identity } from "./Calls.js"
 import { cancelling } from "./Cancelling.js"
 import { compatPlacing } from "./CompatPlacing.js"
 import type { Desk } from "./Desk.js"
@@ -50,8 +50,25 @@ const leastAtOnce = 3
 const mostAtOnce = 10
 /** How far apart the calls of one volley are: in the same moment, or so that the first are decided while the last come. */
 const volleysApartMs = [0, 0, 3, 8]
+/** How often a trader whose switch falls due soon cancels all of one market in that moment, so that its orders have two reasons to end. */
+const lastMomentShare = 0.5
+/** Of switches that fall due later than that nobody waits for the moment. */
+const soonMs = 5_000
 const adding = ["make", "take", "post only"] as const
 const removing = ["cancel own", "cancel own", "cancel batch", "cancel all"] as const
+
+/** Waits for the moment in which a trader's switch falls due, where it is armed, and cancels all of a market then. */
+const meetSwitch = ({ desk, model, nextKey, who }: Seat, random: SimRandom): void => {
+  const { cancelAllAtEpochMs } = model.accounts[who.account]!
+  const waitMs = cancelAllAtEpochMs - model.atEpochMs
+  if (cancelAllAtEpochMs === 0 || waitMs > soonMs || !random.chance(lastMomentShare)) return
+  desk.time.after(Math.max(0, waitMs), () => {
+    const { open } = model.accounts[who.account]!
+    if (!desk.isOpen() || open.length === 0) return
+    const { marketId } = model.markets[random.pick(open).market]!.parameters
+    desk.issue(cancelAll(who, "cancel all", nextKey(), marketId), () => {})
+  })
+}
 
 export const make = (
   desk: Desk,
@@ -101,6 +118,8 @@ export const make = (
     say(0)
   }
 
+  const lastMoments = random.split("last moments")
+
   const act = (): void => {
     if (!desk.isOpen()) return
     if (volleys.chance(options.volleyShare ?? 0)) return void desk.time.after(beatMs - desk.time.nowEpochMs() % beatMs, volley)
@@ -112,7 +131,10 @@ export const make = (
     const drafted = drafts[intent](seat, intent)
     const draft = random.chance(respelledShare) ? Twist.respelled(drafted, random) : drafted
     seat.remember(draft)
-    desk.issue(draft, next)
+    desk.issue(draft, () => {
+      if (intent === "dead-man switch") meetSwitch(seat, lastMoments)
+      next()
+    })
   }
 
   return {

@@ -20,6 +20,18 @@ const sequenceIn = (bytes: Uint8Array): number | undefined => {
 /** Whether a path is that of a snapshot, or of one that is being written. */
 export const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
+const wholePattern = /^snapshots\/([0-9]{20})\.snap$/
+
+/** The record of a whole snapshot that an operation removes, and how many others there are; undefined where it removes none. */
+export const removed = (
+  { operation, path }: Call,
+  files: () => ReadonlyArray<string>
+): { readonly sequence: number; readonly left: number } | undefined => {
+  const [, sequence] = operation === "remove" ? wholePattern.exec(path) ?? [] : []
+  if (sequence === undefined) return undefined
+  return { sequence: Number(sequence), left: files().filter((each) => each !== path && wholePattern.test(each)).length }
+}
+
 /** A snapshot that begins to be written. */
 export interface Begun {
   /** The record that it is of. */

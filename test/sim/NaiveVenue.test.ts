@@ -2,13 +2,14 @@
 import { isDeepStrictEqual } from "node:util"
 import { expect, test } from "vitest"
 import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
-import { type Command, isTrading, Operation, type Outcome } from "../../src/operations/Operations.js"
+import { type Command, Operation, type Outcome } from "../../src/operations/Operations.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { NaiveMarket, NaiveOutcome } from "../../sim/model/NaiveState.js"
 import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
+import { isStopped } from "../../sim/reading/Halts.js"
 import { watchers } from "../../sim/properties/All.js"
 import { Glance } from "../../sim/properties/Glance.js"
 import { simMarkets } from "../../sim/workload/SimMarkets.js"
@@ -240,9 +241,9 @@ const run = (seed: string, commands: number): number => {
   const apply = (command: Command): void => {
     atEpochMs += random.chance(0.002) ? random.pick([86_400_000, 86_340_000, 86_460_000, 3_600_000]) : random.below(50)
     const without = engine.admit(command, atEpochMs)
-    const expected = isTrading(command) && "account" in command && model.isFenced(command.account, "key", command.idempotencyKey, atEpochMs)
+    const expected = isStopped(command) && "account" in command && model.isFenced(command.account, "key", command.idempotencyKey, atEpochMs)
       ? Refusal.fenceStands
-      : isTrading(command) && model.halted
+      : isStopped(command) && model.halted
       ? Refusal.engineHalted
       : undefined
     // An expectation costs more than a decision: it is spoken where it fails.
