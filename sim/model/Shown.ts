@@ -566,7 +566,7 @@ export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
 }
 
 /** How far a clock may lie behind the records before nobody is told that an index is fresh. */
-const mostBehindMs = 10_000
+export const mostBehindMs = 10_000
 
 /** `external-market-stats/v1` of figures at a time; whether the index is fresh is told by the present one, which may be later. */
 export const statsOf = (of: Figures, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {

@@ -8,6 +8,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import { sessionOf } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { mostBehindMs } from "../model/Shown.js"
 import { isListed } from "../reading/MarketRules.js"
 import { difference } from "./Difference.js"
 import type { Observation } from "./Observation.js"
@@ -35,14 +36,16 @@ interface Told {
 const ageOf = ({ risk }: NaiveMarket, atEpochMs: number): number | undefined =>
   risk.index === 0 ? undefined : Math.max(0, atEpochMs - risk.source)
 
-const isStale = (market: NaiveMarket, latestEpochMs: number): boolean =>
-  sessionOf(market) !== "closed" && (market.risk.index === 0 || latestEpochMs >= market.risk.source + market.parameters.indexStaleMs)
+/** By the later of the clock and the records; nobody knows how old an index is by a clock that lies far behind them. */
+const isStale = (market: NaiveMarket, atEpochMs: number, recordsEpochMs: number): boolean =>
+  sessionOf(market) !== "closed" && (market.risk.index === 0
+    || recordsEpochMs - atEpochMs > mostBehindMs
+    || Math.max(atEpochMs, recordsEpochMs) >= market.risk.source + market.parameters.indexStaleMs)
 
-/** The oldest index of those that trade; -1 where none does. */
+/** The oldest index of those that trade and have one; -1 where none has. */
 const oldestOf = ({ markets }: NaiveVenue, atEpochMs: number): number =>
-  Math.max(-1, ...markets.filter((each) =>
-    each.status === "open" && sessionOf(each) !== "closed"
-  ).map(({ risk }) => atEpochMs - risk.source))
+  Math.max(-1, ...markets.filter((each) => each.status === "open" && sessionOf(each) !== "closed")
+    .map((each) => ageOf(each, atEpochMs) ?? -1))
 
 const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
   if (answer === undefined || model === undefined) return holds
@@ -53,14 +56,12 @@ const judge = ({ held, model }: State, { answer, atEpochMs }: Observation & { re
   }
   // What is durable is known to the process a moment later, and with it what became of the samples.
   if (durableSequence !== model.sequence) return holds
-  // A clock that was set back is behind the records, by whose time markets are stale too.
-  const latestEpochMs = Math.max(atEpochMs, model.atEpochMs)
   const listed = model.markets.filter((each) => isListed(each.status) && !isDelisted(each))
   const expected = listed.map((each) => ({
     marketId: each.parameters.marketId,
     status: each.status,
     indexAgeMs: ageOf(each, atEpochMs),
-    indexStale: isStale(each, latestEpochMs),
+    indexStale: isStale(each, atEpochMs, model.atEpochMs),
     indexHeld: held.has(each.index)
   }))
   const told = markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, status }) => ({
