@@ -133,8 +133,8 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   /** Until a sequence is durable. */
   readonly reached: (sequence: number) => Effect.Effect<void>
   /**
-   * The first part of a stop: decides nothing more of its own accord and takes nothing more, until all that is sequenced is durable or
-   * nothing will be any more. What kept it from that is told at the writer's own end.
+   * The first part of a stop: decides nothing more of its own accord and takes nothing more, until all that is sequenced is durable,
+   * nothing will be any more, or the disk has not answered for a moment. What kept it from that is told at the writer's own end.
    */
   readonly quiet: Effect.Effect<void>
   /** What keeps a follower beside it, once it is started; undefined where nothing hosts one. */
@@ -185,6 +185,12 @@ export const pauseOf = (turns: Context.Tag.Service<typeof Turns>): Effect.Effect
 
 /** How long a graceful stop waits for what is sequenced to become durable. With the listener's drain it is over well within 10 s. */
 const drainMs = 4_000
+
+/**
+ * How long others wait for that before they end. A disk that does not answer is waited for by the writer itself, while they end: one
+ * behind the other would be too long.
+ */
+const quietMs = 2_000
 
 /** How long it waits for its snapshot, where all became durable: what listener and drain leave of 10 s, and some to spare. */
 const lastSnapshotMs = 5_000
@@ -407,7 +413,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     followers,
     run: recent.run,
     reached: head.reached,
-    quiet: Effect.asVoid(Effect.flatMap(drain, Fiber.await)),
+    quiet: Effect.flatMap(drain, (fiber) => Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), quietMs))),
     ...readersOf(sequencer, journal, options)
   }).pipe(
     Context.merge(servicesOf(
