@@ -106,12 +106,6 @@ export const nextEpochMs = (state: State): number => {
 /** Between two records that come for nothing but to forget what comes to be over. */
 const forgettingPauseMs = 1_000
 
-/**
- * When a record is to come so that a full table is looked through: at once where the last one has left something to look at, and else
- * not more often than that.
- */
-const forgettingEpochMs = (state: State): number => {
-  const { atEpochMs, idempotency } = state
-  const turn = Math.min(idempotency.nextTurnEpochMs, ordersTurnEpochMs(state))
-  return turn <= atEpochMs ? 0 : Math.max(turn, atEpochMs + forgettingPauseMs)
-}
+/** When a record is to come so that a full table is looked through, and not more often than that. */
+const forgettingEpochMs = (state: State): number =>
+  Math.max(Math.min(state.idempotency.nextTurnEpochMs, ordersTurnEpochMs(state)), state.atEpochMs + forgettingPauseMs)
