@@ -2,7 +2,8 @@
  * Safety (I11). Whoever has a key is told once of each place from which it is used: who is let in by it from where it was not known to
  * be used is answered, or let in on the stream, no earlier than that was noted. It is judged in each process for itself, as long as not
  * so much was noted of the account that a venue notes no more for a while, and only once the process has taken something else: one that
- * stops lets in whoever is still there, and takes nothing any more.
+ * stops lets in whoever is still there, and takes nothing any more. While one place of a key is being noted another one may wait for its
+ * next use.
  */
 import type { NaiveKey } from "../model/NaiveIdentity.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -13,6 +14,8 @@ import { addresses } from "../world/Addresses.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
+/** Blocks behind that of a note, with the first of which that is durable the venue surely knows that the note is. */
+const surelyTold = 5
 /** Notes of an account within a minute that are surely made. */
 const surelyNoted = 10
 
@@ -27,6 +30,10 @@ interface State {
   readonly notes: Map<number, number>
   /** How often this process took a call by a key up; none where another one did before, or may have let it in. */
   readonly taken: Map<number, number>
+  /** Keys of which something is being noted: how many blocks more may be durable before the process knows that this is. */
+  readonly underWay: Map<string, number>
+  /** Where the latest block begins. */
+  blockAt: number
   /** Uses of this process that it was not about to note. */
   readonly unnoted: Array<string>
   /** Tickets that were shown, by connection and frame. */
@@ -36,11 +43,11 @@ interface State {
 const useOf = (keyId: string, address: string): string => `${keyId} ${address}`
 
 /** Whoever has used a key is let in: that it is from there is known, or was about to be noted. */
-const used = ({ known, noted, notes, unnoted }: State, { account, clientName, keyId }: NaiveKey, address: string): void => {
+const used = ({ known, noted, notes, underWay, unnoted }: State, { account, clientName, keyId }: NaiveKey, address: string): void => {
   // Of a key without a name nothing is noted.
   if (clientName === undefined) return
   const use = useOf(keyId, address)
-  if (known.has(use) || noted.has(use) || (notes.get(account) ?? 0) >= surelyNoted) return
+  if (known.has(use) || noted.has(use) || underWay.has(keyId) || (notes.get(account) ?? 0) >= surelyNoted) return
   unnoted.push(`${keyId} was used from ${address}, and nobody has noted that`)
 }
 
@@ -88,19 +95,32 @@ const letIn = (state: State, { frame: { id }, line }: Seen<"FrameLeft">): void =
   if (key !== undefined) used(state, key, addresses.streams)
 }
 
-const committed = (state: State, { model, record: { command } }: Seen<"Committed">): void => {
-  state.model = model
-  for (const key of model.identity.keys.slice(state.keys.size)) state.keys.set(key.secretSha256, key)
-  if (command.kind === "NoteSecurity" && command.what === "key_used_from_new_address")
-    state.known.add(useOf(command.credentialId, command.remoteAddress))
+/** A block is durable: what came so many before it is known to be. */
+const passed = (state: State, { firstSequence }: Seen<"Committed">["block"]): void => {
+  if (firstSequence === state.blockAt) return
+  state.blockAt = firstSequence
+  for (const [keyId, left] of state.underWay) {
+    if (left === 1) state.underWay.delete(keyId)
+    else state.underWay.set(keyId, left - 1)
+  }
 }
 
-const offered = (state: State, { command }: Seen<"Offered">): Verdict => {
+const committed = (state: State, { block, model, record: { command } }: Seen<"Committed">): void => {
+  state.model = model
+  passed(state, block)
+  for (const key of model.identity.keys.slice(state.keys.size)) state.keys.set(key.secretSha256, key)
+  if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return
+  state.known.add(useOf(command.credentialId, command.remoteAddress))
+  if (state.underWay.has(command.credentialId)) state.underWay.set(command.credentialId, surelyTold)
+}
+
+const offered = (state: State, { command, taken }: Seen<"Offered">): Verdict => {
   const [unnoted] = state.unnoted
   if (unnoted !== undefined) return broken(unnoted)
   if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return holds
   const { credentialId, ofAccount, remoteAddress } = command
   state.noted.add(useOf(credentialId, remoteAddress))
+  if (taken) state.underWay.set(credentialId, Number.POSITIVE_INFINITY)
   state.notes.set(ofAccount, (state.notes.get(ofAccount) ?? 0) + 1)
   return holds
 }
@@ -108,6 +128,7 @@ const offered = (state: State, { command }: Seen<"Offered">): Verdict => {
 const started = (state: State): void => {
   state.noted.clear()
   state.notes.clear()
+  state.underWay.clear()
   state.unnoted.length = 0
   state.shown.clear()
   // Their answers may still be on their way, of whichever process.
@@ -125,6 +146,8 @@ export const keyAddresses: Property<State> = {
     noted: new Set(),
     notes: new Map(),
     taken: new Map(),
+    underWay: new Map(),
+    blockAt: 0,
     unnoted: [],
     shown: new Map()
   }),

@@ -166,7 +166,7 @@ test("a key that is let in from where it was never used is noted before its call
     credentialId: "key_0",
     remoteAddress: addresses.traders
   } as const
-  const offered = (given: AnyGiven): Observation => ({ _tag: "Offered", command: completeAny(given), taken: false })
+  const offered = (given: AnyGiven) => ({ _tag: "Offered", command: completeAny(given), taken: false }) as const
   const elsewhere = offered({ ...note, remoteAddress: addresses.streams })
   /** What is said once the process takes something else, or another one does. */
   const isUnnoted = (meanwhile: (venue: Venue) => void, behind: (venue: Venue) => void = () => {}) => {
@@ -179,9 +179,10 @@ test("a key that is let in from where it was never used is noted before its call
   expect([
     isUnnoted(() => {}),
     isUnnoted((venue) => venue.see(elsewhere)),
+    isUnnoted((venue) => venue.see({ ...elsewhere, taken: true })),
     isUnnoted((venue) => venue.see(offered(note))),
     isUnnoted((venue) => venue.commit(note)),
     isUnnoted((venue) => venue.start()),
     isUnnoted(() => {}, (venue) => venue.start())
-  ]).toEqual([true, true, false, false, false, false])
+  ]).toEqual([true, true, false, false, false, false, false])
 })
