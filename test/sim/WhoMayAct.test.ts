@@ -57,7 +57,11 @@ class Venue {
   }
 
   see(seen: Observation): void {
-    expect(this.#watcher.observe(seen)).toBe(undefined)
+    expect(this.said(seen)).toBe(undefined)
+  }
+
+  said(seen: Observation) {
+    return this.#watcher.observe(seen)
   }
 
   /** What is said of the answer to a call of a key's; `meanwhile` happens between the two. */
@@ -155,25 +159,30 @@ test("behind a key's end it is turned away, save where there is no such route, o
 })
 
 test("a key that is let in from where it was never used is noted before its call is answered, in each process until that is durable", () => {
-  const venue = new Venue(keyAddresses)
-  const target = `/v1/accounts/${idOf(venue.model.accounts[0]!.born)}/orders`
-  const isUnnoted = (meanwhile = () => {}) => venue.verdict({ target }, 200, {}, undefined, meanwhile) !== undefined
   const note = {
     kind: "NoteSecurity",
     what: "key_used_from_new_address",
     ofAccount: 0,
     credentialId: "key_0",
-    remoteAddress: addresses.owners
+    remoteAddress: addresses.traders
   } as const
-  const offered = () => venue.see({ _tag: "Offered", command: completeAny(note), taken: false })
-  const elsewhere = () => venue.see({ _tag: "Offered", command: completeAny({ ...note, remoteAddress: addresses.streams }), taken: true })
-  expect([isUnnoted(), isUnnoted(elsewhere), isUnnoted(offered), isUnnoted()]).toEqual([true, true, false, false])
-  venue.start()
-  expect(isUnnoted()).toBe(true)
-  venue.commit(note)
-  venue.start()
-  expect(isUnnoted()).toBe(false)
-  const other = new Venue(keyAddresses)
-  const twice = () => other.start()
-  expect(other.verdict({ target }, 200, {}, undefined, twice)).toBe(undefined)
+  const offered = (given: AnyGiven) => ({ _tag: "Offered", command: completeAny(given), taken: false }) as const
+  const elsewhere = offered({ ...note, remoteAddress: addresses.streams })
+  /** What is said once the process takes something else, or another one does. */
+  const isUnnoted = (meanwhile: (venue: Venue) => void, behind: (venue: Venue) => void = () => {}) => {
+    const venue = new Venue(keyAddresses)
+    const target = `/v1/accounts/${idOf(venue.model.accounts[0]!.born)}/orders`
+    expect(venue.verdict({ target }, 200, {}, undefined, () => meanwhile(venue))).toBe(undefined)
+    behind(venue)
+    return venue.said(offered({ kind: "PassTime" })) !== undefined
+  }
+  expect([
+    isUnnoted(() => {}),
+    isUnnoted((venue) => venue.see(elsewhere)),
+    isUnnoted((venue) => venue.see({ ...elsewhere, taken: true })),
+    isUnnoted((venue) => venue.see(offered(note))),
+    isUnnoted((venue) => venue.commit(note)),
+    isUnnoted((venue) => venue.start()),
+    isUnnoted(() => {}, (venue) => venue.start())
+  ]).toEqual([true, true, false, false, false, false, false])
 })
