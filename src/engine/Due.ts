@@ -106,6 +106,14 @@ export const nextEpochMs = (state: State): number => {
 /** Between two records that come for nothing but to forget what comes to be over. */
 const forgettingPauseMs = 1_000
 
-/** When a record is to come so that a full table is looked through, and not more often than that. */
-const forgettingEpochMs = (state: State): number =>
-  Math.max(Math.min(state.idempotency.nextTurnEpochMs, ordersTurnEpochMs(state)), state.atEpochMs + forgettingPauseMs)
+/**
+ * When a record is to come so that a full table is looked through. Keys not more often than that: those that open orders keep are passed
+ * over, and make no room. Of orders only those that have ended are in line, so that each record makes room or comes to the end of what is
+ * over: they come one behind the other.
+ */
+const forgettingEpochMs = (state: State): number => {
+  const pausedEpochMs = state.atEpochMs + forgettingPauseMs
+  const orders = ordersTurnEpochMs(state)
+  const ofOrders = orders <= state.atEpochMs ? 0 : Math.max(orders, pausedEpochMs)
+  return Math.min(Math.max(state.idempotency.nextTurnEpochMs, pausedEpochMs), ofOrders)
+}
