@@ -84,6 +84,8 @@ interface State {
   model: NaiveVenue | undefined
   /** The last record that ends a ticket, or what it was minted by: decided, and perhaps not durable yet. */
   endedBySequence: number
+  /** The time of the last record that was decided, and is perhaps not durable yet. */
+  recordsEpochMs: number
 }
 
 /** What ends tickets, by itself or with what they were minted by. */
@@ -371,7 +373,7 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
     case "hello":
       return holds
     case "ticket_expiring":
-      return warned(line, left)
+      return warned(state, line, left)
     case "update":
     case "snapshot":
       return toldOf(line, Frames.streamOf(frame as { readonly channel: string }), left)
@@ -446,12 +448,13 @@ const warningMs = 30_000
 /** How often heartbeats leave, and how long none may leave: each connection may have begun behind one, and looks take their time. */
 const longestWithoutBeatMs = 5_000 + 5_000
 
-/** The holder of a ticket is warned of its end, once and in time. */
-const warned = (line: Conversation, { frame: { expiresAt }, atEpochMs }: Left): Verdict => {
+/** The holder of a ticket is warned of its end, once and in time: by the clock, or by the records where that lies behind them. */
+const warned = ({ model, recordsEpochMs }: State, line: Conversation, { frame: { expiresAt }, atEpochMs }: Left): Verdict => {
   if (line.scopes === undefined || line.isWarned) return broken("is warned of the end of a ticket, and shows none, or was warned before")
   line.isWarned = true
   if (expiresAt !== line.expiresAtEpochMs) return broken(`is warned of ${expiresAt}, and its ticket is over at ${line.expiresAtEpochMs}`)
-  return expiresAt - atEpochMs <= warningMs ? holds : broken(`is warned at ${atEpochMs} of ${expiresAt}`)
+  const latestEpochMs = Math.max(atEpochMs, recordsEpochMs, model?.atEpochMs ?? 0)
+  return expiresAt - latestEpochMs <= warningMs ? holds : broken(`is warned at ${latestEpochMs} of ${expiresAt}`)
 }
 
 /** A heartbeat names streams that have begun, each up to where it has left, and leaves behind the warning that was due. */
@@ -521,7 +524,8 @@ export const conversations: Property<State> = {
     lines: new Map(),
     tickets: new Map(),
     model: undefined,
-    endedBySequence: 0
+    endedBySequence: 0,
+    recordsEpochMs: 0
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -533,9 +537,12 @@ export const conversations: Property<State> = {
         // What was open to the process before is gone with it.
         state.lines.clear()
         state.endedBySequence = 0
+        state.recordsEpochMs = 0
         return holds
       case "Taken":
-        if (seen.answered === undefined && endingTickets.has(seen.command.kind)) state.endedBySequence = seen.sequence + 1
+        if (seen.answered !== undefined) return holds
+        state.recordsEpochMs = seen.atEpochMs
+        if (endingTickets.has(seen.command.kind)) state.endedBySequence = seen.sequence + 1
         return holds
       case "Committed":
         state.model = seen.model
