@@ -57,7 +57,7 @@ export interface NaiveEnded {
 }
 
 /** A key or a fence, in the line of those that are to be forgotten. */
-export interface NaiveKey {
+export interface NaiveRemembered {
   readonly account: number
   readonly outcomes: number
   readonly retentionMs: number

@@ -56,7 +56,7 @@ import {
   type NaiveFound,
   type NaiveChange,
   type NaiveFunding,
-  type NaiveKey,
+  type NaiveRemembered,
   type NaiveMarket,
   type NaiveMemory,
   type NaiveOrder,
@@ -293,7 +293,7 @@ export class NaiveVenue {
   /** Orders that have ended and are not forgotten, as they stand in line. */
   #ended: Array<NaiveEnded> = []
   /** Keys and fences that are not forgotten, as they stand in line. */
-  readonly #keys = new Map<string, NaiveKey>()
+  readonly #keys = new Map<string, NaiveRemembered>()
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
   #metEnough = new Set<number>()
@@ -618,7 +618,7 @@ export class NaiveVenue {
 
   /** What a record of a time finds of keys once it has forgotten: how many there are, and how many outcomes of an account. */
   keysFound(account: number, atEpochMs: number): NaiveFound {
-    const isDue = (key: NaiveKey): boolean => this.#keyLookEpochMs(key) <= atEpochMs
+    const isDue = (key: NaiveRemembered): boolean => this.#keyLookEpochMs(key) <= atEpochMs
     const { forgotten, left } = lookedThrough([...this.#keys.values()], this.forgottenAtOnce, isDue, (key) => key.isOver(atEpochMs))
     return {
       all: left.length,
@@ -633,19 +633,21 @@ export class NaiveVenue {
   }
 
   /** When a record looks at a key. */
-  #keyLookEpochMs({ queuedAtEpochMs, retentionMs }: NaiveKey): number {
+  #keyLookEpochMs({ queuedAtEpochMs, retentionMs }: NaiveRemembered): number {
     return queuedAtEpochMs + Math.min(retentionMs, this.retentionMs)
   }
 
   /** A key comes to the end of its line; one whose time is over, and which is not forgotten, keeps its place. */
-  #keep(scope: string, key: Omit<NaiveKey, "queuedAtEpochMs">): void {
+  #keep(scope: string, key: Omit<NaiveRemembered, "queuedAtEpochMs">): void {
     this.#keys.set(scope, { ...key, queuedAtEpochMs: this.#keys.get(scope)?.queuedAtEpochMs ?? this.atEpochMs })
   }
 
   /** Looks at the first in the line of keys, as at ended orders. */
   #forgetKeys(): void {
-    for (const [scope, key] of [...this.#keys].slice(0, this.forgottenAtOnce)) {
-      if (this.#keyLookEpochMs(key) > this.atEpochMs) return
+    let looks = 0
+    // One that goes to the end of the line is not due again: the walk ends before it comes to that.
+    for (const [scope, key] of this.#keys) {
+      if (looks++ === this.forgottenAtOnce || this.#keyLookEpochMs(key) > this.atEpochMs) return
       this.#keys.delete(scope)
       if (!key.isOver(this.atEpochMs)) this.#keys.set(scope, { ...key, queuedAtEpochMs: this.atEpochMs })
     }

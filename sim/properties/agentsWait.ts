@@ -12,9 +12,6 @@ import * as Identity from "../reading/Identity.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** How long an agent waits, by a clock that is not set back behind its beginning. */
-const waitMs = 600_000
-
 /** How long an agent waits between two polls at least. */
 const pollMs = 5_000
 /** By so much a clock may have been set while it seems to have run truly. */
@@ -84,9 +81,9 @@ const find = ({ agents }: State, wish: Wish): Agent | undefined =>
     ? agents.find(({ deviceSha256 }) => deviceSha256 === wish.deviceSha256)
     : undefined
 
-/** Whether an agent is surely there at a time. Beside its wait it is over, and may be forgotten for good. */
+/** Whether an agent is surely there at a time. Outside of its wait, also by a clock set back behind its beginning, it may be forgotten. */
 const isInTime = ({ expiresAtEpochMs }: Agent, atEpochMs: number): boolean =>
-  atEpochMs >= expiresAtEpochMs - waitMs && atEpochMs < expiresAtEpochMs
+  atEpochMs >= expiresAtEpochMs - Identity.agentWaitMs && atEpochMs < expiresAtEpochMs
 
 const handling = (state: State, { atEpochMs, call }: Observation & { readonly _tag: "Handling" }): void => {
   const wish = wishOf(call)

@@ -208,14 +208,11 @@ const isAsked = <K extends Identity.Wish["kind"]>(state: State, kind: K, token: 
   return false
 }
 
-/** An agent waits for ten minutes. */
-const longestWaitMs = 600_000
-
 const agentOf = ({ agents }: State, fits: (agent: Agent) => boolean): Agent | undefined => agents.find(fits)
 
 /** How long a key may be fetched: as long as its agent was told that it waits, by the venue's clock as the approval was taken up. */
 const grantVerdict = (state: State, { expiresAtEpochMs, userCode }: Agent, grantMs: number, atEpochMs: number): Verdict => {
-  const leftAt = (epochMs: number): number => Math.min(longestWaitMs, expiresAtEpochMs - epochMs)
+  const leftAt = (epochMs: number): number => Math.min(Identity.agentWaitMs, expiresAtEpochMs - epochMs)
   let first = Number.POSITIVE_INFINITY
   for (const { takenUpAtEpochMs, wish } of state.asked.values()) {
     if (wish.kind === "approveAgentConnect" && wish.userCode === userCode) first = Math.min(first, takenUpAtEpochMs)
@@ -466,7 +463,7 @@ const agentVerdict = (
   if (agent === undefined) return holds
   const { clientName, expiresAtEpochMs, keyLifetimeSeconds, scopes } = agent
   const asked = { scopes: Identity.scopesOf(scopes), keyLifetimeSeconds }
-  const waits = { userCode, requestedAtEpochMs: expiresAtEpochMs - longestWaitMs, expiresAtEpochMs }
+  const waits = { userCode, requestedAtEpochMs: expiresAtEpochMs - Identity.agentWaitMs, expiresAtEpochMs }
   const of = { accountId, clientName }
   return difference("the agent", without(json, ["version", "approvedAtEpochMs", "deniedAtEpochMs"]),
     kind === "denyAgentConnect" ? of : kind === "approveAgentConnect" ? { ...of, ...asked } : { ...of, ...asked, ...waits })

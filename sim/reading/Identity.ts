@@ -143,6 +143,9 @@ export interface Challenge {
 const origin = "https://venue.example"
 export const site = "venue.example"
 
+/** An agent waits for ten minutes. */
+export const agentWaitMs = 600_000
+
 const clientFault = ({ client, credentialId, rawId }: AskedProof, type: string, { challenge }: Challenge): string | undefined => {
   if (credentialId !== rawId) return "names two passkeys"
   if (client === undefined) return "has no client data"

@@ -6,7 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
-import type { Stored } from "../journal/SnapshotStore.js"
+import type { DiskError } from "../journal/Disk.js"
+import { SnapshotStore, type Stored } from "../journal/SnapshotStore.js"
 import { type CapacityTooSmall, engineOf } from "../sequencer/Recovery.js"
 import { versions } from "../sequencer/Versions.js"
 import { Ended, unreadableCode } from "./Exit.js"
@@ -34,6 +35,10 @@ export const before = (step: Stored | string | undefined, capacity: Capacity): E
       text: `the records up to ${step.sequence} were decided by version ${version} (rules ${Math.max(1, rules)}), which alone runs them`
     }
   })
+
+/** The same of the data directory that is looked into. */
+export const found = (capacity: Capacity): Effect.Effect<Others | undefined, CapacityTooSmall | DiskError, SnapshotStore> =>
+  Effect.flatMap(SnapshotStore, ({ latestStep }) => Effect.flatMap(latestStep, (step) => before(step, capacity)))
 
 /** The first record that this version tells of. */
 export const firstBehind = (others: Others | undefined): number => others === undefined ? 1 : others.lastSequence + 1

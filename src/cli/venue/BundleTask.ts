@@ -7,7 +7,7 @@ import type { Capacity } from "../../engine/State.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
 import { Journal, type Unknown, type Unreadable } from "../../journal/Journal.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
-import { SnapshotStore } from "../../journal/SnapshotStore.js"
+import type { SnapshotStore } from "../../journal/SnapshotStore.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
 import * as Bundle from "../bundle/Bundle.js"
 import * as Collect from "../bundle/Collect.js"
@@ -44,8 +44,7 @@ export const make = (
     const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
     const last = opened.nextSequence - 1
     if (last === 0) return yield* usage("the journal is empty")
-    const others = yield* Effect.flatMap(SnapshotStore,
-      ({ latestStep }) => Effect.flatMap(latestStep, (step) => Others.before(step, capacity)))
+    const others = yield* Others.found(capacity)
     const first = Others.firstBehind(others)
     const { from = first, to = last } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId, capacity) : wanted
     if (others !== undefined && (from < first || to < first)) return yield* Others.refused(others)

@@ -88,7 +88,7 @@ export const records = (
     const snapshots = yield* SnapshotStore
     const last = following.journal.opened.nextSequence - 1
     const isNarrowed = asked.accountId !== undefined || asked.marketId !== undefined
-    const others = yield* Effect.flatMap(snapshots.latestStep, (step) => Others.before(step, asked.capacity))
+    const others = yield* Others.found(asked.capacity)
     const first = Others.firstBehind(others)
     if (others !== undefined && typeof asked.from === "number" && asked.from < first) return yield* Others.refused(others)
     const wished = asked.from === "first" ? 1 : asked.from ?? Math.max(1, last - (isNarrowed ? lookedBack : lastFew) + 1)
