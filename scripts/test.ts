@@ -1,7 +1,8 @@
 /**
  * The whole test of a working copy, after the type check that compiled it: style and layering, the test suites,
- * simulator seeds (a fixed set, each in two processes whose digests must agree, and fresh ones from the commit),
- * the real server killed under load, and mutants of what the newest commit touched. Ends with `N passed, M failed`.
+ * every failure that the simulator has kept, seeds (a fixed set, each in two processes whose digests must agree,
+ * and fresh ones from the commit), the real server killed under load, and mutants of what the newest commit touched.
+ * Ends with `N passed, M failed`.
  *
  * It is made for two cores. A third of what suites take is waiting: for a process to start or to end, for a time-out of the
  * venue. What only computes and waits for nobody runs meanwhile, with whatever the suites leave of the processors and no more,
@@ -139,7 +140,11 @@ const simulator = [...flags, "dist/sim/main.js"]
 
 const fresh = commit()
 const meanwhile = beginMeanwhile([
-  [["style and layering", ["dist/scripts/check.js"]], ["format", ["dist/scripts/format.js"]]],
+  [
+    ["style and layering", ["dist/scripts/check.js"]],
+    ["format", ["dist/scripts/format.js"]],
+    ["simulator: every failure that was kept is fixed", [...simulator, "--replay", "fixtures/bugs"]]
+  ],
   [["simulator: fixed seeds, twice, reaching every mark of the kept list", [...simulator, "--seed", fixedSeeds, "--twice",
     "--kept-marks"]]],
   [fresh, `${fresh}b`].map((seed, index) =>

@@ -8,6 +8,7 @@
  */
 import { spawn } from "node:child_process"
 import * as crypto from "node:crypto"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import cliProgress from "cli-progress"
@@ -49,7 +50,7 @@ interface Arguments {
   readonly bugs: string
   readonly shrinkRuns: number
   readonly shrinkSeconds: number
-  /** A file to run again, instead of seeds. */
+  /** A file to run again, or a folder of them, instead of seeds. */
   readonly replay: string | undefined
   /** Scenarios to play, instead of seeds. */
   readonly scenarios: ReadonlyArray<Scenario> | undefined
@@ -73,7 +74,8 @@ const usage = `usage: npm run sim -- [options]
   --bugs FOLDER     where failing runs are kept (default fixtures/bugs)
   --shrink-runs N   runs that making one smaller may take (default 1500)
   --shrink-seconds N   seconds of processor time that it may take (default 120)
-  --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone
+  --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone; all of a folder, where it
+                    is one
   --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all
 ${Scenarios.scenarios.map(({ name, what }) => `      ${name}\n          ${what}`).join("\n")}`
 
@@ -232,6 +234,22 @@ const runAgain = (options: Arguments, name: string): number => {
   return exitCodes[failure.kind]
 }
 
+/** Runs all kept failures of a folder again, and tells those that are still there; ends as the first of them did. */
+const runAllAgain = (options: Arguments, folder: string): number => {
+  let code: number = exitCodes.clean
+  const names = BugFile.names(folder)
+  for (const name of names) {
+    const began = performance.now()
+    if (Simulation.run(BugFile.request(BugFile.read(name))).failure !== undefined) {
+      const failed = runAgain(options, name)
+      if (code === exitCodes.clean) code = failed
+    } else if (!options.quiet)
+      print(`fixed: ${path.basename(name)} breaks nothing any more, in ${Math.round(performance.now() - began)} ms`)
+  }
+  if (code === exitCodes.clean) print(`${names.length} kept failures break nothing any more`)
+  return code
+}
+
 /** Plays scenarios, one after the other, until one does not end as it must. */
 const playAll = (options: Arguments, scenarios: ReadonlyArray<Scenario>): number => {
   for (const scenario of scenarios) {
@@ -378,7 +396,7 @@ const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, 
 process.exitCode = options.scenarios !== undefined
   ? playAll(options, options.scenarios)
   : options.replay !== undefined
-  ? runAgain(options, options.replay)
+  ? fs.statSync(options.replay).isDirectory() ? runAllAgain(options, options.replay) : runAgain(options, options.replay)
   : options.twice
   ? await runTwice(options)
   : runAll(options)

@@ -31,7 +31,7 @@ const start = (betweenMs: number) => {
     child.once("exit", (code, signal) => resolve([code, signal]))
   )
   const says = async (word: string): Promise<void> => {
-    await expect.poll(() => said, { timeout: 20_000, interval: 10 }).toContain(word)
+    await expect.poll(() => said, { interval: 10 }).toContain(word)
   }
   return { child, ended, says }
 }

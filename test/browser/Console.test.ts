@@ -18,7 +18,7 @@ import { freePort } from "./FreePort.js"
 
 const s256 = (text: string): string => createHash("sha256").update(text).digest("base64url")
 
-describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromium", { timeout: 25_000 }, () => {
+describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromium", () => {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "venue-console-"))
   let venue: VenueProcess
   let browser: Browser
@@ -113,7 +113,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     await tab.page.getByText("No open position.").waitFor()
     // Each part of the page is read by a request of its own.
     await tab.page.getByText("No open order.").waitFor()
-    await expect.poll(() => tab.page.locator("dl dd").first().textContent(), { timeout: 15_000 }).toBe("0.00")
+    await expect.poll(() => tab.page.locator("dl dd").first().textContent()).toBe("0.00")
     await expect.poll(focused).toBe("Portfolio")
     expect(await Chromium.obstacles(tab, signedInLandmarks)).toEqual([])
   })
@@ -258,7 +258,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     const ended = new Promise((resolve) => agent.once("exit", resolve))
     let said = ""
     for (const stream of [agent.stdout, agent.stderr]) stream.on("data", (bytes: Buffer) => said += bytes.toString())
-    await expect.poll(() => said, { timeout: 10_000 }).toMatch(/link {3}\S+\n/)
+    await expect.poll(() => said).toMatch(/link {3}\S+\n/)
     await tab.page.goto(/link {3}(\S+)/.exec(said)![1]!)
     await button("Approve, with trading").click()
     await tab.page.getByText("Approved.").waitFor()

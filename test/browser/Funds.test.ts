@@ -12,7 +12,7 @@ import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
 import { freePort } from "./FreePort.js"
 
-describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in Chromium", { timeout: 90_000 }, () => {
+describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in Chromium", () => {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "venue-funds-page-"))
   let venue: VenueProcess
   let browser: Browser
@@ -34,7 +34,7 @@ describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in 
     browser = await Chromium.launch(Chromium.executable)
     await open()
     venue = await starting
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await browser?.close()

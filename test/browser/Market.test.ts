@@ -31,11 +31,11 @@ const tapeMarketId = "TAPEBTC-USDC-PERP"
 const slow = { timeout: 120_000 }
 
 /** Until what is waited for is no more expected to come: it ends what hangs. */
-const patience = { timeout: 15_000 }
+const patience = { timeout: 120_000 }
 
 const landmarks = ["banner", "navigation", "main", "contentinfo"]
 
-describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "venue-market-page-"))
   const dataDir = path.join(folder, "data")
   let venue: VenueProcess
@@ -55,7 +55,7 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", { tim
     venue = await starting
     const [account] = await venue.demoAccounts(1)
     maker = connect({ url: origin, apiKey: account!.apiKey, accountId: account!.accountId })
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await maker?.close()

@@ -578,7 +578,7 @@ describe("redacting a command", () => {
   })
 })
 
-describe("the commands", { timeout: 120_000 }, () => {
+describe("the commands", () => {
   const here = path.dirname(fileURLToPath(import.meta.url))
   const venue = path.join(here, "../../tools/venue.js")
   const replay = path.join(here, "../../tools/replay.js")

@@ -207,7 +207,7 @@ describe("a snapshot held to replay", () => {
   })
 })
 
-describe("the command", { timeout: 120_000 }, () => {
+describe("the command", () => {
   const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../tools/replay.js")
   const settings = { ORDER_CAPACITY: "10000", IDEMPOTENCY_CAPACITY: "10000" }
   const diff = (data: string, ...more: ReadonlyArray<string>) => line(program, ["--data", data, "--diff", ...more], settings)

@@ -409,7 +409,7 @@ describe("moments", () => {
   })
 })
 
-describe("the command", { timeout: 120_000 }, () => {
+describe("the command", () => {
   const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../tools/replay.js")
 
   const replay = (...args: ReadonlyArray<string>) => run(program, args)

@@ -195,7 +195,7 @@ describe("beside a writer", () => {
     expect([await ended, stderr]).toEqual([0, ""])
     expect(shown(stdout).map(({ sequence }) => sequence)).toEqual(Array.from({ length: last }, (_, index) => index + 1))
     expect(fs.readdirSync(path.join(folder, "journal")).length).toBeGreaterThan(2)
-  }, 60_000)
+  })
 
   it("calls a block durable once one behind it says so, or it has stood from one look to the next", async () => {
     const folder = Recorded.newFolder()

@@ -310,7 +310,7 @@ describe("metrics", () => {
   })
 })
 
-describe("the command", { timeout: 120_000 }, () => {
+describe("the command", () => {
   const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../tools/venue.js")
   const folders: Array<string> = []
   afterAll(() => {

@@ -159,7 +159,7 @@ const markets: Pick<
       const found = await maker.fetchOHLCV(symbol, "1h", undefined, 10)
       expect(found.length).toBeGreaterThan(0)
       return found
-    }, { timeout: 5_000 })
+    }, { timeout: 120_000 })
     for (const candle of candles) Structures.candle(candle)
     const since = Number(candles.at(-1)![0])
     expect(since % 3_600_000).toBe(0)
@@ -318,7 +318,7 @@ const account: Pick<
       const found = await taker.fetchPositionsHistory([symbol], since)
       expect(found).toHaveLength(1)
       return found
-    }, { timeout: 5_000 })
+    }, { timeout: 120_000 })
     Structures.ended(taker, ended[0]!, symbol)
     expect(ended[0]).toMatchObject({ side: "long", lastPrice: near, info: { status: "closed", closeReason: "user_close" } })
     const all = await taker.fetchPositionsHistory()

@@ -280,7 +280,7 @@ describe("ccxt class", () => {
     await maker.cancelAllOrdersAfter(0)
     expect(await maker.fetchOpenOrders()).toHaveLength(1)
     await maker.cancelAllOrdersAfter(1000)
-    await expect.poll(async () => (await maker.fetchOpenOrders()).length, { timeout: 5_000, interval: 100 }).toBe(0)
+    await expect.poll(async () => (await maker.fetchOpenOrders()).length, { interval: 100 }).toBe(0)
     const [last] = (await maker.fetchCanceledOrders(symbol)).slice(-1)
     expect(last!.info).toMatchObject({ cancelReason: "cancel_all_after" })
   })
@@ -289,7 +289,7 @@ describe("ccxt class", () => {
     const expiresAtEpochMs = Number(await maker.fetchTime()) + 1500
     const { id } = await rest(maker, 100, 0.01, { expiresAtEpochMs })
     expect(await maker.fetchOpenOrders()).toHaveLength(1)
-    await expect.poll(async () => (await maker.fetchOrder(id!)).status, { timeout: 5_000, interval: 100 }).toBe("canceled")
+    await expect.poll(async () => (await maker.fetchOrder(id!)).status, { interval: 100 }).toBe("canceled")
     expect((await maker.fetchOrder(id!, symbol)).info).toMatchObject({ cancelReason: "expired" })
   })
 

@@ -102,7 +102,7 @@ const expectKept = async (
 
 test.skipIf(library === undefined).each(["write", "sync"])(
   "a write that fails at its %s ends the process by itself, whoever is connected: nothing acknowledged is lost, and nothing under way is refused",
-  { concurrent: true, timeout: 60_000 },
+  { concurrent: true },
   async (step) => {
     const dataDir = path.join(directory, step)
     const failedAt = path.join(directory, `${step}-failed`)

@@ -96,7 +96,7 @@ test.skipIf(library === undefined)(
     const first = trader(venue, account!, "first")
     expect(await first.place()).toMatchObject({ status: 200 })
     fs.writeFileSync(full, "")
-    await until(async () => (await Promise.all(Array.from({ length: 32 }, first.placeMany))).some(({ status }) => status === 503), 60_000)
+    await until(async () => (await Promise.all(Array.from({ length: 32 }, first.placeMany))).some(({ status }) => status === 503), 120_000)
     expect((await first.place()).text).toMatch(/"dependency_unavailable".*"dependency":"journal"/)
     expect(await first.cancelAll()).toMatchObject({ status: 200 })
     // What development brings along has files of its own, and writes to none of them at a start.
@@ -106,7 +106,7 @@ test.skipIf(library === undefined)(
     expect((await second.place()).status).toBe(503)
     expect(await second.cancelAll()).toMatchObject({ status: 200 })
     fs.rmSync(full)
-    await until(async () => (await second.place()).status === 200, 20_000)
+    await until(async () => (await second.place()).status === 200, 120_000)
     expect((await fetch(`http://127.0.0.1:${again.port}/readyz`)).status).toBe(200)
     expect(await again.stop()).toBe(0)
   },

@@ -41,13 +41,13 @@ test.skipIf(process.platform !== "linux")("one address has a quarter of the conn
     }
     // The longest quiet ones have left for the last.
     const [first, second, ...left] = ofOne
-    await expect.poll(() => metric("venue_open_sockets"), { timeout: 20_000 }).toBe(1 + left.length)
+    await expect.poll(() => metric("venue_open_sockets")).toBe(1 + left.length)
     await Promise.all([first!.closed, second!.closed])
 
     // All that are left wait for an answer: none of them leaves, and the address gets no other.
     const { throughSequence } = await left[0]!.answer()
     for (const socket of left) socket.send(changes(`fromSequence=${throughSequence}&waitMs=30000`))
-    await expect.poll(() => metric("venue_change_waits"), { timeout: 20_000 }).toBe(left.length)
+    await expect.poll(() => metric("venue_change_waits")).toBe(left.length)
     const turnedAway = new BareSocket(venue.port, own).send(ofAnybody("/v2/time"))
     expect(await turnedAway.body()).toBeUndefined()
     expect(turnedAway.text).toBe("")
@@ -55,7 +55,7 @@ test.skipIf(process.platform !== "linux")("one address has a quarter of the conn
     expect(await welcome.answer()).toMatchObject({ status: "open" })
     await Promise.all(left.map((socket) => socket.body(2)))
     expect(left.flatMap(({ statuses }) => statuses)).toEqual(left.flatMap(() => [200, 200]))
-    await expect.poll(() => metric("venue_connections_turned_away_total"), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => metric("venue_connections_turned_away_total")).toBe(1)
     for (const socket of [reader, welcome, ...left]) socket.close()
   })
 

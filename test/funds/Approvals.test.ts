@@ -39,7 +39,7 @@ describe("of approvals that wait", () => {
     await approve(second)
     await bank.venue.leap(180_000)
     expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
-  }, 60_000)
+  })
 
   test("nor behind a restart, whichever withdrawal was asked for first", async () => {
     await funded()
@@ -51,7 +51,7 @@ describe("of approvals that wait", () => {
     await bank.restart()
     await bank.venue.leap(180_000)
     expect([await statusOf(first), await statusOf(second)]).toEqual(["ledger_confirmed", "ledger_confirmed"])
-  }, 60_000)
+  })
 
   test("none is asked for of a step that only an operator can set right: it expires", async () => {
     const one = await requested(1_000_000)
@@ -66,5 +66,5 @@ describe("of approvals that wait", () => {
     // The session is over by then.
     await owner.signIn()
     expect(await statusOf(one)).toBe("expired")
-  }, 60_000)
+  })
 })

@@ -85,4 +85,4 @@ test("a first deposit and a withdrawal outlive kills between all their steps", a
   expect(await owner.venue.stop()).toBe(0)
   told.push(owner.venue.output)
   expect(told.join("\n")).not.toMatch(/preparedTransaction|preparedTransactionHash|authenticatorData|clientDataJSON|"signature"|nonce/)
-}, 240_000)
+})

@@ -144,4 +144,4 @@ test("first deposits outlive kills before, within and behind each step, whatever
   expect(await venue.stop()).toBe(0)
   // Whoever does not answer has published nothing.
   expect((await run("dist/tools/venue.js", ["verify-solvency", "--proof", proof, "--url", url])).code).toBe(2)
-}, 240_000)
+})

@@ -98,7 +98,7 @@ const live = async (seed: number) => {
   return { acknowledged: known.acknowledged, crashes, bytes: disk.files().map((path) => disk.bytes(path)) }
 }
 
-test(`acknowledged blocks survive any crash, over ${seeds} seeds`, { timeout: 120_000 }, async () => {
+test(`acknowledged blocks survive any crash, over ${seeds} seeds`, async () => {
   let acknowledged = 0
   let crashes = 0
   for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {

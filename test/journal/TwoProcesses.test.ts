@@ -33,8 +33,7 @@ const start = async (dataDir: string): Promise<VenueProcess> => {
 }
 
 test.each(["quiet", "busy"])("of a %s venue whose lock is removed and another beside it only one acknowledges, and all of that is there", {
-  concurrent: true,
-  timeout: 60_000
+  concurrent: true
 }, async (name) => {
   const dataDir = path.join(directory, name)
   const old = await start(dataDir)

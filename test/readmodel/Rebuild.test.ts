@@ -139,7 +139,7 @@ const answersOf = async ({ bank, owner, traders }: Story): Promise<ReadonlyMap<s
   return answers
 }
 
-test("histories that are made anew answer byte for byte as those that were kept", { timeout: 60_000 }, async () => {
+test("histories that are made anew answer byte for byte as those that were kept", async () => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "rebuilt-"))
   onTestFinished(() => fs.rmSync(root, { recursive: true, force: true }))
   const [living, kept, anew] = ["living", "kept", "anew"].map((name) => path.join(root, name)) as [string, string, string]

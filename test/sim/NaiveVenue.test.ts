@@ -287,4 +287,4 @@ test("engine and model come to the same on random records, and trade a lot", () 
   let fills = 0
   for (let seed = first; seed < first + seeds; seed++) fills += run(String(seed), 800)
   expect(fills).toBeGreaterThan(seeds * 100)
-}, 120_000)
+})

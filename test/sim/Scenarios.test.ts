@@ -14,14 +14,14 @@ describe("a scenario", () => {
     const { failure, fills } = Scenarios.play(scenario, { unproven: true })
     expect(failure?.what).toBeUndefined()
     expect(fills).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   test("is the same whenever it is played, and what it leaves on the disk is proven as a run's is", () => {
     const [scenario] = Scenarios.named("whole-market-in-one-position")!
     const [one, other] = [Scenarios.play(scenario!), Scenarios.play(scenario!)]
     expect([one.failure, one.counts["Replayed"]]).toEqual([undefined, 2])
     expect(other.digest).toBe(one.digest)
-  }, 60_000)
+  })
 
   test("that does not end as it must fails under its own name", () => {
     const [scenario] = Scenarios.named("sold-by-a-friend")!
@@ -34,7 +34,7 @@ describe("a scenario", () => {
       }
     })
     expect(failure).toMatchObject({ kind: "safety", properties: ["told-wrongly"], what: "one is 1, must be 2" })
-  }, 60_000)
+  })
 })
 
 describe("the command line", () => {
@@ -54,5 +54,5 @@ describe("the command line", () => {
     const played = sim("--scenario", "thin-book-pushed")
     expect([played.status, played.stdout.split(":")[0]]).toEqual([0, "scenario thin-book-pushed ok"])
     expect(sim("--scenario", "nothing").status).toBe(64)
-  }, 60_000)
+  })
 })

@@ -33,7 +33,7 @@ describe("a recorded run", () => {
     expect(text).toMatch(/\{order [0-9]+\/trader-[0-9]+-k[0-9]+#[0-9]+\}/)
     // `acc_0` is nobody's: clients ask for it on purpose.
     expect(text).not.toMatch(/acc_[0-9a-z]{2}/)
-  }, 60_000)
+  })
 
   test("goes on without any of its steps", () => {
     const { options, script } = record("10", "calm", 100)
@@ -43,7 +43,7 @@ describe("a recorded run", () => {
       expect(report.failure).toBe(undefined)
       expect(report.records).toBeGreaterThan(20)
     }
-  }, 60_000)
+  })
 })
 
 describe("the shrinker", () => {
@@ -73,7 +73,7 @@ describe("the shrinker", () => {
     expect(asked).toBe(result?.runs)
     // Deterministic: the same again gives the same.
     expect(shrink()?.subject).toEqual(result?.subject)
-  }, 120_000)
+  })
 
   const stepOf = (index: number): Step => ({ do: "jump", atMs: index, byMs: index })
   const many = (count: number): Script => ({ steps: Array.from({ length: count }, (_, index) => stepOf(index)), endMs: count })

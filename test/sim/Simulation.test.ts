@@ -21,7 +21,7 @@ describe("a run", () => {
       const again = Simulation.run({ ...request, options: first.options, script })
       expect(again.failure).toBe(undefined)
       expect(again.digest).toBe(first.digest)
-    }, 60_000)
+    })
   }
 
   test("puts the markets of its file once, wherever starts are cut off, and again from its script", () => {
@@ -53,7 +53,7 @@ describe("a run", () => {
     // Before the first record, between markets and within one.
     expect(cutAt.has(0)).toBe(true)
     expect([...cutAt].some((sequence) => sequence > 1 && sequence % 3 !== 1)).toBe(true)
-  }, 60_000)
+  })
 
   test("hears its feed beside its operator", () => {
     let fed = 0
@@ -70,7 +70,7 @@ describe("a run", () => {
     })
     expect(report.failure).toBe(undefined)
     expect([fed > 3, set > 3]).toEqual([true, true])
-  }, 60_000)
+  })
 
   test("sees and reaches the same again for the same seed, something else for another, and what it had reached by where it ends sooner",
     () => {
@@ -82,12 +82,12 @@ describe("a run", () => {
       const sooner = Object.entries(first.callsUntil).filter(([, calls]) => calls <= 50).map(([mark]) => mark)
       expect(sooner.length).toBeGreaterThan(2)
       expect(Object.keys(run("211", "swarm", 50).marks)).toEqual(expect.arrayContaining(sooner))
-    }, 60_000)
+    })
 
   test("puts back what it took from the JavaScript world", () => {
     const before = [Date.now, Math.random, setTimeout]
     run("1", "calm", 20)
     expect([Date.now, Math.random, setTimeout]).toEqual(before)
     expect(Math.abs(Date.now() - new Date().getTime())).toBeLessThan(1_000)
-  }, 60_000)
+  })
 })

@@ -55,7 +55,7 @@ describe("an order with something behind it that is no request", () => {
   // All at once: each waits for as long as a refusal could take.
   test("is answered for itself, and that is refused behind it, whatever it is", async () => {
     await Promise.all(strays.map(([name, stray]) => refusedBehind(name, stray)))
-  }, 20_000)
+  })
 
   test("is refused with it where it was not whole itself: then nothing was done", async () => {
     const fake = Fake.make()
@@ -109,7 +109,7 @@ test("of a flood on one connection a bounded number is under way, and all are an
   }
   const bodies = [...(await answer).text.matchAll(/(\/\d+);/g)].map((match) => match[1])
   expect(bodies).toEqual(Array.from({ length: 2_000 }, (_, at) => `/${at}`))
-}, 20_000)
+})
 
 test("a client that does not read gets no more than a bounded number of bytes made for it", async () => {
   let made = 0
@@ -136,7 +136,7 @@ test("a client that does not read gets no more than a bounded number of bytes ma
   await until(() => received >= 936 * body.length)
   expect(made).toBe(936 * body.length)
   socket.destroy()
-}, 20_000)
+})
 
 test("a flood on one connection does not hold up a request on another", async () => {
   const order: Array<string> = []

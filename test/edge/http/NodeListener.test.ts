@@ -227,7 +227,7 @@ test.skipIf(!Corpora.present)("what llhttp is tested with meets an answer or a c
   expect([...seen].filter((status) => status < 400 || status >= 500)).toEqual([])
   expect(fake.commands).toEqual([])
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
-}, 30_000)
+})
 
 test("a stop answers what is under way and takes nothing new", async () => {
   const fake = Fake.make()

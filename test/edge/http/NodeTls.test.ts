@@ -147,7 +147,7 @@ describe("files", () => {
     const { status, stderr } = spawnSync(process.execPath, ["dist/venue/main.js"], {
       env: { PATH: process.env["PATH"] ?? "", DATA_DIR: path.join(directory, "none"), PORT: "0", ...settings },
       encoding: "utf8",
-      timeout: 30_000
+      timeout: 100_000
     })
     expect([status, stderr.includes(name)]).toEqual([78, true])
   })
@@ -163,7 +163,7 @@ test("the venue as a process serves TLS with the files that are set, and stops i
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void (output += chunk.toString()))
   const portOf = (): string | undefined => /venue at https:\/\/[^:]+:(\d+)/.exec(output)?.[1]
   try {
-    await expect.poll(portOf, { timeout: 20_000 }).toBeDefined()
+    await expect.poll(portOf).toBeDefined()
     const answer = await get(Number(portOf()), "/readyz")
     expect(answer.status).toBe(200)
     expect(answer.headers).toMatchObject({ "strict-transport-security": "max-age=31536000", "x-content-type-options": "nosniff" })
@@ -176,4 +176,4 @@ test("the venue as a process serves TLS with the files that are set, and stops i
   expect(output).toContain(`the API reference at https://127.0.0.1:${port}/docs`)
   expect(output).toMatch(/next, in another terminal: npm run --silent venue -- demo .*--url https:\/\/127\.0\.0\.1:\d+ --data /)
   expect(output).toMatch(/stopped cleanly at sequence \d+: all that was decided is durable"\}\n$/)
-}, 40_000)
+})

@@ -193,4 +193,4 @@ test("sessions, approvals and revocations outlive a kill, and no credential is l
     expect(output).not.toContain(part)
     expect(answers.filter((answer) => answer.includes(part))).toEqual([])
   }
-}, 60_000)
+})

@@ -27,9 +27,7 @@ const converse = (port: number, frames: ReadonlyArray<object>): Promise<any> =>
     })
   })
 
-test("an order over a connection that is to cancel it is open when the process is killed, and cancelled behind the next start", {
-  timeout: 60_000
-}, async () => {
+test("an order over a connection that is to cancel it is open when the process is killed, and cancelled behind the next start", async () => {
   const asked = async (venue: VenueProcess, { apiKey }: DemoAccount, route: string, body?: object): Promise<any> => {
     const response = await fetch(`http://127.0.0.1:${venue.port}${route}`, {
       method: body === undefined ? "GET" : "POST",

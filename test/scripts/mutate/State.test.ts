@@ -270,4 +270,4 @@ test("the whole tool judges a sample, keeps it, and has nothing left to do the s
   const [output, second] = run("second.json")
   expect(output).toContain("2 verdicts are known")
   expect(second).toEqual(first)
-}, 180_000)
+})
