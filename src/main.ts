@@ -328,7 +328,11 @@ const run = (recovered: (state: Reads) => void) =>
         }
         yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
         const failure = yield* running.failure
-        return yield* Effect.die(new WriterStopped(failure))
+        const stopped = new WriterStopped(failure)
+        // Nobody has asked for this end, and nobody would look for one that does not come.
+        late.words = `${stopped.message}; ${late.words}`
+        endInTime()
+        return yield* Effect.die(stopped)
       })).pipe(Effect.provide(Layer.provide(venue, leaves)))
   })
 
@@ -381,7 +385,7 @@ const isOtherVersions = (cause: Cause.Cause<unknown>): boolean => {
 const exitCode = (cause: Cause.Cause<unknown>): number =>
   isSettingWrong(cause) ? exitConfig : isOtherVersions(cause) ? exitOtherVersion : exitFailed
 
-/** How long the process may take to stop once it was asked to. */
+/** How long the process may take to stop once it was asked to, or has nothing to go on for. */
 const stopMs = 9_500
 
 /**
@@ -427,9 +431,10 @@ const leave = (onExit: (code: number) => void, code: number, before?: Held, wait
   setTimeout(() => leave(onExit, code, held, heldMs + 20), 20)
 }
 
-const endInTime = runMainAsked(() => void setTimeout(() => killItself(late.words), stopMs).unref())
+/** Sees to it that the process ends, if it does not by itself. */
+const endInTime = (): void => void setTimeout(() => killItself(late.words), stopMs).unref()
 
-endInTime(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
+runMainAsked(endInTime)(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
   disableErrorReporting: true,
   // What is logged, and how, is the layer's to say.
   disablePrettyLogger: true,

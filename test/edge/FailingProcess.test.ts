@@ -4,6 +4,7 @@
  * there to make it, this is left out.
  */
 import * as fs from "node:fs"
+import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, expect, test } from "vitest"
@@ -116,6 +117,11 @@ test.skipIf(library === undefined).each(["write", "sync"])(
       const told = await Promise.all(quiet.map((socket) => socket.answer()))
       expect(told).toMatchObject(told.map(() => ({ status: "open" })))
       const half = connect("GET /v1/markets HTTP/1.1\r\nhost:")
+      // Whoever was refused and keeps its own side of the connection open.
+      const held = net.connect({ port: venue.port, host: "127.0.0.1", allowHalfOpen: true })
+      held.on("error", () => {})
+      held.write("CONNECT a.example:1 HTTP/1.1\r\nhost: x\r\n\r\n")
+      await new Promise((resolve) => held.once("data", resolve))
       const stream = await listen(venue.port)
       const names = ["beside-1", "beside-2", fatal, "beside-3", "beside-4"]
       const underWay = names.map((name) => connect(placing(account!, name)))
@@ -124,6 +130,7 @@ test.skipIf(library === undefined).each(["write", "sync"])(
       await Promise.all([ended, ...[...quiet, half, ...underWay].map(({ closed }) => closed)])
       expect(venue.output).toMatch(new RegExp(`the writer stopped \\(JournalUnknown\\): .*writeAt of journal/[^ ]+\\.seg failed: EIO`))
       await stream.closed
+      held.destroy()
       expect(Date.parse(lastWords(venue.output)[0]!.time) - fs.statSync(failedAt).mtimeMs).toBeLessThan(drainMs)
       expect(underWay[2]!.text).toBe("")
       // Some may have been durable in a block before it; of no other is anything said.

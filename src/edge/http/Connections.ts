@@ -83,6 +83,11 @@ export class Connections {
     return true
   }
 
+  /** Ends every one of them. */
+  destroy(): void {
+    for (const connection of this.all) connection.destroy()
+  }
+
   /** A connection has become quiet. */
   quieted(connection: Connection): void {
     const own = this.byOrigin.get(connection.origin)

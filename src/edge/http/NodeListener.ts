@@ -36,6 +36,8 @@ export interface Options {
   readonly connectionLimit: number
   /** Connections held at once of one remote address (of one /64 network of IPv6); 0 for a quarter of all. */
   readonly connectionsPerAddress: number
+  /** How long a connection that was ended has to go away by itself. */
+  readonly patienceMs: number
   /** How long a graceful stop waits for requests under way. The last snapshot comes after it: 10 s at most for both. */
   readonly drainTimeoutMs: number
   /** Undefined: served without TLS. */
@@ -52,6 +54,7 @@ export const defaults: Options = {
   keepAliveTimeoutMs: 60_000,
   connectionLimit: 10_000,
   connectionsPerAddress: 0,
+  patienceMs: 3_000,
   drainTimeoutMs: 3_000,
   tls: undefined
 }
@@ -289,7 +292,7 @@ const makeServer = (
       misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),
       write: ({ result }, response, last, taken) => write(result, response, more, last, taken),
       writeLast: (response) => {
-        if (socket.writable) socket.end(raw(response, more))
+        if (socket.writable) NodeSockets.endWith(socket, raw(response, more), options.patienceMs)
       },
       stopping,
       idle: () => connections.quieted(connection)
@@ -325,10 +328,11 @@ const makeServer = (
     const { exchange, lane } = begin(request, result)
     refuse(lane, exchange)
   })
-  server.on("connect", (_request, socket) => {
-    // `node:http` has let go of the socket: nobody else hears of these any more.
+  server.on("connect", (request, socket) => {
+    // `node:http` has let go of the socket: nobody else hears of these any more, nor says how long it may be silent.
     socket.on("error", () => socket.destroy())
     socket.on("timeout", () => socket.destroy())
+    request.socket.setTimeout(server.timeout)
     laneOf(socket)?.end("malformed")
   })
   server.on("upgrade", (request, socket, head) => {
@@ -336,9 +340,9 @@ const makeServer = (
     const held = lane.release()
     giveBack()
     if (held === undefined || stopping()) return void socket.destroy()
-    // No request comes on it any more: how long it may be silent is for the stream to say.
-    request.socket.setTimeout(0)
     admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held]), new Head(request.rawHeaders))
+    // No request comes on it any more: how long it may be silent is for the stream to say.
+    if (admission.conversation !== undefined) request.socket.setTimeout(0)
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const code = error.code ?? ""
@@ -380,7 +384,7 @@ interface Listening {
   readonly server: Http.Server
   readonly serving: Serving
   readonly stop: () => void
-  /** Ends the streams that have not ended. */
+  /** Ends every connection that has not ended, whatever it has become. */
   readonly cut: () => void
 }
 
@@ -389,8 +393,14 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
     let stopped = false
     const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : Math.ceil(options.connectionLimit / 4)
     const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, () => connections))
-    const streams = NodeSockets.make(application, (response) => raw(response, listenersOwn(options)))
+    const streams = NodeSockets.make(application, (response) => raw(response, listenersOwn(options)), options.patienceMs)
     const server = makeServer(application, options, connections, streams, () => stopped)
+    const cut = (): void => {
+      server.closeAllConnections()
+      streams.cut()
+      // Neither of these knows of what has been refused and is still open.
+      connections.destroy()
+    }
     const onError = (cause: Error): void => resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
     server.once("error", onError)
     server.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
@@ -404,8 +414,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
           cut: () => {
             stopped = true
             server.close()
-            server.closeAllConnections()
-            streams.cut()
+            cut()
           },
           connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway })
         },
@@ -413,7 +422,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
           stopped = true
           streams.close()
         },
-        cut: () => streams.cut()
+        cut
       }))
     })
   })
@@ -422,7 +431,6 @@ const close = ({ cut, server, stop }: Listening, patienceMs: number): Effect.Eff
   Effect.async((resume) => {
     stop()
     const patience = setTimeout(() => {
-      server.closeAllConnections()
       cut()
     }, patienceMs)
     server.close(() => {

@@ -9,9 +9,6 @@ import type { Frame } from "../../streams/Frame.js"
 import { Head, targetOf } from "./Head.js"
 import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
 
-/** How long a connection that was ended has to go away by itself. */
-const patienceMs = 3_000
-
 /** The venue stops, or starts again somewhere else. */
 const goingAway = 1001
 
@@ -54,13 +51,26 @@ export interface NodeSockets {
   readonly cut: () => void
 }
 
-/** Ends a WebSocket, saying why, and cuts it where the client does not answer that. */
-const end = (socket: Ws.WebSocket, code: number, reason: string): void => {
+/** Ends a WebSocket, saying why, and cuts it where the client does not answer that for so long. */
+const end = (socket: Ws.WebSocket, code: number, reason: string, patienceMs: number): void => {
   socket.close(code, reason)
   setTimeout(() => socket.terminate(), patienceMs).unref()
 }
 
-const peerOf = (socket: Ws.WebSocket, wire: Socket): Peer => ({
+/**
+ * Says the last that a connection hears, and lets go of it. Its client may leave its own side open for ever, where nobody else
+ * looks after the connection any more: after so long it is cut.
+ */
+export const endWith = (socket: Socket, text: string, patienceMs: number): void => {
+  socket.on("error", () => socket.destroy())
+  // What still comes is passed over: where the system holds bytes that nobody has read, it takes the answer back from the client.
+  socket.resume()
+  socket.end(text)
+  const patience = setTimeout(() => socket.destroy(), patienceMs).unref()
+  socket.once("close", () => clearTimeout(patience))
+}
+
+const peerOf = (socket: Ws.WebSocket, wire: Socket, patienceMs: number): Peer => ({
   send: (frames) => {
     if (socket.readyState !== socket.OPEN) return
     const [first] = frames
@@ -73,7 +83,7 @@ const peerOf = (socket: Ws.WebSocket, wire: Socket): Peer => ({
   ping: () => {
     if (socket.readyState === socket.OPEN) socket.ping()
   },
-  close: (code, reason) => end(socket, code, reason)
+  close: (code, reason) => end(socket, code, reason, patienceMs)
 })
 
 const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation): void => {
@@ -96,8 +106,11 @@ interface Options extends Ws.ServerOptions {
   readonly closeTimeout: number
 }
 
-/** The WebSockets of one application. `raw` is a response as bytes. */
-export const make = (application: Application, raw: (response: Response) => string): NodeSockets => {
+/**
+ * The WebSockets of one application. `raw` is a response as bytes; `patienceMs` is how long a connection that was ended has to go
+ * away by itself.
+ */
+export const make = (application: Application, raw: (response: Response) => string, patienceMs: number): NodeSockets => {
   const options: Options = {
     noServer: true,
     maxPayload: frameLimit,
@@ -111,8 +124,7 @@ export const make = (application: Application, raw: (response: Response) => stri
   }
   const server = new Ws.WebSocketServer(options)
   const refuse = (socket: Socket, response: Response): undefined => {
-    socket.on("error", () => socket.destroy())
-    socket.end(raw({ ...response, headers: { ...response.headers, connection: "close" } }))
+    endWith(socket, raw({ ...response, headers: { ...response.headers, connection: "close" } }), patienceMs)
     return undefined
   }
   const senderOf = (socket: Socket, head: Head): Sender => ({
@@ -133,7 +145,7 @@ export const make = (application: Application, raw: (response: Response) => stri
     if ("refused" in opening) return refuse(socket, opening.refused)
     let begun: Conversation | undefined
     server.handleUpgrade(request, socket, behind, (websocket) => {
-      begun = opening.accept(peerOf(websocket, socket))
+      begun = opening.accept(peerOf(websocket, socket, patienceMs))
       connect(websocket, socket, begun)
     })
     return begun
@@ -141,7 +153,7 @@ export const make = (application: Application, raw: (response: Response) => stri
   return {
     upgrade,
     close: () => {
-      for (const socket of server.clients) end(socket, goingAway, "the venue stops")
+      for (const socket of server.clients) end(socket, goingAway, "the venue stops", patienceMs)
     },
     cut: () => {
       for (const socket of server.clients) socket.terminate()

@@ -258,6 +258,45 @@ test("a request that is never answered does not hold a stop for ever", async () 
   expect(await pending).toBe("cut off")
 })
 
+const upgradeTo = (protocol: string): string => `GET /nowhere HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: ${protocol}\r\n`
+const webSocket = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+/** What is refused on a connection that `node:http` has let go of, or frames no more. */
+const refused: ReadonlyArray<readonly [what: string, bytes: string]> = [
+  ["a stream that is none", `${upgradeTo("websocket")}${webSocket}\r\n`],
+  ["a stream's bad key", `GET /streams/v1/ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: x\r\n\r\n`],
+  ["an upgrade to nothing", `${upgradeTo("tea")}\r\n`],
+  ["an upgrade to nothing, and more behind it", `${upgradeTo("tea")}\r\nabcdef`],
+  ["a tunnel", "CONNECT a.example:1 HTTP/1.1\r\nhost: x\r\n\r\n"],
+  ["what is no request", "GARBAGE\r\n\r\n"]
+]
+
+/** A client that has sent something and keeps its own side of the connection open, whatever the venue does. */
+const holding = (port: number, bytes: string): { readonly answered: Promise<void>; readonly leave: () => void } => {
+  const socket = Net.connect({ port, host: "127.0.0.1", allowHalfOpen: true })
+  socket.on("error", () => {})
+  const answered = new Promise<void>((resolve) => socket.once("data", () => resolve()))
+  socket.on("data", () => {})
+  socket.write(bytes)
+  return { answered, leave: () => void socket.destroy() }
+}
+
+test.each(refused)("whoever is refused and keeps its side open is let go in time: %s", async (_, bytes) => {
+  const { openSockets, port } = await serve(Fake.make().application, { patienceMs: 50 })
+  const client = holding(port, bytes)
+  await client.answered
+  await expect.poll(openSockets).toBe(0)
+  client.leave()
+})
+
+test.each(refused)("whoever is refused and keeps its side open holds no stop: %s", async (_, bytes) => {
+  const served = await serve(Fake.make().application, { patienceMs: 3_600_000, drainTimeoutMs: 50 })
+  const client = holding(served.port, bytes)
+  await client.answered
+  await served.close()
+  client.leave()
+})
+
 test("an address in use is an error with its name", async () => {
   const { port } = await serve(Fake.make().application)
   const program: Effect.Effect<ListenError | undefined> = Effect.scoped(
