@@ -48,7 +48,7 @@ describe("a recorded run", () => {
 
 describe("the shrinker", () => {
   test("leaves the few steps without which nothing trades across a crash", () => {
-    const recorded = Simulation.run({ seed: "2", profile: "crash", steps: 40, options: oftenCrashing("2"), record: true })
+    const recorded = Simulation.run({ seed: "2", profile: "crash", steps: 10, options: oftenCrashing("2"), record: true })
     const { options } = recorded
     const script = recorded.script!
     expect([recorded.fills > 0, recorded.crashes > 0]).toEqual([true, true])
@@ -59,12 +59,12 @@ describe("the shrinker", () => {
       asked++
       const candidate = JSON.stringify(subject)
       if (!known.has(candidate)) {
-        const report = Simulation.run({ seed: "2", profile: "crash", steps: 40, ...subject, unproven: true })
+        const report = Simulation.run({ seed: "2", profile: "crash", steps: 10, ...subject, unproven: true })
         known.set(candidate, report.failure ?? (report.fills > 0 && report.crashes > 0 ? failure("it traded and crashed") : undefined))
       }
       return known.get(candidate)
     }
-    const shrink = () => Shrink.shrink({ script, options }, failure("it traded and crashed"), { run, maxRuns: 300 })
+    const shrink = () => Shrink.shrink({ script, options }, failure("it traded and crashed"), { run, maxRuns: 24 })
     const result = shrink()
     expect(result?.stepsBefore).toBe(script.steps.length)
     expect(result?.stepsAfter).toBeLessThanOrEqual(5)
