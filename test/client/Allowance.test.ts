@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Allowance } from "../../src/client/ccxt/Allowance.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
-import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+import { type Answer, answered as answeredWith, ScriptedVenue } from "./ScriptedVenue.js"
 
 const start = 1_700_000_000_000
 const headers = (limit: number, remaining: number, reset: number) => ({
@@ -98,8 +98,7 @@ describe("the class", () => {
   afterAll(() => venue.stop())
 
   const answered = (remaining: number, reset: number, limit = 600): Answer => ({
-    status: 200,
-    body: JSON.stringify({ timestamp: start }),
+    ...answeredWith({ timestamp: start }),
     headers: { "ratelimit-limit": `${limit}`, "ratelimit-remaining": `${remaining}`, "ratelimit-reset": `${reset}` }
   })
   const key = () => exchange.request("v1/api-keys/current", "private", "GET")

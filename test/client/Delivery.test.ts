@@ -134,13 +134,15 @@ describe("an answer as scripted", () => {
   }
 
   const switchOff = (settings: object = {}): Promise<unknown> => made(settings).cancelAllOrdersAfter(0)
+  /** What is heard before orders are sent under a key of the caller's. */
+  const unseen = answered({ outcome: "never_seen" })
   const keys = () => venue.seen.map(({ headers }) => headers["idempotency-key"])
 
   it("429 and 503 are repeated with the same key and body, after the time that the venue asks for", async () => {
     const limited = failed(429, "rate_limited", true, { "retry-after": "1" })
     venue.script(limited, failed(503, "overloaded", true), answered({ done: true }))
     const startedAt = made().milliseconds()
-    expect(await switchOff()).toEqual({ done: true })
+    expect(await switchOff()).toMatchObject({ done: true })
     expect(exchange.milliseconds() - startedAt).toBeGreaterThanOrEqual(990)
     expect(new Set(keys()).size).toBe(1)
     expect(keys()[0]).toMatch(/^[\x21-\x7e]{1,255}$/)
@@ -191,7 +193,7 @@ describe("an answer as scripted", () => {
   it("a lost answer before a refusal that did nothing leaves the outcome open: it is asked for", async () => {
     const overloaded = failed(503, "overloaded", true)
     venue.script("silence", overloaded, overloaded, answered({ outcome: "accepted" }), answered({ done: 1 }))
-    expect(await switchOff({ timeout: 50 })).toEqual({ done: 1 })
+    expect(await switchOff({ timeout: 50 })).toMatchObject({ done: 1 })
     expect(keys()[4]).toBe(keys()[0])
   })
 
@@ -213,15 +215,16 @@ describe("an answer as scripted", () => {
     const { idempotencyKey } = error as OutcomeUnknown
     const [first] = venue.seen
     expect(JSON.parse(first!.body)).toMatchObject({ clientOrderId: expect.stringMatching(/^[0-9a-f]{32}$/) })
-    venue.script(answered({ orderId: "ord_1" }))
+    exchange.timeout = 10_000
+    venue.script(unseen, answered({ orderId: "ord_1" }))
     await place(exchange, { idempotencyKey })
-    expect(venue.seen[0]).toMatchObject({ body: first!.body, headers: { "idempotency-key": idempotencyKey } })
+    expect(venue.seen[1]).toMatchObject({ body: first!.body, headers: { "idempotency-key": idempotencyKey } })
     // So it is in a batch, where each order has a name of its own.
     const orders = [1, 2].map((amount) => ({ symbol, type: "limit", side: "buy", amount, price: 50_000 }) as const)
-    venue.script(answered({ outcomes: [] }), answered({ outcomes: [] }))
+    venue.script(unseen, answered({ outcomes: [] }), unseen, answered({ outcomes: [] }))
     for (let time = 0; time < 2; time++) await exchange.createOrders([...orders], { idempotencyKey })
-    expect(venue.seen[1]!.body).toBe(venue.seen[0]!.body)
-    const names = JSON.parse(venue.seen[0]!.body).orders.map(({ clientOrderId }: { clientOrderId: string }) => clientOrderId)
+    expect(venue.seen[3]!.body).toBe(venue.seen[1]!.body)
+    const names = JSON.parse(venue.seen[1]!.body).orders.map(({ clientOrderId }: { clientOrderId: string }) => clientOrderId)
     expect(new Set([...names, JSON.parse(first!.body).clientOrderId]).size).toBe(3)
   })
 
@@ -230,7 +233,7 @@ describe("an answer as scripted", () => {
     const starting = failed(503, "starting", true)
     const unauthorized = failed(401, "unauthorized", false)
     venue.script(starting, starting, starting, answered({ outcome: "accepted" }), answered({ done: 1 }))
-    expect(await again()).toEqual({ done: 1 })
+    expect(await again()).toMatchObject({ done: 1 })
     venue.script(unauthorized, answered({ outcome: "refused" }), failed(422, "order_rejected", false))
     await expect(again()).rejects.toBeInstanceOf(ccxt.InvalidOrder)
     venue.script(starting, starting, starting, unauthorized)
@@ -253,27 +256,27 @@ describe("an answer as scripted", () => {
     const expired: Answer = { ...more, body: JSON.stringify({ ...JSON.parse(body), rejectionGuard: "expiry_passed" }) }
     const late = () => place(exchange, { idempotencyKey: "one", expiresAtEpochMs: 1 })
     const told = { name: "BadRequest", details: { code: "invalid_request", rejectionGuard: "expiry_passed" } }
-    venue.script(expired)
+    venue.script(unseen, expired)
     await expect(late()).rejects.toMatchObject(told)
-    expect(venue.seen).toHaveLength(1)
+    expect(venue.seen).toHaveLength(2)
     const broken = { status: 502, body: "" }
-    venue.script(broken, broken, broken, answered({ outcome: "refused" }), expired)
+    venue.script(unseen, broken, broken, broken, answered({ outcome: "refused" }), expired)
     await expect(late()).rejects.toMatchObject(told)
   })
 
   it("a key that stands for another body leaves the outcome open, and says what was done under it", async () => {
     made().setMarkets([market])
     const decisions = [{ entries: [{ index: 0, accepted: true, orderId: "ord_7" }] }]
-    venue.script(failed(409, "idempotency_key_conflict", false), answered({ outcome: "accepted", decisions }))
+    venue.script(unseen, failed(409, "idempotency_key_conflict", false), answered({ outcome: "accepted", decisions }))
     const error = await place(exchange, { idempotencyKey: "one" }).then(() => undefined, (reason: unknown) => reason)
     expect(error).toBeInstanceOf(OutcomeUnknown)
     expect(error).toMatchObject({ idempotencyKey: "one", message: expect.stringContaining("the earlier one: accepted ord_7") })
     // So it is where the venue cannot be asked which, and where the conflict comes as the decision's answer is asked for.
     const broken = { status: 502, body: "" }
-    venue.script(failed(409, "idempotency_key_conflict", false), broken, broken, broken)
+    venue.script(unseen, failed(409, "idempotency_key_conflict", false), broken, broken, broken)
     await expect(place(exchange, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
     const seen = answered({ outcome: "refused", decisions: [{ entries: [{ index: 0, accepted: false }] }] })
-    venue.script(broken, broken, broken, seen, failed(409, "idempotency_key_conflict", false), seen)
+    venue.script(unseen, broken, broken, broken, seen, failed(409, "idempotency_key_conflict", false), seen)
     await expect(place(exchange, { idempotencyKey: "one" })).rejects.toThrow("the earlier one: refused (")
   })
 
@@ -283,14 +286,21 @@ describe("an answer as scripted", () => {
     const set = answered({ triggerId: "trg_1", quantity: "0.010", decidedAtEpochMs: 1, stopLoss: { triggerPrice: "49000.0" } })
     const urls = () => venue.seen.map(({ method, url }) => `${method} ${url.split("/").at(-1)!}`)
     made().setMarkets([market])
-    venue.script(seen, set)
+    const none = answered({ triggers: [] })
+    const conflict = failed(409, "idempotency_key_conflict", false)
+    const bodies = () => venue.seen.filter(({ method }) => method === "PUT").map(({ body }) => Object.keys(JSON.parse(body)))
+    venue.script(seen, none, set)
     expect(await stop({ stopLossPrice: 49_000 })).toMatchObject({ id: "trg_1", stopLossPrice: 49_000 })
-    expect(urls()).toEqual(["GET outcomes?idempotencyKey=one", "PUT auto-close"])
+    expect(urls()).toEqual(["GET outcomes?idempotencyKey=one", "GET triggers?marketId=BTC-USDC-PERP", "PUT auto-close"])
     // Which of the two a `triggerPrice` was, the answer tells: the other one is another body.
-    venue.script(seen, failed(409, "idempotency_key_conflict", false), seen, set)
+    venue.script(seen, none, conflict, seen, set)
     expect(await stop({ triggerPrice: 49_000, reduceOnly: true })).toMatchObject({ id: "trg_1" })
-    const bodies = venue.seen.filter(({ method }) => method === "PUT").map(({ body }) => Object.keys(JSON.parse(body)))
-    expect(bodies).toEqual([["takeProfit"], ["stopLoss"]])
+    expect(bodies()).toEqual([["takeProfit"], ["stopLoss"]])
+    // So it is with whether the other leg was kept.
+    const kept = { triggerId: "trg_0", quantity: "0.010", status: "armed", takeProfit: { triggerPrice: "60000.0", triggerBy: "mark" } }
+    venue.script(seen, answered({ triggers: [kept] }), conflict, seen, set)
+    expect(await stop({ stopLossPrice: 49_000 })).toMatchObject({ id: "trg_1" })
+    expect(bodies()).toEqual([["stopLoss", "takeProfit"], ["stopLoss"]])
     const broken = { status: 502, body: "" }
     venue.script(broken, broken, broken)
     await expect(stop({ stopLossPrice: 49_000 })).rejects.toMatchObject({ name: "OutcomeUnknown", idempotencyKey: "one" })
@@ -305,11 +315,125 @@ describe("an answer as scripted", () => {
   it("an answer that breaks off, or is no JSON, is a lost one", async () => {
     const html = { status: 200, body: "<html>" }
     venue.script({ ...answered({ done: 1 }), isCut: true }, html, answered({ done: 1 }))
-    expect(await switchOff()).toEqual({ done: 1 })
+    expect(await switchOff()).toMatchObject({ done: 1 })
     expect(new Set(keys()).size).toBe(1)
     venue.script(html, html, { status: 502, body: "Bad Gateway" }, answered({ outcome: "accepted" }), answered({ done: 2 }))
-    expect(await switchOff()).toEqual({ done: 2 })
+    expect(await switchOff()).toMatchObject({ done: 2 })
     expect(new Set([...keys().slice(0, 3), ...keys().slice(4)]).size).toBe(1)
+  })
+
+  it("what says that all went well and is not the venue's is a lost answer, of a command and of its look-up", async () => {
+    const triggers = (): Promise<unknown> =>
+      exchange.request("v1/accounts/{accountId}/triggers", "private", "DELETE", { accountId: "acc_1" })
+    made().setMarkets([market])
+    for (const body of ["{\"status\":\"ok\"}", "{\"version\":\"portal/v1\",\"info\":7}", "[]", "null", "7"]) {
+      const portal = { status: 200, body }
+      for (
+        const send of [() => place(exchange), triggers, () => exchange.cancelOrder("ord_1", symbol), () => exchange.setLeverage(5, symbol)]
+      ) {
+        venue.script(portal, portal, portal, unseen, portal, answered({ fenced: true }))
+        await expect(send(), body).rejects.toBeInstanceOf(NothingDone)
+        expect(venue.seen, body).toHaveLength(6)
+      }
+    }
+    const portal = { status: 200, body: "{\"status\":\"ok\"}" }
+    venue.script(portal, portal, portal)
+    await expect(place(exchange, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
+    expect(venue.seen.map(({ method }) => method)).toEqual(["GET", "GET", "GET"])
+  })
+
+  describe("under a key that the venue may have forgotten", () => {
+    const forgotten = answered({ outcome: "unknown_expired" })
+    const native = {
+      orderId: "ord_9",
+      marketId: market.id,
+      status: "closed",
+      side: "buy",
+      quantity: "0.010",
+      filledQuantity: "0.010",
+      averageFillPrice: "50000.0"
+    }
+    const named = (more: object) => answered({ outcome: "accepted", order: { ...native, ...more } })
+    const methods = () => venue.seen.map(({ method }) => method)
+
+    it("an order that the venue has is told as it is now, and is not placed again", async () => {
+      made().setMarkets([market])
+      venue.script(forgotten, named({ idempotencyKey: "cancel" }))
+      expect(await place(exchange, { idempotencyKey: "one" })).toMatchObject({ id: "ord_9", status: "closed", filled: 0.01 })
+      expect(venue.seen[1]!.url).toMatch(/\?clientOrderId=[0-9a-f]{32}$/)
+      venue.script(forgotten, named({ clientOrderId: "mine", idempotencyKey: "one" }))
+      expect(await place(exchange, { idempotencyKey: "one", clientOrderId: "mine" })).toMatchObject({ id: "ord_9" })
+      // A name of the caller's may be another order's; and a batch's answer tells of each of its orders.
+      venue.script(forgotten, named({ clientOrderId: "mine", idempotencyKey: "two" }))
+      await expect(place(exchange, { idempotencyKey: "one", clientOrderId: "mine" })).rejects.toMatchObject({
+        name: "OutcomeUnknown",
+        idempotencyKey: "one",
+        message: expect.stringContaining("ord_9 (closed) of the name mine")
+      })
+      expect(methods()).toEqual(["GET", "GET"])
+      const orders = [1, 2].map((amount) => ({ symbol, type: "limit", side: "buy", amount, price: 50_000 }) as const)
+      venue.script(forgotten, forgotten, named({ idempotencyKey: "one" }))
+      await expect(exchange.createOrders([...orders], { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
+      expect(methods()).toEqual(["GET", "GET", "GET"])
+    })
+
+    it("an order that the venue never had is placed", async () => {
+      made().setMarkets([market])
+      venue.script(forgotten, forgotten, answered(native))
+      expect(await place(exchange, { idempotencyKey: "one" })).toMatchObject({ id: "ord_9" })
+      expect(methods()).toEqual(["GET", "GET", "POST"])
+    })
+
+    it("what is made of the book or of the position tells the order that it was, in one or in parts, and makes no other", async () => {
+      made().setMarkets([market])
+      const spend = (params: object) => exchange.createMarketOrderWithCost(symbol, "buy", 500, params)
+      venue.script(forgotten, named({}))
+      expect(await spend({ idempotencyKey: "one" })).toMatchObject({ id: "ord_9", filled: 0.01 })
+      venue.script(forgotten, forgotten, named({ filledQuantity: "0.004" }), named({ orderId: "ord_10" }), forgotten)
+      expect(await exchange.closePosition(symbol, undefined, { idempotencyKey: "one" })).toMatchObject({
+        id: "ord_10",
+        amount: 0.02,
+        filled: 0.014,
+        status: "canceled",
+        info: { closing: [{ orderId: "ord_9" }, { orderId: "ord_10" }] }
+      })
+      expect(new Set(methods())).toEqual(new Set(["GET"]))
+      const broken = { status: 502, body: "" }
+      venue.script(broken, broken, broken)
+      await expect(spend({ idempotencyKey: "one" })).rejects.toMatchObject({ name: "OutcomeUnknown", idempotencyKey: "one" })
+      expect(methods()).toEqual(["GET", "GET", "GET"])
+    })
+  })
+
+  it("what a command under a kept key is made of and cannot be had leaves its outcome open", async () => {
+    const starting = failed(503, "starting", true)
+    const key = { idempotencyKey: "one" }
+    const calls: ReadonlyArray<readonly [string, (of: Perpetuum, params: object) => Promise<unknown>]> = [
+      ["createOrder", (of, params) => place(of, params)],
+      ["createOrders", (of, params) => of.createOrders([{ symbol, type: "limit", side: "buy", amount: 1, price: 50_000 }], params)],
+      ["stop loss", (of, params) => place(of, { ...params, stopLossPrice: 1 })],
+      ["createMarketOrderWithCost", (of, params) => of.createMarketOrderWithCost(symbol, "buy", 500, params)],
+      ["closePosition", (of, params) => of.closePosition(symbol, undefined, params)],
+      ["editOrder", (of, params) => of.editOrder("ord_1", symbol, "limit", "buy", 1, undefined, params)],
+      ["cancelOrder", (of, params) => of.cancelOrder("ord_1", symbol, params)],
+      ["cancelOrder of a pair", (of, params) => of.cancelOrder("trg_1", symbol, params)],
+      ["cancelOrders", (of, params) => of.cancelOrders(["ord_1"], symbol, params)],
+      ["cancelAllOrders", (of, params) => of.cancelAllOrders(symbol, params)],
+      ["cancelAllOrders of pairs", (of, params) => of.cancelAllOrders(symbol, { ...params, trigger: true })],
+      ["cancelAllOrdersAfter", (of, params) => of.cancelAllOrdersAfter(0, params)],
+      ["setLeverage", (of, params) => of.setLeverage(5, symbol, params)]
+    ]
+    const come = async (call: (of: Perpetuum, params: object) => Promise<unknown>, params: object): Promise<unknown> => {
+      const fresh = made({ accountId: "", options: { maxAttempts: 1 } })
+      exchange.accountId = ""
+      venue.script(starting)
+      return await call(fresh, params).then(() => "done", (cause: Error) => cause.name)
+    }
+    for (const [name, call] of calls) {
+      expect(await come(call, key), name).toBe("OutcomeUnknown")
+      expect(await come(call, {}), name).toBe("OnMaintenance")
+      expect(venue.seen.map(({ method }) => method), name).toEqual(["GET"])
+    }
   })
 
   it("an error of something in between, with any status and any body, is a lost answer", async () => {
@@ -337,7 +461,7 @@ describe("an answer as scripted", () => {
     venue.script("silence", answered({ id: "ord_1" }))
     const implicit: unknown = made({ timeout: 50 })["privatePostV2OrdersOrderIdCancel"]
     expect(implicit).toBeTypeOf("function")
-    expect(await (implicit as (params: object) => Promise<unknown>)({ orderId: "ord_1", symbol })).toEqual({ id: "ord_1" })
+    expect(await (implicit as (params: object) => Promise<unknown>)({ orderId: "ord_1", symbol })).toMatchObject({ id: "ord_1" })
     expect(keys()[0]).toBeDefined()
     expect(keys()[1]).toBe(keys()[0])
     expect(venue.seen[1]).toMatchObject({ url: "/v2/orders/ord_1/cancel", body: JSON.stringify({ symbol }) })

@@ -100,6 +100,21 @@ describe("an order's trades", () => {
     ])
   })
 
+  test("open orders are read on until all of them are there, and what cannot be told apart is said", async () => {
+    const resting = (number: number, timestamp: number) => ({ ...order(0, start, "open"), id: `ord_${number}`, timestamp })
+    const all = many(501, (at) => resting(at, start + at))
+    const open = () => exchange.fetchOpenOrders(symbol)
+    const sinces = () => venue.seen.map(({ url }) => new URLSearchParams(url.split("?")[1]).get("since"))
+    venue.script(answered(all.slice(1)), answered(all.slice(0, 500)), answered(all.slice(499)))
+    expect((await open()).map(({ id }) => id)).toEqual(all.map(({ id }) => id))
+    expect(sinces()).toEqual([null, "1", String(start + 499)])
+    const same = answered(many(500, (at) => resting(at, start)))
+    venue.script(same, same, same)
+    await expect(open()).rejects.toThrow("ask market by market")
+    venue.script(answered(all.slice(0, 500)), answered(all.slice(499)))
+    expect(await exchange.fetchOpenOrders(symbol, start)).toHaveLength(501)
+  })
+
   test("amendments that fail for good tell what was changed before", async () => {
     const terms = { symbol, type: "limit", side: "buy", price: 100 } as const
     const native = { orderId: "ord_1", marketId: "BTC-USDC-PERP", status: "open", quantity: "1.000", filledQuantity: "0.000" }

@@ -183,11 +183,11 @@ describe("the packages", () => {
   })
 
   test("the client runs in plain JavaScript, and sends again what was lost", async () => {
-    venue.script({ status: 502, body: "<html>" }, { status: 200, body: "{\"orderId\":\"ord_1\"}" })
+    venue.script({ status: 502, body: "<html>" }, { status: 200, body: "{\"version\":\"external-order/v1\",\"orderId\":\"ord_1\"}" })
     fs.writeFileSync(path.join(project, "client.js"), clientScript)
     const { code, stderr, stdout } = await run(path.join(project, "client.js"), [], { URL: `http://127.0.0.1:${venue.port}` })
     expect([code, stderr]).toEqual([0, ""])
-    expect(JSON.parse(stdout)).toEqual(["accepted", { orderId: "ord_1" }, true, "function"])
+    expect(JSON.parse(stdout)).toEqual(["accepted", { version: "external-order/v1", orderId: "ord_1" }, true, "function"])
     expect(new Set(venue.seen.map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
   })
 

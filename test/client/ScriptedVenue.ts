@@ -17,8 +17,11 @@ export interface Seen {
   readonly body: string
 }
 
-/** An answer of a healthy venue. */
-export const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
+/** An answer of a healthy venue, which says what it is, and of `/v2` has the native one with it. */
+export const answered = (body: object): Answer => ({
+  status: 200,
+  body: JSON.stringify(Array.isArray(body) ? body : { version: "external-scripted/v1", info: {}, ...body })
+})
 
 /** The market of these venues, as `/v2/markets` lists it. */
 export const market = {

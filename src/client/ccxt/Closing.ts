@@ -1,5 +1,5 @@
 /** Take-profit and stop-loss, from the library's terms to the venue's: of an order, and of a whole position. */
-import { ArgumentsRequired, type Dict, InvalidOrder, NotSupported, type Num, type Position } from "ccxt"
+import { ArgumentsRequired, type Dict, InvalidOrder, NotSupported, type Num, type Position, Precise } from "ccxt"
 
 /** Members of `params` by which an order closes a position when a price is reached. */
 const closing = ["triggerPrice", "stopLossPrice", "takeProfitPrice"] as const
@@ -66,4 +66,26 @@ export const autoClose = (params: Dict, { markPrice, side }: Position, limit: Nu
   }
   const isAbove = Number(triggerPrice) > (markPrice ?? 0)
   return isAbove === (side === "long") ? { takeProfit: made(triggerPrice) } : { stopLoss: made(triggerPrice) }
+}
+
+const legs = ["takeProfit", "stopLoss"] as const
+
+/** Whether a body names one of the two alone. */
+export const isPartial = (body: Dict): boolean => legs.some((leg) => body[leg] === undefined)
+
+/** Whether a pair of the venue's listing closes something by now: one of an order that has opened nothing yet does not. */
+export const isArmed = ({ status }: Dict): boolean => status !== "pending"
+
+/**
+ * A body with the leg that it does not name, as that is set for the whole position; undefined where what is set of that leg is of a part,
+ * or differs, so that one body cannot keep it. `armed`: the pairs that the body would take the place of; `held`: the position.
+ */
+export const withKept = (body: Dict, armed: ReadonlyArray<Dict>, held: string): Dict | undefined => {
+  const missing = legs.find((leg) => body[leg] === undefined)
+  const [set, ...others] = armed.filter((pair) => missing !== undefined && pair[missing] !== undefined)
+  if (missing === undefined || set === undefined) return body
+  const isOfWhole = set["orderId"] === undefined || Precise.stringEq(set["quantity"], held)
+  if (others.length > 0 || !isOfWhole) return undefined
+  const { limitPrice, triggerBy, triggerPrice }: Dict = set[missing]
+  return { ...body, [missing]: { triggerPrice, triggerBy, ...(limitPrice === undefined ? undefined : { limitPrice }) } }
 }

@@ -6,7 +6,9 @@ import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type Nulla
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { isTooNewToForget } from "../venue/CommandKey.js"
 import { isConflict, isDecision } from "../venue/Refusal.js"
+import { nativeVersion } from "../venue/Rest.js"
 import { Allowance } from "./Allowance.js"
+import * as Description from "./Description.js"
 import { errorOf, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 
 /** One HTTP request in the library's own terms. */
@@ -23,9 +25,27 @@ const named = (order: Dict, idempotencyKey: string, entry?: number): Dict => ({
 
 /** A command's body with every order in it named. */
 const withNames = (path: string, body: Dict): Dict => {
-  if (path === "v1/orders") return named(body, body["idempotencyKey"])
-  if (path !== "v1/orders/batch" || !Array.isArray(body["orders"])) return body
+  if (path === Description.placePath) return named(body, body["idempotencyKey"])
+  if (path !== Description.placeBatchPath || !Array.isArray(body["orders"])) return body
   return { ...body, orders: body["orders"].map((order: Dict, entry) => named(order, body["idempotencyKey"], entry)) }
+}
+
+/** The names of the orders that a command places. */
+const namesOf = (path: string, body: Dict): ReadonlyArray<string> => {
+  if (path === Description.placePath) return [body["clientOrderId"]]
+  return path === Description.placeBatchPath && Array.isArray(body["orders"])
+    ? body["orders"].map((order: Dict) => order["clientOrderId"])
+    : []
+}
+
+/**
+ * Whether an answer that says that all went well is the venue's: a page of something in between may be JSON too. Whatever `/v1` answers
+ * says what it is, and what `/v2` answers to a command has the native answer with it.
+ */
+const isVenues = (route: string, method: string, response: unknown): boolean => {
+  const { info, version }: Dict = typeof response === "object" && response !== null ? response : {}
+  if (route.startsWith("/v1/")) return typeof version === "string" && (method === "GET" || version.startsWith(nativeVersion))
+  return method === "GET" || !route.startsWith("/v2/") || (typeof info === "object" && info !== null)
 }
 
 /** Cancels are never held back: the venue has as many again for them, beyond what else it allows. */
@@ -107,8 +127,9 @@ export class Delivery extends Exchange {
   ): undefined {
     this.hearLimit(responseHeaders, requestHeaders)
     if (statusCode < 400) {
-      if (response !== undefined) return undefined
-      throw new NetworkError(`${this.id} ${method} ${url} got an answer that is no JSON`)
+      if (response === undefined) throw new NetworkError(`${this.id} ${method} ${url} got an answer that is no JSON`)
+      if (isVenues(url.slice(this.venueUrl().length), method, response)) return undefined
+      throw new NetworkError(`${this.id} ${method} ${url} ${statusCode} was not answered by the venue`)
     }
     const error = errorOf(this.id, statusCode, responseHeaders, response)
     if (error !== undefined) throw error
@@ -134,6 +155,8 @@ export class Delivery extends Exchange {
     if (method === "GET") return await this.repeat([path, api, method, params, headers, body, config], () => {})
     const given = params["idempotencyKey"]
     const identified = withNames(path, { ...params, idempotencyKey: given ?? this.uuid() })
+    const earlier = given === undefined ? undefined : await this.placedEarlier(path, identified)
+    if (earlier !== undefined) return earlier
     return await this.settle([path, api, method, identified, headers, body, config], given === undefined ? this.milliseconds() : undefined)
   }
 
@@ -237,15 +260,70 @@ export class Delivery extends Exchange {
     return await this.decided(request, cause)
   }
 
+  /**
+   * The order that an earlier call has placed under a key of the caller's which the venue may have forgotten, as it is now; undefined where
+   * there was none, so that this call may be sent. The venue would take it for a new one: its orders are looked up by their names, which
+   * the venue tells however old they are.
+   */
+  private async placedEarlier(path: string, body: Dict): Promise<Dict | undefined> {
+    const names = namesOf(path, body)
+    if (names.length === 0) return undefined
+    const idempotencyKey: string = body["idempotencyKey"]
+    return await this.prepared(path, { idempotencyKey }, async () => {
+      if (await this.outcomeUnder(idempotencyKey) !== "unknown_expired") return undefined
+      for (const name of names) {
+        const order = await this.orderNamed(path, idempotencyKey, name)
+        if (order === undefined) continue
+        if (path === Description.placePath) return order
+        throw this.forgotten(path, idempotencyKey, order)
+      }
+      return undefined
+    })
+  }
+
+  /**
+   * The order of a name under a key that the venue has forgotten. A name that is made of the key is of that key's order alone; one of the
+   * caller's may be another order's, unless the venue says that it is the key's.
+   */
+  protected async orderNamed(path: string, idempotencyKey: string, name: string, entry?: number): Promise<Dict | undefined> {
+    const target = { accountId: await this.loadAccountId(), clientOrderId: name }
+    const asked: Request = [Description.outcomesPath, "private", "GET", target, undefined, undefined, {}]
+    const order: Dict | undefined = this.safeDict(this.asDict(await this.repeat(asked, () => {})), "order")
+    if (order === undefined || order["idempotencyKey"] === idempotencyKey || name === clientOrderIdOf(idempotencyKey, entry)) return order
+    throw this.forgotten(path, idempotencyKey, order)
+  }
+
+  private forgotten(path: string, idempotencyKey: string, { clientOrderId, orderId, status }: Dict): OutcomeUnknown {
+    const why = new ExchangeError(`the venue has forgotten the key, and has ${orderId} (${status}) of the name ${clientOrderId}`)
+    return new OutcomeUnknown(
+      `${this.id} ${path}: whether it was done under ${idempotencyKey} is unknown, and it was not sent again: ${why.message}`,
+      idempotencyKey,
+      why
+    )
+  }
+
+  /**
+   * Reads what a command is made of. Under a key of the caller's an earlier call may have acted, of which a venue that cannot be asked
+   * says nothing.
+   */
+  protected async prepared<A>(path: string, { idempotencyKey }: Dict, read: () => Promise<A>): Promise<A> {
+    try {
+      return await read()
+    } catch (cause) {
+      if (idempotencyKey === undefined || cause instanceof OutcomeUnknown || !isTransport(cause)) throw cause
+      throw this.unknownUnder(path, String(idempotencyKey), cause, cause)
+    }
+  }
+
   /** Whether the venue has seen a key, and what it came to. */
   protected async outcomeUnder(idempotencyKey: string): Promise<string> {
     return this.safeString(await this.seenUnder(idempotencyKey), "outcome", "unknown_expired")
   }
 
   /** What the venue remembers under a key. */
-  private async seenUnder(idempotencyKey: string): Promise<Dict> {
+  protected async seenUnder(idempotencyKey: string): Promise<Dict> {
     const target = { accountId: await this.loadAccountId(), idempotencyKey }
-    const asked: Request = ["v1/accounts/{accountId}/outcomes", "private", "GET", target, undefined, undefined, {}]
+    const asked: Request = [Description.outcomesPath, "private", "GET", target, undefined, undefined, {}]
     return this.asDict(await this.repeat(asked, () => {}))
   }
 

@@ -111,6 +111,30 @@ export const readsAtOnce = 8
 /** Where what closes a position is set. */
 export const autoClosePath = "v1/accounts/{accountId}/positions/{marketId}/auto-close"
 
+/** What closes the account's positions by itself, of one market or of all. */
+export const triggersPath = "v1/accounts/{accountId}/triggers"
+
+/** Where one order is placed. */
+export const placePath = "v1/orders"
+
+/** Where up to `maxPlaced` of them are. */
+export const placeBatchPath = "v1/orders/batch"
+
+/** Where one order is cancelled. */
+export const cancelOrderPath = "v2/orders/{orderId}/cancel"
+
+/** Where several are. */
+export const cancelBatchPath = "v1/orders/batch/cancel"
+
+/** Where all open orders are. */
+export const cancelAllPath = "v2/orders/cancel-all"
+
+/** Where the dead-man switch is armed. */
+export const cancelAllAfterPath = "v1/accounts/{accountId}/orders/cancel-all-after"
+
+/** What became of a key, or of an order by its name. */
+export const outcomesPath = "v1/accounts/{accountId}/outcomes"
+
 /** Where an order is changed. */
 export const editOrderPath = "v1/orders/{orderId}/amend"
 
@@ -152,9 +176,9 @@ export const api = {
   private: {
     get: [
       "v1/api-keys/current",
-      "v1/accounts/{accountId}/outcomes",
+      outcomesPath,
       autoClosePath,
-      "v1/accounts/{accountId}/triggers",
+      triggersPath,
       fillsPath,
       fundingPaymentsPath,
       leveragePath,
@@ -166,18 +190,18 @@ export const api = {
       "v2/balance"
     ],
     post: [
-      "v1/orders",
-      "v1/orders/batch",
-      "v1/orders/batch/cancel",
+      placePath,
+      placeBatchPath,
+      cancelBatchPath,
       editOrderPath,
-      "v1/accounts/{accountId}/orders/cancel-all-after",
+      cancelAllAfterPath,
       "v1/accounts/{accountId}/outcomes/fence",
       "v2/order",
-      "v2/orders/{orderId}/cancel",
-      "v2/orders/cancel-all"
+      cancelOrderPath,
+      cancelAllPath
     ],
     put: [autoClosePath, leveragePath],
-    delete: [autoClosePath, "v1/accounts/{accountId}/triggers"]
+    delete: [autoClosePath, triggersPath]
   }
 }
 
@@ -225,8 +249,8 @@ export const features = {
       },
       createOrders: { max: maxPlaced },
       fetchMyTrades: listing,
-      fetchOrder: { marginMode: false, trigger: false, trailing: false, symbolRequired: false },
-      fetchOpenOrders: orders,
+      fetchOrder: { marginMode: false, trigger: true, trailing: false, symbolRequired: false },
+      fetchOpenOrders: { ...orders, trigger: true },
       fetchOrders: orders,
       fetchClosedOrders: { ...orders, daysBackCanceled: undefined },
       fetchOHLCV: { limit: maxPage }

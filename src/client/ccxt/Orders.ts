@@ -1,5 +1,18 @@
 /** What the venue tells an account of its orders and trades. */
-import { type Dict, type Int, type Market, type MarketInterface, type Order, OrderNotFound, Precise, type Str, type Trade } from "ccxt"
+import {
+  type Dict,
+  ExchangeError,
+  type Int,
+  type Market,
+  type MarketInterface,
+  NotSupported,
+  type Order,
+  OrderNotFound,
+  Precise,
+  type Str,
+  type Trade
+} from "ccxt"
+import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { Accounts } from "./Accounts.js"
 import * as Description from "./Description.js"
 import { entryErrorName, refusedEarlier } from "./Refusals.js"
@@ -45,7 +58,24 @@ export class Orders extends Accounts {
     limit: Int = undefined,
     params: Dict = {}
   ): Promise<Array<Order>> {
-    return await this.listOrders("open", symbol, since, limit, params)
+    if (limit !== undefined && limit <= Description.maxListed) return await this.listOrders("open", symbol, since, limit, params)
+    // Who compares them with what should be open would place again what is left out: so they are all of them.
+    const found = new Map<string, Order>()
+    let page = await this.listOrders("open", symbol, since, Description.maxListed, params)
+    let from = since ?? 1
+    if (since === undefined && page.length >= Description.maxListed) {
+      page = await this.listOrders("open", symbol, from, Description.maxListed, params)
+    }
+    for (;;) {
+      for (const order of page) if (order.id !== undefined) found.set(order.id, order)
+      if (page.length < Description.maxListed) return this.filterBySinceLimit([...found.values()], since, limit) as Array<Order>
+      const last = page.at(-1)?.timestamp
+      if (last === undefined || last === from) {
+        throw new ExchangeError(`${this.id} more than ${Description.maxListed} open orders are of one millisecond: ask market by market`)
+      }
+      from = last
+      page = await this.listOrders("open", symbol, from, Description.maxListed, params)
+    }
   }
 
   /** Orders that were filled in full. */
@@ -243,6 +273,9 @@ export class Orders extends Accounts {
     limit: Int,
     params: Dict
   ): Promise<Array<Order>> {
+    if (params["trigger"] === true || params["stop"] === true) {
+      throw new NotSupported(`${this.id} what closes positions by itself is listed by fetchOpenOrders() alone, while it is set`)
+    }
     await this.loadMarkets()
     const market = symbol === undefined ? undefined : this.market(symbol)
     const response = await this.request("v2/orders", "private", "GET", {
@@ -259,24 +292,42 @@ export class Orders extends Accounts {
     if (clientOrderId === undefined) return id
     const accountId = await this.loadAccountId()
     const target = { accountId, clientOrderId }
-    const found = this.asDict(await this.request("v1/accounts/{accountId}/outcomes", "private", "GET", target))
+    const found = this.asDict(await this.request(Description.outcomesPath, "private", "GET", target))
     const orderId = this.safeString(found["order"], "orderId")
     if (orderId === undefined) throw new OrderNotFound(`${this.id} there is no order ${String(clientOrderId)}`)
     return orderId
   }
 
   /**
-   * The order that was placed under an idempotency key; undefined where the venue knows of none. A refusal is thrown again.
-   * For calls whose order is made of how things stand when they are made: a second one would be another order.
+   * The orders that were placed under an idempotency key; none where the venue knows of none. A refusal is thrown again. For calls
+   * whose orders are made of how things stand when they are made: second ones would be others.
    */
-  protected async placedUnder(idempotencyKey: unknown, symbol: string): Promise<Order | undefined> {
-    if (idempotencyKey === undefined) return undefined
-    const target = { accountId: await this.loadAccountId(), idempotencyKey }
-    const seen = this.asDict(await this.request("v1/accounts/{accountId}/outcomes", "private", "GET", target))
-    const [decision] = this.safeList(seen, "decisions", []) as Array<Dict>
-    const [entry] = this.safeList(decision, "entries", []) as Array<Dict>
-    if (entry === undefined) return undefined
-    if (entry["accepted"] !== true) throw refusedEarlier(this.id, entry)
-    return await this.fetchOrder(this.safeString(entry, "orderId", ""), symbol)
+  protected async placedUnder({ clientOrderId, idempotencyKey }: Dict, symbol: string): Promise<Array<Order>> {
+    if (idempotencyKey === undefined) return []
+    return await this.prepared(Description.placePath, { idempotencyKey }, async () => {
+      const key = String(idempotencyKey)
+      const seen = await this.seenUnder(key)
+      if (this.safeString(seen, "outcome") === "unknown_expired") return await this.placedByName(key, clientOrderId)
+      const decisions = this.safeList(seen, "decisions", []) as Array<Dict>
+      const entries = decisions.flatMap((decision) => this.safeList(decision, "entries", []) as Array<Dict>)
+      const accepted = entries.filter((entry) => entry["accepted"] === true && entry["orderId"] !== undefined)
+      if (accepted.length === 0 && entries[0] !== undefined) throw refusedEarlier(this.id, entries[0])
+      const orders: Array<Order> = []
+      for (const entry of accepted) orders.push(await this.fetchOrder(this.safeString(entry, "orderId", ""), symbol))
+      return orders
+    })
+  }
+
+  /** The orders of a forgotten key, as they are now, by the names that they were given: one alone, or a batch from its first on. */
+  private async placedByName(key: string, clientOrderId: string | undefined): Promise<Array<Order>> {
+    const one = await this.orderNamed(Description.placePath, key, clientOrderId ?? clientOrderIdOf(key, undefined))
+    if (one !== undefined || clientOrderId !== undefined) return one === undefined ? [] : [this.parseOrder(one)]
+    const orders: Array<Order> = []
+    for (let entry = 0; entry < Description.maxPlaced; entry++) {
+      const order = await this.orderNamed(Description.placeBatchPath, key, clientOrderIdOf(key, entry), entry)
+      if (order === undefined) break
+      orders.push(this.parseOrder(order))
+    }
+    return orders
   }
 }

@@ -15,7 +15,6 @@ import {
   ArgumentsRequired,
   type Int,
   InvalidOrder,
-  NetworkError,
   type MarketInterface,
   NotSupported,
   type Num,
@@ -27,11 +26,12 @@ import {
   Precise,
   type Str
 } from "ccxt"
-import { isConflict, isDecision } from "../venue/Refusal.js"
+import { isDecision } from "../venue/Refusal.js"
 import * as Closing from "./Closing.js"
 import * as Cost from "./Cost.js"
 import * as Description from "./Description.js"
-import { isRefused, OutcomeUnknown } from "./Refusals.js"
+import { isRefused, refusedEntry } from "./Refusals.js"
+import { askedFor, isTriggerId } from "./Triggers.js"
 import { Watching } from "./Watching.js"
 
 export { apiKeyOf } from "./KeyFile.js"
@@ -62,7 +62,7 @@ export class Perpetuum extends Watching {
    * `stopLoss`, `takeProfit`, `idempotencyKey`. A market order's `price` is its worst price.
    *
    * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice` and `reduceOnly`, it places none: it sets what closes the
-   * whole position, in the place of all that is set for it.
+   * whole position. One of the two that is not named stays as it is set, or the call is refused.
    */
   override async createOrder(
     symbol: string,
@@ -74,8 +74,9 @@ export class Perpetuum extends Watching {
   ): Promise<Order> {
     const { idempotencyKey, ...terms }: Dict = params
     if (Closing.isClosing(terms)) return await this.setClosing({ symbol, type, side, amount, price, params: terms }, idempotencyKey)
-    const order = await this.nativeOrder({ symbol, type, side, amount, price, params: terms })
-    const response = await this.request("v1/orders", "private", "POST", this.identified(order, idempotencyKey))
+    const request = { symbol, type, side, amount, price, params: terms }
+    const order = await this.prepared(Description.placePath, { idempotencyKey }, () => this.nativeOrder(request))
+    const response = await this.request(Description.placePath, "private", "POST", this.identified(order, idempotencyKey))
     return this.parseOrder(this.asDict(response), this.market(symbol))
   }
 
@@ -84,9 +85,12 @@ export class Perpetuum extends Watching {
    * `status` `rejected`, and its `info` tells `code`, `rejectionGuard` and the library's `errorName`.
    */
   override async createOrders(orders: Array<OrderRequest>, params: Dict = {}): Promise<Array<Order>> {
-    const native: Array<Dict> = []
-    for (const order of orders) native.push(await this.nativeOrder(order))
-    const response = this.asDict(await this.request("v1/orders/batch", "private", "POST", { orders: native, ...params }))
+    const native = await this.prepared(Description.placeBatchPath, params, async () => {
+      const made: Array<Dict> = []
+      for (const order of orders) made.push(await this.nativeOrder(order))
+      return made
+    })
+    const response = this.asDict(await this.request(Description.placeBatchPath, "private", "POST", { orders: native, ...params }))
     const outcomes: Array<Dict> = this.safeList(response, "outcomes", [])
     return outcomes.map((outcome) => this.parseOrder(outcome))
   }
@@ -96,8 +100,8 @@ export class Perpetuum extends Watching {
    * gives for it as it stands, in whole lots, and at no price worse than the last that this takes.
    */
   override async createMarketOrderWithCost(symbol: string, side: OrderSide, cost: number, params: Dict = {}): Promise<Order> {
-    const placed = await this.placedUnder(params["idempotencyKey"], symbol)
-    if (placed !== undefined) return placed
+    const placed = await this.placedUnder(params, symbol)
+    if (placed.length > 0) return this.inOne(placed)
     if (!(cost > 0)) throw new InvalidOrder(`${this.id} cost ${cost} is not a positive number`)
     const { precision, symbol: named } = await this.loadMarket(symbol)
     const book = await this.fetchOrderBook(symbol, Description.maxListed)
@@ -156,11 +160,15 @@ export class Perpetuum extends Watching {
   }
 
   private async amendment(id: string, symbol: string, amount: Num, price: Num, params: Dict): Promise<Amendment> {
-    const market = await this.loadMarket(symbol)
+    if (isTriggerId(id)) throw new NotSupported(`${this.id} ${id} is no order: createOrder() with its prices sets it anew`)
     const { clientOrderId, ...rest }: Dict = params
-    const body = {
+    const { market, ...target } = await this.prepared(Description.editOrderPath, params, async () => ({
+      market: await this.loadMarket(symbol),
       orderId: await this.resolveId(id, clientOrderId),
-      accountId: await this.loadAccountId(),
+      accountId: await this.loadAccountId()
+    }))
+    const body = {
+      ...target,
       marketId: market.id,
       ...(price === undefined ? undefined : { price: this.onGrid(price, market, "price") }),
       ...(amount === undefined ? undefined : { quantity: this.onGrid(amount, market, "amount") }),
@@ -174,12 +182,13 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Closes the position in a market by a reduce-only market order, as far as the book goes. `side`, where it is given, is
-   * the position's: `long` or `buy`, `short` or `sell`.
+   * Closes the position in a market by a reduce-only market order, as far as the book goes; where one may not be as large by several in
+   * one turn of the venue, 32 at most, which are told as one. `side`, where it is given, is the position's: `long` or `buy`,
+   * `short` or `sell`.
    */
   override async closePosition(symbol: string, side: OrderSide = undefined, params: Dict = {}): Promise<Order> {
-    const placed = await this.placedUnder(params["idempotencyKey"], symbol)
-    if (placed !== undefined) return placed
+    const placed = await this.placedUnder(params, symbol)
+    if (placed.length > 0) return this.inOne(placed)
     const position = await this.fetchPosition(symbol)
     if (position.side === undefined) throw new InvalidOrder(`${this.id} there is no position in ${position.symbol ?? symbol}`)
     const { against, contracts } = closing(position)
@@ -187,7 +196,37 @@ export class Perpetuum extends Watching {
     if (meant !== undefined && meant !== position.side) {
       throw new InvalidOrder(`${this.id} the position in ${position.symbol ?? symbol} is ${position.side}, not ${meant}`)
     }
-    return await this.createOrder(symbol, "market", against, contracts, undefined, { ...params, reduceOnly: true })
+    const parts = this.closingOrders(position)
+    if (parts.length === 1) return await this.createOrder(symbol, "market", against, contracts, undefined, { ...params, reduceOnly: true })
+    const { clientOrderId, idempotencyKey, ...terms }: Dict = params
+    if (clientOrderId !== undefined) {
+      throw new InvalidOrder(`${this.id} closing ${contracts} takes ${parts.length} orders, which one clientOrderId cannot name`)
+    }
+    const sent = parts.slice(0, Description.maxPlaced).map((part) => ({ ...part, params: { ...terms, ...part.params } }))
+    return this.inOne(await this.createOrders(sent, this.identified({}, idempotencyKey)), contracts)
+  }
+
+  /** Orders of one side that did one thing, as one: its last one's, with what they come to together, and each of them in `info.closing`. */
+  private inOne(orders: ReadonlyArray<Order>, wanted?: number): Order {
+    const accepted = orders.filter(({ status }) => status !== "rejected")
+    const last = accepted.at(-1)
+    if (last === undefined) throw refusedEntry(this.id, orders[0]!.info as Dict)
+    if (orders.length === 1 && wanted === undefined) return last
+    const sum = (member: "amount" | "cost" | "filled"): Str =>
+      accepted.reduce((total: Str, order) => Precise.stringAdd(total, this.numberToString(order[member] ?? 0)), "0")
+    const [amount, cost, filled] = [wanted === undefined ? sum("amount") : this.numberToString(wanted), sum("cost"), sum("filled")]
+    return this.safeOrder({
+      ...this.omit(last, ["fee", "fees", "trades"]),
+      timestamp: accepted[0]!.timestamp,
+      datetime: accepted[0]!.datetime,
+      amount,
+      cost,
+      filled,
+      average: Precise.stringGt(filled, "0") ? Precise.stringDiv(cost, filled) : undefined,
+      remaining: Precise.stringSub(amount, filled),
+      status: Precise.stringEq(amount, filled) ? "closed" : "canceled",
+      info: { closing: orders.map(({ info }) => info as Dict) }
+    }, this.market(last.symbol))
   }
 
   /**
@@ -226,10 +265,16 @@ export class Perpetuum extends Watching {
   }
 
   override async cancelOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
-    const market = await this.loadMarket(this.required(symbol, "cancelOrder"))
-    const { clientOrderId, ...rest }: Dict = params
-    const response = await this.request("v2/orders/{orderId}/cancel", "private", "POST", {
-      orderId: await this.resolveId(id, clientOrderId),
+    const named = this.required(symbol, "cancelOrder")
+    const { isTrigger, rest: others } = askedFor(params)
+    if (isTrigger || isTriggerId(id)) return await this.cancelTrigger(id, named, others)
+    const { clientOrderId, ...rest } = others
+    const { market, orderId } = await this.prepared(Description.cancelOrderPath, params, async () => ({
+      market: await this.loadMarket(named),
+      orderId: await this.resolveId(id, clientOrderId)
+    }))
+    const response = await this.request(Description.cancelOrderPath, "private", "POST", {
+      orderId,
       symbol: market.symbol,
       ...rest
     })
@@ -243,21 +288,30 @@ export class Perpetuum extends Watching {
   }
 
   override async cancelOrdersForSymbols(orders: Array<CancellationRequest>, params: Dict = {}): Promise<Array<Order>> {
-    await this.loadMarkets()
-    const accountId = await this.loadAccountId()
+    const pair = orders.find(({ id }) => isTriggerId(id))
+    if (pair !== undefined) throw new NotSupported(`${this.id} ${pair.id} is no order: cancelOrder() cancels it`)
+    const accountId = await this.prepared(Description.cancelBatchPath, params, async () => {
+      await this.loadMarkets()
+      return await this.loadAccountId()
+    })
     const entries = orders.map(({ id, symbol }) => ({ accountId, marketId: this.market(symbol).id, orderId: id }))
     const response = this.asDict(
-      await this.request("v1/orders/batch/cancel", "private", "POST", { orders: entries, ...params })
+      await this.request(Description.cancelBatchPath, "private", "POST", { orders: entries, ...params })
     )
     const outcomes: Array<Dict> = this.safeList(response, "outcomes", [])
     return outcomes.map((outcome) => this.parseOrder(outcome))
   }
 
-  /** Cancels every open order, or those of one market. The venue tells how many in `info.canceled`, not which. */
+  /**
+   * Cancels every open order, or those of one market. The venue tells how many in `info.canceled`, not which. With `trigger` in `params`
+   * all that closes positions by itself, and no order: `info.canceledTriggers`.
+   */
   override async cancelAllOrders(symbol: Str = undefined, params: Dict = {}): Promise<Array<Order>> {
-    await this.loadMarkets()
+    const { isTrigger, rest } = askedFor(params)
+    if (isTrigger) return await this.cancelTriggers(symbol, rest)
+    await this.prepared(Description.cancelAllPath, params, () => this.loadMarkets())
     const scope = symbol === undefined ? {} : { symbol: this.market(symbol).symbol }
-    const response = this.asDict(await this.request("v2/orders/cancel-all", "private", "POST", { ...scope, ...params }))
+    const response = this.asDict(await this.request(Description.cancelAllPath, "private", "POST", { ...scope, ...rest }))
     return [this.safeOrder({ info: response, status: "canceled", timestamp: this.safeInteger(response, "timestamp"), ...scope })]
   }
 
@@ -265,8 +319,8 @@ export class Perpetuum extends Watching {
   override async cancelAllOrdersAfter(timeout: Int, params: Dict = {}): Promise<Dict> {
     if (timeout === undefined) throw new ArgumentsRequired(`${this.id} cancelAllOrdersAfter() requires a timeout`)
     return this.asDict(
-      await this.request("v1/accounts/{accountId}/orders/cancel-all-after", "private", "POST", {
-        accountId: await this.loadAccountId(),
+      await this.request(Description.cancelAllAfterPath, "private", "POST", {
+        accountId: await this.prepared(Description.cancelAllAfterPath, params, () => this.loadAccountId()),
         timeoutMs: timeout,
         ...params
       })
@@ -275,84 +329,18 @@ export class Perpetuum extends Watching {
 
   /** The most leverage that the account takes in a market, a whole number from 1. Its margin is crossed: both sides have the same. */
   override async setLeverage(leverage: number, symbol: Str = undefined, params: Dict = {}): Promise<Dict> {
-    const market = await this.loadMarket(this.required(symbol, "setLeverage"))
+    const named = this.required(symbol, "setLeverage")
+    const target = await this.prepared(Description.leveragePath, params, async () => ({
+      marketId: (await this.loadMarket(named)).id,
+      accountId: await this.loadAccountId()
+    }))
     return this.asDict(
       await this.request(Description.leveragePath, "private", "PUT", {
-        accountId: await this.loadAccountId(),
-        marketId: market.id,
+        ...target,
         leverageX: leverage,
         ...params
       })
     )
-  }
-
-  // Requests.
-
-  /**
-   * Sets the take-profit and the stop-loss of a whole position: the amount must be all of it. What was decided under the key before
-   * is told as it was, however the position stands by now.
-   */
-  private async setClosing(request: OrderRequest, idempotencyKey: unknown): Promise<Order> {
-    const { amount, params = {}, side, symbol } = request
-    Closing.check(params)
-    const market = await this.loadMarket(symbol)
-    const key = idempotencyKey === undefined ? undefined : String(idempotencyKey)
-    const seen = key === undefined ? "never_seen" : await this.outcomeUnder(key).catch((cause: unknown) => {
-      throw cause instanceof NetworkError ? this.unknownUnder(Description.autoClosePath, key, cause, cause) : cause
-    })
-    if (seen !== "never_seen" && seen !== "unknown_expired") return await this.setEarlier(request, market, idempotencyKey)
-    const position = await this.fetchPosition(symbol)
-    const held = this.numberToString(position.contracts ?? 0)
-    if (
-      position.side === undefined || side !== (position.side === "long" ? "sell" : "buy") || amount === undefined
-      || !Precise.stringEq(this.numberToString(amount), held)
-    ) {
-      const invalid = new InvalidOrder(`${this.id} a stop loss or take profit closes a whole position: ${held} in ${market.symbol}`)
-      // What the venue has forgotten may have been set while the position was another.
-      throw key === undefined || seen === "never_seen" ? invalid : this.unknownUnder(Description.autoClosePath, key, invalid, seen)
-    }
-    return await this.sendClosing(request, market, position, idempotencyKey)
-  }
-
-  /** Asks for the answer of what was decided under a key: the same request gets the same one, and nothing is set by it. */
-  private async setEarlier(request: OrderRequest, market: MarketInterface, idempotencyKey: unknown): Promise<Order> {
-    // The order is against the position. What a `triggerPrice` was then, by a mark that is gone, only the answer tells.
-    const position = { side: request.side === "sell" ? "long" : "short" } as Position
-    const isOneOfTwo = request.params?.["triggerPrice"] !== undefined
-    try {
-      return await this.sendClosing(request, market, { ...position, markPrice: 0 }, idempotencyKey)
-    } catch (error) {
-      const isOther = error instanceof OutcomeUnknown && isRefused(error.cause) && isConflict(error.cause.details)
-      if (!isOneOfTwo || !isOther) throw error
-    }
-    return await this.sendClosing(request, market, { ...position, markPrice: Infinity }, idempotencyKey)
-  }
-
-  private async sendClosing(
-    { params = {}, price, side, type }: OrderRequest,
-    market: MarketInterface,
-    position: Position,
-    idempotencyKey: unknown
-  ): Promise<Order> {
-    const limit = type === "market" ? undefined : price
-    const body = Closing.autoClose(params, position, limit, (value) => this.onGrid(value as Num, market, "price"))
-    const target = { accountId: await this.loadAccountId(), marketId: market.id, ...body }
-    const response = this.asDict(await this.request(Description.autoClosePath, "private", "PUT", this.identified(target, idempotencyKey)))
-    return this.safeOrder({
-      info: response,
-      id: this.safeString(response, "triggerId"),
-      timestamp: this.safeInteger(response, "decidedAtEpochMs"),
-      datetime: this.iso8601(this.safeInteger(response, "decidedAtEpochMs")),
-      symbol: market.symbol,
-      type,
-      side,
-      amount: this.safeString(response, "quantity"),
-      filled: "0",
-      reduceOnly: true,
-      status: "open",
-      takeProfitPrice: this.safeNumber(this.safeDict(response, "takeProfit"), "triggerPrice"),
-      stopLossPrice: this.safeNumber(this.safeDict(response, "stopLoss"), "triggerPrice")
-    }, market)
   }
 
   /** The native body of one order. */
@@ -385,27 +373,5 @@ export class Perpetuum extends Watching {
       ...(autoClose === undefined ? undefined : { autoClose }),
       ...this.omit(rest, ["timeInForce", "postOnly", "stopLoss", "takeProfit"])
     }
-  }
-
-  private identified(body: Dict, idempotencyKey: unknown): Dict {
-    return idempotencyKey === undefined ? body : { ...body, idempotencyKey }
-  }
-
-  /** A number as the decimal text that the venue takes. One between two ticks or lots is refused, never rounded. */
-  private onGrid(value: Num, market: MarketInterface, what: "price" | "amount"): string {
-    if (value === undefined) throw new ArgumentsRequired(`${this.id} an order requires an ${what}`)
-    const text = this.numberToString(value)
-    const step = this.numberToString(market.precision[what])
-    if (!/^[0-9]+(?:\.[0-9]+)?$/.test(text) || !Precise.stringGt(text, "0")) {
-      throw new InvalidOrder(`${this.id} ${what} ${text} is not a positive number`)
-    }
-    if (!Precise.stringEq(Precise.stringMod(text, step), "0")) {
-      const nearest = Cost.nearestStep(text, step)
-      throw Object.assign(
-        new InvalidOrder(`${this.id} ${what} ${text} is not a multiple of ${step} in ${market.symbol}, nearest ${nearest}`),
-        { nearest }
-      )
-    }
-    return text
   }
 }

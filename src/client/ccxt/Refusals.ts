@@ -47,9 +47,10 @@ export interface Refused extends Error {
 export const isRefused = (error: unknown): error is Refused => error instanceof Error && "details" in error
 
 /**
- * A command whose answer was lost, or that was not taken under a key of the caller's, and whose outcome the venue could not tell either.
- * Repeating the same call with `params.idempotencyKey` set to this key is safe: it is done at most once. Or one whose key stands for an
- * earlier call with another body: then the message says what became of that one, and repeating tells no more.
+ * A command whose answer was lost, or that was not taken or not sent under a key of the caller's, and whose outcome the venue could not
+ * tell either. The same call with `params.idempotencyKey` set to this key is done at most once, and tells, until the venue's retention has
+ * passed since it was first sent; of orders later too. Or one whose key stands for an earlier call with another body, or is
+ * forgotten where there is an order of its name: then the message says what there is, and repeating tells no more.
  */
 export class OutcomeUnknown extends RequestTimeout {
   constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {
@@ -192,11 +193,15 @@ export const errorOf = (exchangeId: string, status: number, headers: Json, respo
 export const entryErrorName = (code: string, guard: string | undefined): string => nativeClass(code, guard).name
 
 /** The error of a command that the venue refused earlier: as it remembers it, which is without what was compared. */
-export const refusedEarlier = (exchangeId: string, entry: Json): Refused => {
+export const refusedEarlier = (exchangeId: string, entry: Json): Refused =>
+  refusedEntry(exchangeId, entry, "this was refused when it was first asked for")
+
+/** The error of a refused entry of a decision. */
+export const refusedEntry = (exchangeId: string, entry: Json, message = "this was refused"): Refused => {
   const code = text(entry["code"]) ?? ""
   const guard = text(entry["rejectionGuard"])
   const actions = entry["recoveryActions"]
-  return refusedAs(nativeClass(code, guard), `${exchangeId} this was refused when it was first asked for`, {
+  return refusedAs(nativeClass(code, guard), `${exchangeId} ${message}`, {
     status: 422,
     code,
     retryable: entry["retryable"] === true,
@@ -204,9 +209,9 @@ export const refusedEarlier = (exchangeId: string, entry: Json): Refused => {
     requestId: undefined,
     rejectionGuard: guard,
     apiKeyRejection: undefined,
-    limit: undefined,
-    actual: undefined,
-    nearest: undefined,
+    limit: text(entry["limit"]),
+    actual: text(entry["actual"]),
+    nearest: text(entry["nearest"]),
     retryAfterMs: undefined
   })
 }

@@ -30,8 +30,8 @@ import type { LocalBook } from "../venue/LocalBook.js"
 import { nodePlatform } from "../venue/NodePlatform.js"
 import type { Refusal } from "../venue/Refusal.js"
 import { News } from "./News.js"
-import { Orders } from "./Orders.js"
 import { errorOf } from "./Refusals.js"
+import { Triggers } from "./Triggers.js"
 
 /** A thing that was told of, by its name and its market. */
 type Told<A> = readonly [name: string, symbol: string, value: A]
@@ -55,7 +55,7 @@ interface Progress {
   sequence: number
 }
 
-export class Watching extends Orders {
+export class Watching extends Triggers {
   private venueClient: Client | undefined
   private readonly watched = new Map<string, AnyNews>()
 

@@ -11,9 +11,10 @@ import type { CommandKey } from "./CommandKey.js"
 import type * as Contract from "./Contract.js"
 import { Events } from "./Events.js"
 import type { Following, Listener } from "./Following.js"
-import { type Command, type Outcome, Outcomes } from "./Outcome.js"
+import { type Command, type NotDone, type Outcome, Outcomes, type Unknown } from "./Outcome.js"
 import type { Platform } from "./Platform.js"
-import { Rest } from "./Rest.js"
+import { Refusal } from "./Refusal.js"
+import { nativeVersion, Rest } from "./Rest.js"
 import { type FrameAnswer, type Notice, type OrderFrame, Stream } from "./Stream.js"
 import { Tickets, type TicketSource } from "./Tickets.js"
 
@@ -76,6 +77,26 @@ export interface Latest {
 
 const segment = encodeURIComponent
 
+/** A command as both ways have it. `names`: of the orders that it places. */
+interface Made extends Omit<OrderFrame, "idempotencyKey"> {
+  readonly path: string
+  readonly names?: ReadonlyArray<string>
+}
+
+type Making = (accountId: string, idempotencyKey: string) => Made
+
+/** An order as it is sent. `entry`: its place in a batch. */
+const ordered = (order: NewOrder, accountId: string, idempotencyKey: string, entry: number | undefined): Contract.PlaceOrder => {
+  const { clientOrderId = clientOrderIdOf(idempotencyKey, entry), ...terms } = order
+  return { accountId, clientOrderId, ...terms }
+}
+
+/** Of a command whose account could not be asked for: it was not sent, but one under a key of the caller's may have been before. */
+const withoutAccount = ({ idempotencyKey, madeAtEpochMs }: CommandKey, cause: unknown): NotDone | Unknown =>
+  madeAtEpochMs !== undefined && cause instanceof Refusal
+    ? { kind: "refused", idempotencyKey, refusal: cause }
+    : { kind: "unknown", idempotencyKey, cause, seen: undefined }
+
 export class Client {
   /** Any other route of the venue: with the credential, and repeated while that may help. */
   readonly rest: Rest
@@ -108,15 +129,18 @@ export class Client {
   // Commands.
 
   async place(order: NewOrder, identity: Identity = {}): Promise<Outcome<Contract.PlacedOrder>> {
-    const key = this.keyOf(identity)
-    return await this.command({ op: "place", body: await this.ordered(order, key, undefined) }, "/v1/orders", key)
+    return await this.command(identity, (accountId, idempotencyKey) => {
+      const body = ordered(order, accountId, idempotencyKey, undefined)
+      return { op: "place", path: "/v1/orders", body, names: [body.clientOrderId] }
+    })
   }
 
   /** Places 1 to 32 orders in one turn of the venue. One that is refused leaves its siblings alone. */
   async placeBatch(orders: ReadonlyArray<NewOrder>, identity: Identity = {}): Promise<Outcome<Contract.PlacedBatch>> {
-    const key = this.keyOf(identity)
-    const body = { orders: await Promise.all(orders.map((order, entry) => this.ordered(order, key, entry))) }
-    return await this.command({ op: "place_batch", body }, "/v1/orders/batch", key)
+    return await this.command(identity, (accountId, idempotencyKey) => {
+      const body = { orders: orders.map((order, entry) => ordered(order, accountId, idempotencyKey, entry)) }
+      return { op: "place_batch", path: "/v1/orders/batch", body, names: body.orders.map(({ clientOrderId }) => clientOrderId) }
+    })
   }
 
   /** Changes an open order's price, its total quantity, or both. */
@@ -125,32 +149,48 @@ export class Client {
     change: Pick<Contract.AmendOrder, "price" | "quantity">,
     identity: Identity = {}
   ): Promise<Outcome<Contract.Amended>> {
-    const body = { accountId: await this.accountId(), marketId, ...change }
-    return await this.command({ op: "amend", orderId, body }, `/v1/orders/${segment(orderId)}/amend`, this.keyOf(identity))
+    return await this.command(identity, (accountId) => ({
+      op: "amend",
+      orderId,
+      path: `/v1/orders/${segment(orderId)}/amend`,
+      body: { accountId, marketId, ...change }
+    }))
   }
 
   async cancel({ marketId, orderId }: OrderName, identity: Identity = {}): Promise<Outcome<Contract.Canceled>> {
-    const body = { accountId: await this.accountId(), marketId }
-    return await this.command({ op: "cancel", orderId, body }, `/v1/orders/${segment(orderId)}/cancel`, this.keyOf(identity))
+    return await this.command(identity, (accountId) => ({
+      op: "cancel",
+      orderId,
+      path: `/v1/orders/${segment(orderId)}/cancel`,
+      body: { accountId, marketId }
+    }))
   }
 
   /** Cancels 1 to 24 orders in one turn of the venue. */
   async cancelBatch(orders: ReadonlyArray<OrderName>, identity: Identity = {}): Promise<Outcome<Contract.CanceledBatch>> {
-    const accountId = await this.accountId()
-    const body = { orders: orders.map(({ marketId, orderId }) => ({ accountId, marketId, orderId })) }
-    return await this.command({ op: "cancel_batch", body }, "/v1/orders/batch/cancel", this.keyOf(identity))
+    return await this.command(identity, (accountId) => ({
+      op: "cancel_batch",
+      path: "/v1/orders/batch/cancel",
+      body: { orders: orders.map(({ marketId, orderId }) => ({ accountId, marketId, orderId })) }
+    }))
   }
 
   /** Cancels all open orders, or those of one market. */
   async cancelAll(marketId?: string, identity: Identity = {}): Promise<Outcome<Contract.CanceledAll>> {
-    const body = { accountId: await this.accountId(), ...(marketId === undefined ? undefined : { marketId }) }
-    return await this.command({ op: "cancel_all", body }, "/v1/orders/cancel-all", this.keyOf(identity))
+    return await this.command(identity, (accountId) => ({
+      op: "cancel_all",
+      path: "/v1/orders/cancel-all",
+      body: { accountId, ...(marketId === undefined ? undefined : { marketId }) }
+    }))
   }
 
   /** Has all open orders cancelled so much later, unless this is said again before; 0 takes it back. */
   async cancelAllAfter(timeoutMs: number, identity: Identity = {}): Promise<Outcome<Contract.CancelAllAfter>> {
-    const path = `/v1/accounts/${segment(await this.accountId())}/orders/cancel-all-after`
-    return await this.command({ op: "cancel_all_after", body: { timeoutMs } }, path, this.keyOf(identity))
+    return await this.command(identity, (accountId) => ({
+      op: "cancel_all_after",
+      path: `/v1/accounts/${segment(accountId)}/orders/cancel-all-after`,
+      body: { timeoutMs }
+    }))
   }
 
   /** What the venue remembers under an idempotency key. */
@@ -273,15 +313,20 @@ export class Client {
       : { idempotencyKey, madeAtEpochMs: undefined }
   }
 
-  private async ordered(order: NewOrder, { idempotencyKey }: CommandKey, entry: number | undefined): Promise<Contract.PlaceOrder> {
-    const { clientOrderId = clientOrderIdOf(idempotencyKey, entry), ...terms } = order
-    return { accountId: await this.accountId(), clientOrderId, ...terms }
-  }
-
   /** Sends a command over the socket where that is wanted and can be, and by REST otherwise, or where its answer was lost. */
-  private async command<A>(frame: Omit<OrderFrame, "idempotencyKey">, path: string, key: CommandKey): Promise<Outcome<A>> {
+  private async command<A>(identity: Identity, made: Making): Promise<Outcome<A>> {
+    const key = this.keyOf(identity)
     const { idempotencyKey } = key
-    const command: Command = { method: "POST", path, body: frame.body, ...key }
+    let accountId: string
+    try {
+      accountId = await this.accountId()
+    } catch (cause) {
+      return withoutAccount(key, cause)
+    }
+    const { names, path, ...frame } = made(accountId, idempotencyKey)
+    const earlier = names === undefined ? undefined : await this.outcomes.earlier<A>(key, { names, isBatch: frame.op === "place_batch" })
+    if (earlier !== undefined) return earlier
+    const command: Command = { method: "POST", path, body: frame.body, version: nativeVersion, ...key }
     if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
     this.stream.start()
     const answer = await this.stream.command({ ...frame, idempotencyKey })

@@ -2,16 +2,18 @@
  * What became of a command. Where its answers were lost, the venue is asked under the command's own identity before anything is said:
  * an outcome is what the venue told, and never a guess.
  */
+import { clientOrderIdOf } from "./ClientOrderId.js"
 import { type CommandKey, isTooNewToForget } from "./CommandKey.js"
 import type * as Contract from "./Contract.js"
 import type { Refusal } from "./Refusal.js"
 import { Unanswered } from "./Refusal.js"
-import type { Asked, Attempt, Rest } from "./Rest.js"
+import { type Asked, type Attempt, nativeVersion, type Rest } from "./Rest.js"
 
 /** The venue decided it, and did it. */
 export interface Accepted<A> {
   readonly kind: "accepted"
   readonly idempotencyKey: string
+  /** The venue's answer; of an order whose key the venue has forgotten, the order as it is now. */
   readonly value: A
 }
 
@@ -37,8 +39,10 @@ export interface NeverArrived {
 
 /**
  * Its answers were lost, or it was not taken under a key that may have been sent before, and the venue could not tell what became of
- * it. The same command under the same key is safe at any time: it is done once at most, and tells. Or the key stands for another body
- * (`cause` is a `Refusal` that `isConflict`): then `seen` tells what was done under it, and repeating tells no more.
+ * it. The same command under the same key is done once at most, and tells, until the venue's retention (`GET /v1/limits`) has passed since
+ * it was first sent. Later it is still so of orders, which are looked up by their `clientOrderId` before they are sent, and what is no
+ * order would be done anew. Or the key stands for another body (`cause` is a `Refusal` that `isConflict`), or the venue has forgotten it
+ * and has an order of its name (`cause` is `Forgotten`): then `seen` tells what was done, and repeating tells no more.
  */
 export interface Unknown {
   readonly kind: "unknown"
@@ -48,12 +52,29 @@ export interface Unknown {
   readonly seen: Contract.OutcomeLookup | undefined
 }
 
+/** The venue has forgotten what was decided under a key, and has an order of its name: nothing was sent, since that would be another. */
+export class Forgotten extends Error {
+  override readonly name = "Forgotten"
+  readonly isRetryable = false
+
+  constructor(idempotencyKey: string, { clientOrderId = "", orderId }: Contract.Order) {
+    super(`the venue has forgotten what was decided under ${idempotencyKey}, and has ${orderId} of the name ${clientOrderId}`)
+  }
+}
+
 export type Outcome<A> = Accepted<A> | NotDone | NeverArrived | Unknown
 
 /** A command as it is sent by HTTP. */
 export interface Command extends Asked, CommandKey {
   readonly method: "POST"
   readonly idempotencyKey: string
+}
+
+/** Orders that a command is to place. */
+export interface Placing {
+  /** Their clientOrderIds. */
+  readonly names: ReadonlyArray<string>
+  readonly isBatch: boolean
 }
 
 /** Sends commands, and finds out what became of those whose answers were lost. */
@@ -91,9 +112,37 @@ export class Outcomes {
     return await this.decided(command, refusal, seen)
   }
 
+  /**
+   * What is known of orders that are to be sent under a key of the caller's; undefined where they may be. What was decided under the key
+   * may be forgotten, and then the venue would take them for new ones. It tells of every order by its name though, however old:
+   * what has no order of these names was not done.
+   */
+  async earlier<A>({ idempotencyKey, madeAtEpochMs }: CommandKey, { isBatch, names }: Placing): Promise<Outcome<A> | undefined> {
+    if (madeAtEpochMs !== undefined) return undefined
+    try {
+      if ((await this.lookUp(idempotencyKey)).outcome !== "unknown_expired") return undefined
+      for (const clientOrderId of names) {
+        const seen = await this.seenUnder({ clientOrderId })
+        if (seen.order === undefined) continue
+        const isOfKey = clientOrderId === clientOrderIdOf(idempotencyKey, undefined) || seen.order.idempotencyKey === idempotencyKey
+        // A name of the caller's may be that of another order, and a batch's answer tells of each of its orders.
+        if (isOfKey && !isBatch) return { kind: "accepted", idempotencyKey, value: seen.order as A }
+        return { kind: "unknown", idempotencyKey, cause: new Forgotten(idempotencyKey, seen.order), seen }
+      }
+      return undefined
+    } catch (cause) {
+      return { kind: "unknown", idempotencyKey, cause, seen: undefined }
+    }
+  }
+
   /** What the venue remembers under an identity. Rejects where it cannot be asked. */
   async lookUp(idempotencyKey: string): Promise<Contract.OutcomeLookup> {
-    return await this.rest.get(`/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes`, { idempotencyKey })
+    return await this.seenUnder({ idempotencyKey })
+  }
+
+  private async seenUnder(query: NonNullable<Asked["query"]>): Promise<Contract.OutcomeLookup> {
+    const path = `/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes`
+    return await this.rest.ask({ method: "GET", path, query, version: nativeVersion })
   }
 
   /** What became of a command, without doing it: what was not decided by now is fenced. `lostCause`: why that is not known. */
@@ -136,6 +185,7 @@ export class Outcomes {
       method: "POST",
       path: `/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes/fence`,
       body: { idempotencyKey },
+      version: nativeVersion,
       idempotencyKey: this.rest.platform.newKey(),
       madeAtEpochMs: this.rest.platform.nowEpochMs()
     }

@@ -13,6 +13,8 @@ export interface Asked {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
   readonly idempotencyKey?: string
+  /** How the `version` of the venue's answer begins, where anything else is not to be taken for it: that is a lost answer. */
+  readonly version?: string
   /** Whether it goes without the credential. */
   readonly isOpen?: boolean
 }
@@ -29,6 +31,9 @@ export interface RestOptions {
   /** How long is waited before the second time. */
   readonly retryDelayMs: number
 }
+
+/** How the venue's answers about an account and its commands begin their `version`. */
+export const nativeVersion = "external-"
 
 /** The longest that is waited between two attempts. */
 const longestDelayMs = 60_000
@@ -67,10 +72,17 @@ const retryAfterMs = (header: string | undefined): number | undefined => {
   return header === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : Math.min(longestDelayMs, seconds * 1_000)
 }
 
-const read = <A>({ body, header, status }: HttpAnswer): Attempt<A> => {
+/** Whether an answer says that it is of a version: a page of something in between may be JSON too, or empty. */
+const isOf = (version: string, value: unknown): boolean =>
+  typeof value === "object" && value !== null && "version" in value && typeof value.version === "string"
+  && value.version.startsWith(version)
+
+const read = <A>({ body, header, status }: HttpAnswer, version: string | undefined): Attempt<A> => {
   const json = parsed(body)
   if (status >= 200 && status < 300 && json !== undefined) {
-    return { kind: "answered", value: json.value as A }
+    return version === undefined || isOf(version, json.value)
+      ? { kind: "answered", value: json.value as A }
+      : { kind: "lost", cause: new Error(`HTTP ${status} without the venue's answer`) }
   }
   const envelope = envelopeOf(json?.value)
   // A defect may have come behind the decision: it tells as little as no answer.
@@ -153,7 +165,7 @@ export class Rest {
     const cancel = this.platform.after(this.options.timeoutMs, () => giveUp(`no answer came for ${this.options.timeoutMs} ms`))
     this.ending.add(end)
     try {
-      const answer = this.platform.send(this.request(asked), abort.signal).then(read<A>,
+      const answer = this.platform.send(this.request(asked), abort.signal).then((heard) => read<A>(heard, asked.version),
         (cause: unknown): Lost => ({ kind: "lost", cause }))
       return await Promise.race([answer, given])
     } finally {

@@ -1,7 +1,8 @@
 /** What becomes of requests whose answers are lost, refused or late: against a venue that answers as it was told, in time of the test's own. */
 import { expect, test } from "vitest"
-import { Client, type Options } from "../../../src/client/venue/Client.js"
+import { Client, type Identity, type Options } from "../../../src/client/venue/Client.js"
 import { clientOrderIdOf } from "../../../src/client/venue/ClientOrderId.js"
+import type { Outcome } from "../../../src/client/venue/Outcome.js"
 import type { HttpRequest } from "../../../src/client/venue/Platform.js"
 import { Refusal, Unanswered } from "../../../src/client/venue/Refusal.js"
 import { type Given, VirtualPlatform } from "./VirtualPlatform.js"
@@ -24,6 +25,8 @@ const defect: Given = { status: 500, body: refusal("internal_error") }
 const placed: Given = { body: { orderId: "ord_1", status: "open" } }
 const seen = (outcome: string): Given => ({ body: { outcome, decisions: [], fenced: false } })
 const conflict: Given = { status: 409, body: refusal("idempotency_key_conflict") }
+/** What is heard before an order is sent under a key that was not made for the very call. */
+const unseen = seen("never_seen")
 const fenced: Given = { body: { fenced: true, holdsUntilEpochMs: 9 } }
 
 /** A client whose requests get these answers, in order. */
@@ -55,7 +58,11 @@ test("a refusal in the envelope of /v2 is one, and is not asked again", async ()
 
 test("a command is sent once where it is answered, under an identity of its own", async () => {
   const { client, platform } = scripted([placed, placed])
-  expect(await client.place(order)).toEqual({ kind: "accepted", idempotencyKey: "made-1", value: { orderId: "ord_1", status: "open" } })
+  expect(await client.place(order)).toMatchObject({
+    kind: "accepted",
+    idempotencyKey: "made-1",
+    value: { orderId: "ord_1", status: "open" }
+  })
   await client.cancel({ orderId: "ord/1", marketId: "M" }, { idempotencyKey: "mine" })
   expect(platform.requests).toMatchObject([
     {
@@ -103,7 +110,7 @@ test.each<readonly [what: string, answers: ReadonlyArray<Given>, kind: string]>(
     body: refusal("unauthorized")
   }], "unknown"]
 ])("where %s, its outcome is told", async (_, answers, kind) => {
-  const { client, left, platform } = scripted(answers)
+  const { client, left, platform } = scripted([unseen, ...answers])
   const outcome = await platform.finish(client.place(order, { idempotencyKey: "one" }))
   expect(outcome).toMatchObject({ kind, idempotencyKey: "one" })
   expect(left).toEqual([])
@@ -123,7 +130,7 @@ test.each<readonly [what: string, answers: ReadonlyArray<Given>, told: object]>(
   ["whose answer is not to be had", [unauthorized, seen("accepted"), unauthorized], { kind: "unknown", seen: { outcome: "accepted" } }],
   ["which it has never seen", [unauthorized, seen("never_seen")], { kind: "refused", refusal: { code: "unauthorized" } }]
 ])("a refusal that decides nothing says nothing of an earlier call under the key %s: that is asked for", async (_, answers, told) => {
-  const { client, left, platform } = scripted(answers)
+  const { client, left, platform } = scripted([unseen, ...answers])
   expect(await platform.finish(client.place(order, { idempotencyKey: "one" }))).toMatchObject({ ...told, idempotencyKey: "one" })
   expect(left).toEqual([])
   expect(platform.requests.some(({ url }) => url.endsWith("/fence"))).toBe(false)
@@ -133,7 +140,7 @@ test("an order whose end has passed is refused by a decision, which a repeat und
   const expired: Given = { status: 400, body: refusal("invalid_request", { rejectionGuard: "expiry_passed" }) }
   const told = { kind: "refused", idempotencyKey: "one", refusal: { code: "invalid_request", isDecision: true } }
   for (const answers of [[expired], ["broken", expired], ["broken", "broken", "broken", seen("refused"), expired]] as const) {
-    const { client, left, platform } = scripted(answers)
+    const { client, left, platform } = scripted([unseen, ...answers])
     expect(await platform.finish(client.place(order, { idempotencyKey: "one" }))).toMatchObject(told)
     expect(left).toEqual([])
   }
@@ -167,13 +174,13 @@ test("what was found out is said with it", async () => {
 })
 
 test("a name that is not given is the same again under the same key, and another for each order of a batch", async () => {
-  const { client, platform } = scripted(Array<Given>(5).fill(placed))
+  const { client, platform } = scripted(Array<ReadonlyArray<Given>>(5).fill([unseen, placed]).flat())
   await client.place(order, { idempotencyKey: "one" })
   await client.place(order, { idempotencyKey: "one" })
   await client.place(order, { idempotencyKey: "two" })
   await client.placeBatch([order, { ...order, clientOrderId: "mine" }, order], { idempotencyKey: "one" })
   await client.placeBatch([order, order, order], { idempotencyKey: "one" })
-  const bodies = platform.requests.map(({ body }) => JSON.parse(body!))
+  const bodies = platform.requests.flatMap(({ body }) => body === undefined ? [] : [JSON.parse(body)])
   const names: ReadonlyArray<string> = bodies.flatMap((body) => (body.orders ?? [body]).map((one: typeof body) => one.clientOrderId))
   expect(names[1]).toBe(names[0])
   expect([names[4], names[3], names[5]]).toEqual(["mine", names[6], names[8]])
@@ -187,7 +194,7 @@ test.each<readonly [what: string, answers: ReadonlyArray<Given>, seen: object | 
   ["and the venue cannot be asked", [conflict, "broken", "broken", "broken"], undefined],
   ["when the decision's answer is asked for", ["broken", "broken", "broken", seen("accepted"), conflict], { outcome: "accepted" }]
 ])("a key that stands for another body, said %s, is unknown with what was done under it, never nothing done", async (_, answers, told) => {
-  const { client, left, platform } = scripted(answers)
+  const { client, left, platform } = scripted([unseen, ...answers])
   const outcome = await platform.finish(client.place(order, { idempotencyKey: "one" }))
   expect(outcome).toMatchObject({ kind: "unknown", cause: { code: "idempotency_key_conflict", isConflict: true, isDecision: false } })
   expect(outcome).toHaveProperty("seen", told === undefined ? undefined : expect.objectContaining(told))
@@ -201,7 +208,7 @@ test("where the venue has forgotten things of the account, a key of this very ca
   const decided = scripted([...lost, { status: 409, body: refusal("idempotency_key_conflict", { rejectionGuard: "already_seen" }) },
     placed])
   expect(await decided.platform.finish(decided.client.place(order))).toMatchObject({ kind: "accepted" })
-  const given = scripted(lost)
+  const given = scripted([unseen, ...lost])
   expect(await given.platform.finish(given.client.place(order, { idempotencyKey: "one" }))).toMatchObject({ kind: "unknown" })
   // A call that took so long that what it did may be forgotten by now.
   const slow = scripted(["silence", "silence", "silence", seen("unknown_expired")], { timeoutMs: 200_000 })
@@ -265,3 +272,90 @@ test("closing gives up what is under way, and says that it is not known", async 
   expect(await work).toMatchObject({ kind: "unknown" })
   expect(platform.waits).toBe(0)
 })
+
+const forgotten = seen("unknown_expired")
+/** What the venue has of an order's name, of an account of which it has forgotten something. */
+const named = (more: object): Given => ({
+  body: { outcome: "accepted", decisions: [], order: { orderId: "ord_9", status: "closed", ...more } }
+})
+
+test.each<readonly [what: string, clientOrderId: string | undefined, answers: ReadonlyArray<Given>, told: object]>([
+  ["has its order, by the name that is made of the key", undefined, [forgotten, named({ idempotencyKey: "cancel" })], {
+    kind: "accepted",
+    value: { orderId: "ord_9", status: "closed" }
+  }],
+  ["has its order, by a name and the key", "mine", [forgotten, named({ idempotencyKey: "one" })], {
+    kind: "accepted",
+    value: { orderId: "ord_9" }
+  }],
+  ["has an order of the name, which may be another", "mine", [forgotten, named({ clientOrderId: "mine", idempotencyKey: "two" })], {
+    kind: "unknown",
+    cause: { name: "Forgotten", isRetryable: false },
+    seen: { order: { orderId: "ord_9" } }
+  }],
+  ["cannot be asked for the key", undefined, ["broken", "broken", "broken"], { kind: "unknown", seen: undefined }],
+  ["cannot be asked for the name", undefined, [forgotten, "broken", "broken", "broken"], { kind: "unknown", seen: undefined }],
+  ["is asked by way of something that answers in its place", undefined, Array<Given>(3).fill({ body: "{\"status\":\"ok\"}" }), {
+    kind: "unknown",
+    seen: undefined
+  }]
+])("an order under a key that the venue may have forgotten is not placed again where it %s", async (_, clientOrderId, answers, told) => {
+  const { client, left, platform } = scripted(answers)
+  const own = clientOrderId === undefined ? order : { ...order, clientOrderId }
+  expect(await platform.finish(client.place(own, { idempotencyKey: "one" }))).toMatchObject({ ...told, idempotencyKey: "one" })
+  expect(left).toEqual([])
+  expect(platform.requests.filter(({ method }) => method !== "GET")).toEqual([])
+})
+
+test("an order under a key that the venue may have forgotten is placed where it never had one of the name, and so is a batch", async () => {
+  const { client, left, platform } = scripted([forgotten, forgotten, placed, forgotten, forgotten, forgotten, placed])
+  expect(await client.place(order, { idempotencyKey: "one" })).toMatchObject({ kind: "accepted" })
+  expect(await client.placeBatch([order, order], { idempotencyKey: "two" })).toMatchObject({ kind: "accepted" })
+  expect(left).toEqual([])
+  const of = (key: string, entry?: number): string => `clientOrderId=${clientOrderIdOf(key, entry)}`
+  const asked = platform.requests.filter(({ method }) => method === "GET").map(({ url }) => url.split("?")[1])
+  expect(asked).toEqual(["idempotencyKey=one", of("one"), "idempotencyKey=two", of("two", 0), of("two", 1)])
+  const half = scripted([forgotten, forgotten, named({ idempotencyKey: "two" })])
+  expect(await half.client.placeBatch([order, order], { idempotencyKey: "two" })).toMatchObject({
+    kind: "unknown",
+    cause: { name: "Forgotten" },
+    seen: { order: { orderId: "ord_9" } }
+  })
+  expect(half.left).toEqual([])
+})
+
+const name = { orderId: "ord_1", marketId: "M" }
+
+test.each<readonly [string, (client: Client, identity: Identity) => Promise<Outcome<unknown>>]>([
+  ["place", (client, identity) => client.place(order, identity)],
+  ["placeBatch", (client, identity) => client.placeBatch([order], identity)],
+  ["amend", (client, identity) => client.amend(name, { quantity: "2.0" }, identity)],
+  ["cancel", (client, identity) => client.cancel(name, identity)],
+  ["cancelBatch", (client, identity) => client.cancelBatch([name], identity)],
+  ["cancelAll", (client, identity) => client.cancelAll("M", identity)],
+  ["cancelAllAfter", (client, identity) => client.cancelAllAfter(0, identity)]
+])("%s comes to an outcome also where its account cannot be asked for", async (_, send) => {
+  const come = async (answer: Given, identity: Identity) => {
+    const platform = new VirtualPlatform(() => answer)
+    const client = new Client(platform, { url: "http://venue", apiKey: "key", maxAttempts: 2 })
+    const outcome = await platform.finish(send(client, identity))
+    expect(platform.requests.map(pathOf).filter((path) => path !== "GET /v1/api-keys/current")).toEqual([])
+    return outcome
+  }
+  const given = { idempotencyKey: "one" }
+  expect(await come("broken", {})).toMatchObject({ kind: "unknown", cause: { name: "Unanswered" }, seen: undefined })
+  expect(await come(unauthorized, {})).toMatchObject({ kind: "refused", refusal: { code: "unauthorized" } })
+  expect(await come(overloaded, { ...given, isNew: true })).toMatchObject({ kind: "refused", refusal: { code: "overloaded" } })
+  expect(await come(overloaded, given)).toMatchObject({ kind: "unknown", idempotencyKey: "one", cause: { code: "overloaded" } })
+  expect(await come(unauthorized, given)).toMatchObject({ kind: "unknown", cause: { code: "unauthorized" } })
+})
+
+test.each(["", "{\"status\":\"ok\"}", "{\"version\":1}", "[]", "null", "{\"version\":\"portal/v1\"}"])(
+  "what says that all went well and is not the venue's (%j) is no acceptance",
+  async (body) => {
+    const { client, left, platform } = scripted([{ body }, { body }, placed, { body }, { body }, { body }, unseen, { body }, fenced])
+    expect(await platform.finish(client.place(order))).toMatchObject({ kind: "accepted", value: { orderId: "ord_1" } })
+    expect(await platform.finish(client.cancelAll())).toMatchObject({ kind: "never_arrived", fencedUntilEpochMs: 9 })
+    expect(left).toEqual([])
+  }
+)

@@ -510,9 +510,12 @@ const trading = async (answers: ReadonlyArray<Given>, more: Partial<Options> = {
   return { ...all, line }
 }
 
+/** What is heard before an order is sent under a key that was not made for the very call. */
+const neverSeen: Given = { body: { outcome: "never_seen", decisions: [] } }
+
 test("a command over the socket is answered there", async () => {
   const { client, line, platform } = await trading([])
-  const placing = client.place(order, { idempotencyKey: "one" })
+  const placing = client.place(order, { idempotencyKey: "one", isNew: true })
   await platform.settle()
   const frame = line.last("place")
   expect(frame).toMatchObject({ idempotencyKey: "one", body: { accountId: "acc_1", ...order } })
@@ -556,14 +559,14 @@ test.each<
     4
   ]
 ])("where %s, the same command goes by REST, and its outcome is told", async (_, answers, happens, kind, asked) => {
-  const { client, platform } = await trading(answers)
+  const { client, platform } = await trading([neverSeen, ...answers])
   const placing = client.place(order, { idempotencyKey: "one" })
   await platform.settle()
   const { body } = platform.line.last("place")
   happens(platform)
   expect(await platform.finish(placing)).toMatchObject({ kind })
   const sent = platform.requests.filter(({ url }) => url.endsWith("/v1/orders"))
-  expect(platform.requests).toHaveLength(asked)
+  expect(platform.requests).toHaveLength(asked + 1)
   for (const request of sent) {
     expect(JSON.parse(request.body!)).toEqual(body)
     expect(request.headers["idempotency-key"]).toBe("one")
@@ -588,7 +591,7 @@ test.each([true, undefined])("a key that stands for another body is said to be u
   async (cancels) => {
     const told: Given = { body: { outcome: "accepted", decisions: [{ entries: [{ orderId: "ord_7" }] }] } }
     const { client, line, platform } = await trading([told], cancels === undefined ? {} : { cancelOnDisconnect: cancels })
-    const placing = client.place(order, { idempotencyKey: "one" })
+    const placing = client.place(order, { idempotencyKey: "one", isNew: true })
     await platform.settle()
     line.say({ type: "error", id: line.last("place").id, error: refusal("idempotency_key_conflict") })
     expect(await placing).toMatchObject({
@@ -603,12 +606,12 @@ test("what is to end with its connection is placed over that alone", async () =>
   const unseen: Given = { body: { outcome: "never_seen", decisions: [] } }
   const { client, line, platform } = await trading([unseen, { body: {} }, unseen, { body: {} }, { body: {} }], { cancelOnDisconnect: true })
   const paths = () => platform.requests.slice(1).map(({ method, url }) => `${method} ${url.slice("http://venue/v1".length)}`)
-  const placing = client.place(order, { idempotencyKey: "one" })
+  const placing = client.place(order, { idempotencyKey: "one", isNew: true })
   await platform.settle()
   expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
   line.end()
   expect(await placing).toMatchObject({ kind: "never_arrived" })
-  expect(await client.placeBatch([order], { idempotencyKey: "two" })).toMatchObject({
+  expect(await client.placeBatch([order], { idempotencyKey: "two", isNew: true })).toMatchObject({
     kind: "never_arrived",
     cause: { message: "the stream could not take it: it is not connected" }
   })
@@ -649,9 +652,8 @@ test.each([
 })
 
 test("a refusal that decides nothing says nothing there of an earlier call under the key", async () => {
-  const { client, line, platform } = await trading([{ body: { outcome: "accepted", decisions: [] } }, { body: { orderId: "ord_1" } }], {
-    cancelOnDisconnect: true
-  })
+  const accepted: Given = { body: { outcome: "accepted", decisions: [] } }
+  const { client, line, platform } = await trading([neverSeen, accepted, { body: { orderId: "ord_1" } }], { cancelOnDisconnect: true })
   const refuse = (): void => line.say({ type: "error", id: line.last("place").id, error: refusal("scope_missing") })
   const again = client.place(order, { idempotencyKey: "one" })
   await platform.settle()

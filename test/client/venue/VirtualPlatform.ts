@@ -1,7 +1,7 @@
 /** A platform of a test: its clock moves when the test says so, requests are answered as it says, and it is the other end of sockets. */
 import type { HttpAnswer, HttpRequest, LineEvents, Platform } from "../../../src/client/venue/Platform.js"
 
-/** What a request gets: an answer, `silence`, or `broken` for a connection that ends. */
+/** What a request gets: an answer (an object is the venue's, a text anybody's), `silence`, or `broken` for a connection that ends. */
 export type Given =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | "silence"
@@ -62,7 +62,9 @@ export class VirtualPlatform implements Platform {
     }
     if (given === "broken") throw new Error("the connection ended")
     const { body, headers = {}, status = 200 } = given
-    return { status, body: typeof body === "string" ? body : JSON.stringify(body ?? {}), header: (name) => headers[name] }
+    // Whatever the venue answers says what it is; what something else answers is a text here.
+    const told = typeof body === "string" ? body : JSON.stringify({ version: "external-scripted/v1", ...(body as object | undefined) })
+    return { status, body: told, header: (name) => headers[name] }
   }
 
   readonly connect = (url: string, events: LineEvents) => {

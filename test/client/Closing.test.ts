@@ -1,0 +1,153 @@
+/** What closes positions, by itself and at once, and what rests beside it: the class over the real edge and engine of this process. */
+import { afterEach, expect, test } from "vitest"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { closeAll, serve } from "../edge/http/NodeServed.js"
+import { LiveVenue, symbol } from "../edge/LiveVenue.js"
+
+afterEach(closeAll)
+
+const triggersPath = "v1/accounts/{accountId}/triggers"
+
+/** A venue with an account that trades and another one that stands by, each with the class; `same` is another program of the first. */
+const opened = async () => {
+  const venue = LiveVenue.make()
+  const traders = await venue.traders(2)
+  const baseURL = `http://127.0.0.1:${(await serve(venue.application)).port}`
+  const made = (at: number) => new Perpetuum({ apiKey: traders[at]!.key, baseURL, enableRateLimit: false, options: { retryDelayMs: 1 } })
+  const [exchange, other, same] = [made(0), made(1), made(0)]
+  const buy = async (amount: number, params: object = {}): Promise<void> => {
+    await other.createOrder(symbol, "limit", "sell", amount, 100)
+    expect(await exchange.createOrder(symbol, "limit", "buy", amount, 100, params)).toMatchObject({ status: "closed" })
+  }
+  const stopLoss = (amount: number, at: number, params: object = {}, of = exchange) =>
+    of.createStopLossOrder(symbol, "market", "sell", amount, undefined, at, params)
+  const takeProfit = (amount: number, at: number, params: object = {}) =>
+    exchange.createTakeProfitOrder(symbol, "limit", "sell", amount, at - 1, at, params)
+  /** What is set, by id, stop-loss and take-profit. */
+  const set = async (of?: string) =>
+    (await exchange.fetchOpenOrders(of, undefined, undefined, { trigger: true })).map((
+      { id, stopLossPrice, takeProfitPrice }
+    ) => [id, stopLossPrice, takeProfitPrice])
+  return { exchange, other, same, buy, stopLoss, takeProfit, set }
+}
+
+test("a take-profit keeps the stop-loss that is set for the position, and a stop-loss the take-profit", async () => {
+  const { buy, exchange, set, stopLoss, takeProfit } = await opened()
+  await buy(2)
+  const stop = await stopLoss(2, 95)
+  expect(stop).toMatchObject({ status: "open", side: "sell", type: "market", amount: 2, stopLossPrice: 95, triggerPrice: 95 })
+  const both = await takeProfit(2, 110, { triggerPriceType: "last" })
+  expect(both).toMatchObject({ status: "open", stopLossPrice: 95, takeProfitPrice: 110, info: { replacedTriggers: 1 } })
+  const moved = await stopLoss(2, 96)
+  expect(moved.info).toMatchObject({
+    stopLoss: { triggerPrice: "96.0" },
+    takeProfit: { triggerPrice: "110.0", triggerBy: "last", limitPrice: "109.0" }
+  })
+  expect(await set(symbol)).toEqual([[moved.id, 96, 110]])
+  // Of two at a time neither takes the place of the other.
+  await Promise.all([stopLoss(2, 97), takeProfit(2, 111)])
+  expect((await set()).map(([, ...prices]) => prices)).toEqual([[97, 111]])
+  // One that is refused changes nothing, and one who waits behind it goes on.
+  const [refused, last] = await Promise.allSettled([stopLoss(2, 105), stopLoss(2, 98)])
+  expect(refused).toMatchObject({ status: "rejected", reason: { details: { rejectionGuard: "trigger_invalid" } } })
+  expect(last).toMatchObject({ status: "fulfilled", value: { stopLossPrice: 98, takeProfitPrice: 111 } })
+  // A repeated call is told what it was told, with what it kept.
+  const once = await stopLoss(2, 94, { idempotencyKey: "once" })
+  expect(await stopLoss(2, 94, { idempotencyKey: "once" })).toEqual(once)
+  expect(await exchange.fetchOpenOrders(symbol)).toEqual([])
+})
+
+test("a pair is read and cancelled by its id, and its end is told from its being elsewhere", async () => {
+  const { buy, exchange, set, stopLoss, takeProfit } = await opened()
+  await buy(2)
+  const stop = await stopLoss(2, 95)
+  const { id } = await takeProfit(2, 110)
+  for (const found of [await exchange.fetchOrder(id!, symbol), await exchange.fetchOrder(id!), await exchange.fetchOpenOrder(id!)]) {
+    expect(found).toMatchObject({ id, symbol, status: "open", type: "limit", amount: 2, reduceOnly: true, stopLossPrice: 95 })
+  }
+  const gone = { name: "OrderNotFound", message: expect.stringContaining(`there are ${id}`) }
+  await expect(exchange.fetchOrder(stop.id!, symbol)).rejects.toMatchObject(gone)
+  await expect(exchange.cancelOrder(stop.id!, symbol)).rejects.toMatchObject(gone)
+  for (
+    const call of [
+      () => exchange.cancelOrders([id!], symbol),
+      () => exchange.editOrder(id!, symbol, "limit", "sell", 1),
+      () => exchange.fetchOrders(symbol, undefined, undefined, { trigger: true })
+    ]
+  ) await expect(call()).rejects.toMatchObject({ name: "NotSupported" })
+  for (let asked = 0; asked < 2; asked++) {
+    expect(await exchange.cancelOrder(id!, symbol, { idempotencyKey: "cancel" })).toMatchObject({ id, status: "canceled" })
+  }
+  expect(await set()).toEqual([])
+  await expect(exchange.cancelOrder(id!, symbol)).rejects.toMatchObject({ name: "OrderNotFound" })
+  // The venue cancels all of a position's together.
+  const own = await stopLoss(2, 95)
+  await exchange.createOrder(symbol, "limit", "buy", 1, 99, { stopLoss: 94 })
+  await expect(exchange.cancelOrder(own.id!, symbol)).rejects.toMatchObject({ name: "NotSupported" })
+  expect(await set()).toEqual([[own.id, 95, undefined]])
+  expect(await exchange.cancelAllOrders(symbol, { trigger: true })).toMatchObject([{ status: "canceled", info: { canceledTriggers: 2 } }])
+  expect([await set(), (await exchange.fetchOpenOrders()).length]).toEqual([[], 1])
+  expect(await exchange.cancelAllOrders(undefined, { stop: true })).toMatchObject([{ info: { canceledTriggers: 0 } }])
+})
+
+test("a stop-loss that an order has brought is kept where it closes the whole position, and never lost where it does not", async () => {
+  const { buy, set, stopLoss, takeProfit } = await opened()
+  await buy(1, { stopLoss: 95 })
+  const [[brought]] = await set() as [[string]]
+  expect(await takeProfit(1, 110)).toMatchObject({ stopLossPrice: 95, takeProfitPrice: 110 })
+  await buy(1, { stopLoss: 94 })
+  const before = await set()
+  expect(before).toHaveLength(2)
+  expect(before.map(([id]) => id)).not.toContain(brought)
+  await expect(takeProfit(2, 111)).rejects.toMatchObject({ name: "InvalidOrder", message: expect.stringContaining("name both") })
+  expect(await set()).toEqual(before)
+  const named = await stopLoss(2, 93, { takeProfitPrice: 112 })
+  expect(await set()).toEqual([[named.id, 93, 112]])
+})
+
+test("what another program sets between the look and the setting is not lost in silence", async () => {
+  const { buy, exchange, same, set, stopLoss, takeProfit } = await opened()
+  await buy(2)
+  const request = exchange.request.bind(exchange)
+  exchange.request = async (path: string, ...rest: ReadonlyArray<any>) => {
+    const answer = await request(path, ...rest)
+    if (path === triggersPath) {
+      exchange.request = request
+      await stopLoss(2, 95, {}, same)
+    }
+    return answer
+  }
+  const error = await takeProfit(2, 110).then(() => undefined, (cause: unknown) => cause)
+  expect(error).toMatchObject({ name: "ExchangeError", message: expect.stringContaining("somebody else"), order: { takeProfitPrice: 110 } })
+  expect((await set()).map(([, ...prices]) => prices)).toEqual([[undefined, 110]])
+})
+
+test("a position that is larger than an order may be is closed in parts, which are told as one", async () => {
+  const { buy, exchange, other } = await opened()
+  const grow = async (): Promise<void> => {
+    await buy(100)
+    await buy(65)
+  }
+  await grow()
+  await expect(exchange.closePosition(symbol, undefined, { clientOrderId: "one" })).rejects.toMatchObject({ name: "InvalidOrder" })
+  await expect(exchange.closePosition(symbol)).rejects.toMatchObject({ name: "InvalidOrder", details: { rejectionGuard: "no_liquidity" } })
+  await other.createOrder(symbol, "limit", "buy", 100, 100)
+  await other.createOrder(symbol, "limit", "buy", 65, 99)
+  const closed = await exchange.closePosition(symbol, "long", { idempotencyKey: "close" })
+  expect(closed).toMatchObject({ status: "closed", side: "sell", reduceOnly: true, amount: 165, filled: 165, remaining: 0, cost: 16_435 })
+  expect(closed.info.closing).toMatchObject([{ filledQuantity: "100.000" }, { orderId: closed.id, filledQuantity: "65.000" }])
+  expect(await exchange.fetchPositions()).toEqual([])
+  expect(await exchange.closePosition(symbol, "long", { idempotencyKey: "close" })).toMatchObject({ id: closed.id, filled: 165 })
+  await grow()
+  await other.createOrder(symbol, "limit", "buy", 20, 100)
+  expect(await exchange.closePosition(symbol)).toMatchObject({ status: "canceled", amount: 165, filled: 20, remaining: 145 })
+})
+
+test("all open orders are told where no limit is given", async () => {
+  const { exchange } = await opened()
+  const grid = Array.from({ length: 150 },
+    (_, at) => ({ symbol, type: "limit", side: "buy", amount: 1, price: 91 + (at % 80) / 10 } as const))
+  for (let at = 0; at < grid.length; at += 32) await exchange.createOrders(grid.slice(at, at + 32))
+  expect(new Set((await exchange.fetchOpenOrders(symbol)).map(({ id }) => id)).size).toBe(150)
+  expect(await exchange.fetchOpenOrders(symbol, undefined, 20)).toHaveLength(20)
+})
