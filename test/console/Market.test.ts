@@ -611,6 +611,26 @@ describe("an open market", () => {
       expect(outside.platform.requests.slice(sent).filter(({ url }) => url.endsWith("/v1/orders"))).toEqual([])
     })
 
+  test("an order that is looked up is its account's, whoever has signed in by the time of the answer", async () => {
+    const { outside, store: { credential, trading: { ticket } } } = await opened()
+    const session = credential.signed.value as Session
+    ticket.about(terms)
+    ticket.enter({ price: "60000", quantity: "1" })
+    outside.platform.answer = () => "broken"
+    expect(await outside.platform.finish(ticket.submit())).toBe(false)
+    outside.nowEpochMs += 600_000
+    outside.platform.answer = () => {
+      credential.drop(undefined)
+      credential.keep({ ...session, accountId: "acc_other" })
+      return { body: { outcome: "unknown_expired", decisions: [] } }
+    }
+    await outside.platform.finish(ticket.submit())
+    expect(outside.platform.requests.filter(({ url }) => url.includes("acc_other"))).toEqual([])
+    credential.drop(undefined)
+    credential.keep(session)
+    expect(ticket.unknown).toMatchObject({ price: "60000.0" })
+  })
+
   test("a position is closed by one order, or by a batch where one may not be as large", async () => {
     const { outside, store: { trading } } = await opened()
     const position = (quantity: string, of = marketId) => ({ marketId: of, quantity, side: "long" }) as Position

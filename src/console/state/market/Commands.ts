@@ -152,20 +152,30 @@ export class Commands {
    * under is fenced, so that a request that is still on its way does nothing either; and looked once more where it had come meanwhile.
    */
   private async becameOf(orders: ReadonlyArray<NamedOrder>, { key }: Key): Promise<Failure.Result<Contract.Order>> {
-    const { rest } = this.client
+    // Whose orders they are does not change with who is signed in by the time of an answer.
+    const { client: { rest } } = this
+    const path = this.ofAccount("outcomes")
+    const named = async (): Promise<Contract.Order | undefined> => {
+      for (const { clientOrderId } of orders) {
+        const { order } = await rest.get<Contract.OutcomeLookup>(path, { clientOrderId })
+        if (order !== undefined) return order
+      }
+      return undefined
+    }
     try {
-      const found = await this.named(orders)
+      const found = await named()
       if (found !== undefined) return { value: found }
+      const idempotencyKey = this.outside.venue.platform.newKey()
       const fence = await rest.repeat<Contract.Fence>({
         method: "POST",
-        path: this.ofAccount("outcomes/fence"),
+        path: `${path}/fence`,
         body: { idempotencyKey: key },
-        idempotencyKey: this.outside.venue.platform.newKey()
+        idempotencyKey
       }, () => {})
       if (fence.kind === "lost") return { failure: isUnknown }
       if (fence.kind === "answered") return { failure: neverPlaced }
       if (fence.refusal.envelope.rejectionGuard !== "already_seen") throw fence.refusal
-      const late = await this.named(orders)
+      const late = await named()
       return late === undefined ? { failure: neverPlaced } : { value: late }
     } catch (cause) {
       if (cause instanceof Unanswered) return { failure: isUnknown }
@@ -173,15 +183,6 @@ export class Commands {
       this.refused(cause)
       return { failure: Failure.ofEnvelope(cause.envelope, true) }
     }
-  }
-
-  /** The first of some orders that the venue has under its name, as it is now. Rejects with `Refusal` or `Unanswered`. */
-  private async named(orders: ReadonlyArray<NamedOrder>): Promise<Contract.Order | undefined> {
-    for (const { clientOrderId } of orders) {
-      const { order } = await this.client.rest.get<Contract.OutcomeLookup>(this.ofAccount("outcomes"), { clientOrderId })
-      if (order !== undefined) return order
-    }
-    return undefined
   }
 
   private async ask(asked: Asked, { isNew, key }: Key): Promise<Failure.Result<unknown>> {
