@@ -313,6 +313,15 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
     const made = feed === "tape" ? "recorded" : "synthetic"
     return refuse("INDEX_FEED", `must be push or ccxt in production: a ${made} index is for trying the venue out`)
   }
+  // What no feed reads here was meant for another one: a venue would wait for prices that nobody sends.
+  const meant = [
+    ["INDEX_EXCHANGES", "ccxt", Option.isSome(found.indexExchanges)],
+    ["INDEX_EXCHANGE_URLS", "ccxt", Option.isSome(found.indexExchangeUrls)],
+    ["INDEX_TAPE", "tape", Option.isSome(indexTape)],
+    ["INDEX_TAPE_LOOP", "tape", loops]
+  ] as const
+  const stray = meant.find(([, reader, isSet]) => isSet && reader !== feed)
+  if (stray !== undefined) return refuse(stray[0], `must be left out unless INDEX_FEED is ${stray[1]}; it is ${feed}`)
   switch (feed) {
     case "ccxt":
       return Either.map(indexExchanges(found), (from) => ({ feed, from }))

@@ -15,12 +15,15 @@ export const isDecimal = (value: unknown): value is string =>
 /** Atoms of a decimal, or why it has none on a grid of `scale` decimals. */
 export type Atoms = number | "too fine" | "too large"
 
-/** Atoms of a plain decimal. More decimals than the scale are too fine also where they are zeros. */
+/**
+ * Atoms of a plain decimal. More decimals than the scale are too fine also where they are zeros, but for the one zero with which
+ * answers write whole numbers on a grid without decimals: what a client was told it may send.
+ */
 export const atomsOf = (text: string, scale: number): Atoms => {
   const [whole = "", fraction = ""] = text.split(".")
   if (text.length > longest) return "too large"
-  if (fraction.length > scale) return "too fine"
-  const atoms = BigInt(whole + fraction.padEnd(scale, "0"))
+  if (fraction.length > scale && !(scale === 0 && fraction === "0")) return "too fine"
+  const atoms = BigInt(whole + fraction.slice(0, scale).padEnd(scale, "0"))
   return atoms > largestAtoms ? "too large" : Number(atoms)
 }
 

@@ -224,7 +224,7 @@ const finer = (draft: Calls.Draft, random: SimRandom): Calls.Draft => {
   const body = JSON.parse(draft.body) as { [name: string]: unknown }
   const name = random.pick(["minPrice", "maxPrice", "minQuantity", "maxQuantity", "maxPositionQuantity"])
   const text = String(body[name])
-  body[name] = text.includes(".") ? `${text}0` : `${text}.0`
+  body[name] = text.includes(".") ? `${text}0` : `${text}.00`
   return { ...draft, body: JSON.stringify(body) }
 }
 

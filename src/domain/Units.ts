@@ -49,11 +49,12 @@ export type DecimalFault = "malformed" | "too_fine" | "too_large"
 const plainDecimal = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/
 
 /**
- * Atoms of a plain decimal string with at most `scale` decimals. No exponent, no plus sign, no leading
- * zeros. `too_large` is beyond 2^53 - 1 atoms either way.
+ * Atoms of a plain decimal string with at most `scale` decimals; with scale 0 also of a whole number with `.0`, which is how
+ * `formatDecimal` writes it. No exponent, no plus sign, no leading zeros. `too_large` is beyond 2^53 - 1 atoms either way.
  */
 export const parseDecimal = (text: string, scale: number): number | DecimalFault => {
   if (text.length > 40 || !plainDecimal.test(text)) return "malformed"
+  if (scale === 0 && text.endsWith(".0")) return parseDecimal(text.slice(0, -2), scale)
   const dot = text.indexOf(".")
   const decimals = dot < 0 ? 0 : text.length - dot - 1
   if (decimals > scale) return "too_fine"

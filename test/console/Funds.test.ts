@@ -435,6 +435,48 @@ describe("asking for a transfer", () => {
     expect(keys(outside)).toEqual(["key-1", "key-1"])
   })
 
+  test("whose answer was lost is found in the list, and the same once more is another request", async () => {
+    const older = withdrawal("ledger_confirmed", undefined, { withdrawalId: "wdr_0" })
+    const outside = venue([], [older]).on(create, undefined)
+    const { funds } = await opened(outside)
+    const made = withdrawal("requested")
+    // One of the same amount that was there before is no answer.
+    expect(await funds.withdraw("10000000", party)).toBe(false)
+    outside.on(`GET ${account}/withdrawals`, withdrawalList(made, older))
+    expect(await funds.withdraw("10000000", party)).toBe(true)
+    expect([funds.withdrawals.requesting.failure.value, funds.withdrawals.takeBegun("wdr_1")]).toEqual([undefined, true])
+    const second = withdrawal("requested", undefined, { withdrawalId: "wdr_2" })
+    outside.on(create, ok(second))
+    expect(await funds.withdraw("10000000", party)).toBe(true)
+    expect(keys(outside)).toEqual(["key-1", "key-1", "key-2"])
+    expect(funds.withdrawals.unfinished.map(({ id }) => id)).toEqual(["wdr_2", "wdr_1"])
+  })
+
+  test("whose answer was lost is found also where the list is read later, and then says no more that it may be tried again", async () => {
+    const outside = venue().on(create, undefined)
+    const { funds } = await opened(outside)
+    outside.on(`GET ${account}/withdrawals`, undefined)
+    expect(await funds.withdraw("10000000", party)).toBe(false)
+    expect(funds.withdrawals.requesting.failure.value?.again).toBe(true)
+    outside.on(`GET ${account}/withdrawals`, withdrawalList(withdrawal("ledger_confirmed", undefined)))
+    await funds.withdrawals.list.load()
+    expect(funds.withdrawals.requesting.failure.value).toBeUndefined()
+    outside.on(create, ok(withdrawal("requested", undefined, { withdrawalId: "wdr_2" })))
+    expect(await funds.withdraw("10000000", party)).toBe(true)
+    expect(keys(outside)).toEqual(["key-1", "key-2"])
+  })
+
+  test("is another request once its key may be forgotten", async () => {
+    const outside = venue().on(create, undefined)
+    const { funds } = await opened(outside)
+    await funds.withdraw("10000000", party)
+    outside.nowEpochMs += 599_999
+    await funds.withdraw("10000000", party)
+    outside.nowEpochMs += 1
+    await funds.withdraw("10000000", party)
+    expect(keys(outside)).toEqual(["key-1", "key-1", "key-2"])
+  })
+
   test("is another request where another amount is asked for", async () => {
     const outside = venue().on(create, undefined)
     const { funds } = await opened(outside)

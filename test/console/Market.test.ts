@@ -4,18 +4,19 @@ import { describe, expect, test } from "vitest"
 import type * as Contract from "../../src/client/venue/Contract.js"
 import { Refusal } from "../../src/client/venue/Refusal.js"
 import { LocalBook } from "../../src/client/venue/LocalBook.js"
+import type { HttpRequest } from "../../src/client/venue/Platform.js"
 import { sha256 } from "../../src/client/venue/Sha256.js"
 import { joined } from "../../src/console/state/market/Candles.js"
 import { resultOf } from "../../src/console/state/market/Commands.js"
 import { atomsOf, format, funding, percent, typed } from "../../src/console/state/market/Decimals.js"
-import { checked, type Draft, emptyDraft, suggested, type Terms } from "../../src/console/state/market/Draft.js"
+import { checked, type Draft, emptyDraft, parts, suggested, type Terms } from "../../src/console/state/market/Draft.js"
 import { mostTrades } from "../../src/console/state/market/Feed.js"
 import { Frames } from "../../src/console/state/market/Frames.js"
 import { depth, ladder } from "../../src/console/state/market/Ladder.js"
 import { told } from "../../src/console/state/market/Ticket.js"
 import * as Places from "../../src/console/state/Places.js"
 import { Store } from "../../src/console/state/Store.js"
-import type { Session } from "../../src/console/state/Contract.js"
+import type { Position, Session } from "../../src/console/state/Contract.js"
 import type { Answered, Sent } from "../../src/console/state/Outside.js"
 import { accountId, later, ok, refused, ScriptedOutside, startEpochMs } from "./Outside.js"
 
@@ -124,6 +125,15 @@ describe("an order as it is entered", () => {
     ["no_liquidity", undefined, {}, undefined]
   ])("refused by %s with %s, takes what helps", (guard, nearest, change, expected) => {
     expect(suggested({ guard, ...(nearest === undefined ? undefined : { nearest }) }, draft(change))).toEqual(expected)
+  })
+
+  test.each<[string, ReadonlyArray<string>]>([
+    ["0.001", ["0.001"]],
+    ["100.000", ["100.000"]],
+    ["265.001", ["100.000", "100.000", "65.001"]],
+    ["5000.000", Array.from({ length: 32 }, () => "100.000")]
+  ])("of %s is parted into what the market and a batch take", (quantity, expected) => {
+    expect(parts(quantity, terms)).toEqual(expected)
   })
 
   test("is told of in words once it was decided", () => {
@@ -564,6 +574,102 @@ describe("an open market", () => {
     expect(await outside.platform.finish(ticket.submit())).toBe(false)
     expect(ticket.unknown).toBeUndefined()
     expect(outside.platform.requests.slice(before).map(({ url }) => url.endsWith("/v1/orders"))).toEqual([true, true])
+  })
+
+  /** The venue as it is asked late: what it has under an order's name, and whether the key may still act. */
+  const late =
+    (found: (name: string) => object | undefined, fence: object = { body: { fenced: true } }) => ({ method, url }: HttpRequest) => {
+      if (method === "POST") return url.endsWith("/outcomes/fence") ? fence : "broken"
+      const order = found(new URL(url).searchParams.get("clientOrderId")!)
+      return { body: { outcome: order === undefined ? "unknown_expired" : "accepted", decisions: [], order } }
+    }
+  const resting = { side: "buy", price: "60000.0", filledQuantity: "0.000", remainingQuantity: "1.000", canceledQuantity: "0.000" }
+  const alreadySeen = { status: 409, body: refused(409, "idempotency_key_conflict", { rejectionGuard: "already_seen" }).body }
+
+  test.each<readonly [what: string, isFound: ReadonlyArray<boolean>, fence: object | undefined, told: string]>([
+    ["is told of where the venue has it", [true], undefined, "1.000 rests in the book at 60,000.0."],
+    ["is barred where the venue has none", [false], undefined, "It was not placed, and never will be."],
+    ["is told of where it came meanwhile", [false, true], alreadySeen, "1.000 rests in the book at 60,000.0."],
+    ["is none where it was refused", [false, false], alreadySeen, "It was not placed, and never will be."]
+  ])("an order of which nobody knew what became of it for so long that its key may be forgotten %s, and is not sent again",
+    async (_, isFound, fence, told) => {
+      const { outside, store: { trading: { ticket } } } = await opened()
+      ticket.about(terms)
+      ticket.enter({ price: "60000", quantity: "1" })
+      outside.platform.answer = () => "broken"
+      expect(await outside.platform.finish(ticket.submit())).toBe(false)
+      outside.nowEpochMs += 600_000
+      const sent = outside.platform.requests.length
+      // While it cannot be asked, it stays to be asked about.
+      expect(await outside.platform.finish(ticket.submit())).toBe(false)
+      expect(ticket.unknown).toBeDefined()
+      const answers = [...isFound]
+      outside.platform.answer = late(() => answers.shift() === true ? resting : undefined, fence)
+      await outside.platform.finish(ticket.submit())
+      expect(ticket.outcome.value ?? ticket.sending.failure.value?.message).toBe(told)
+      expect(ticket.unknown).toBeUndefined()
+      expect(outside.platform.requests.slice(sent).filter(({ url }) => url.endsWith("/v1/orders"))).toEqual([])
+    })
+
+  test("an order that is looked up is its account's, whoever has signed in by the time of the answer", async () => {
+    const { outside, store: { credential, trading: { ticket } } } = await opened()
+    const session = credential.signed.value as Session
+    ticket.about(terms)
+    ticket.enter({ price: "60000", quantity: "1" })
+    outside.platform.answer = () => "broken"
+    expect(await outside.platform.finish(ticket.submit())).toBe(false)
+    outside.nowEpochMs += 600_000
+    outside.platform.answer = () => {
+      credential.drop(undefined)
+      credential.keep({ ...session, accountId: "acc_other" })
+      return { body: { outcome: "unknown_expired", decisions: [] } }
+    }
+    await outside.platform.finish(ticket.submit())
+    expect(outside.platform.requests.filter(({ url }) => url.includes("acc_other"))).toEqual([])
+    credential.drop(undefined)
+    credential.keep(session)
+    expect(ticket.unknown).toMatchObject({ price: "60000.0" })
+  })
+
+  test("a position is closed by one order, or by a batch where one may not be as large", async () => {
+    const { outside, store: { trading } } = await opened()
+    const position = (quantity: string, of = marketId) => ({ marketId: of, quantity, side: "long" }) as Position
+    const close = (quantity: string, of?: string) => outside.platform.finish(trading.close(position(quantity, of)))
+    const asked = () => outside.platform.requests.filter(({ method }) => method === "POST").map(({ body, url }) => [url, JSON.parse(body!)])
+    const entry = { accepted: true }
+    const none = { accepted: false, code: "order_rejected", rejectionGuard: "no_liquidity" }
+    outside.platform.answer = ({ url }) => ({ body: url.endsWith("/batch") ? { outcomes: [entry, none] } : {} })
+    expect(await close("100.000")).toBe(true)
+    expect(await close("165.000")).toBe(true)
+    const terms = { accountId, marketId, side: "sell", orderType: "market", reduceOnly: true }
+    expect(asked()).toMatchObject([
+      ["http://venue.test/v1/orders", { ...terms, quantity: "100.000" }],
+      ["http://venue.test/v1/orders/batch", { orders: [{ ...terms, quantity: "100.000" }, { ...terms, quantity: "65.000" }] }]
+    ])
+    outside.platform.answer = () => ({ body: { outcomes: [none, none] } })
+    expect(await close("165.000")).toBe(false)
+    expect(trading.closing.task.failure.value).toMatchObject({ message: "It was refused: no liquidity.", again: false })
+    // Of a market that is not open the bounds are asked for.
+    const other = "ETH-USDC-PERP"
+    outside.on(`GET /v1/markets/${other}`, ok({ marketId: other, market: { ...terms, maxQuantity: "2", quantityScale: 0 } }))
+    outside.platform.answer = () => ({ body: { outcomes: [entry, entry, entry] } })
+    expect(await close("5.0", other)).toBe(true)
+    expect(asked().at(-1)).toMatchObject(["http://venue.test/v1/orders/batch", {
+      orders: [{ marketId: other, quantity: "2" }, { quantity: "2" }, { quantity: "1" }]
+    }])
+  })
+
+  test("a position's close of which nobody knew for so long that its key may be forgotten is looked up, and not sent again", async () => {
+    const { outside, store: { trading } } = await opened()
+    const close = () => outside.platform.finish(trading.close({ marketId, quantity: "165.000", side: "long" } as Position))
+    outside.platform.answer = () => "broken"
+    expect(await close()).toBe(false)
+    outside.nowEpochMs += 600_000
+    const sent = outside.platform.requests.length
+    // The first of a batch may have been refused.
+    outside.platform.answer = late((name) => name.endsWith("-1") ? resting : undefined)
+    expect(await close()).toBe(true)
+    expect(outside.platform.requests.slice(sent).map(({ method }) => method)).toEqual(["GET", "GET"])
   })
 
   test("exits that were changed behind a lost answer are another request, and the same ones are the same request", async () => {

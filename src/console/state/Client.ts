@@ -102,6 +102,10 @@ export class Client {
     return this.ask("GET", "/v1/markets")
   }
 
+  market(marketId: string): Promise<Result<Contract.Market>> {
+    return this.ask("GET", `/v1/markets/${segment(marketId)}`)
+  }
+
   stats(marketId: string): Promise<Result<Contract.Stats>> {
     return this.ask("GET", `/v1/markets/${segment(marketId)}/stats`)
   }

@@ -18,7 +18,7 @@ export class Funds {
   readonly deposits
   readonly withdrawals
 
-  constructor(private readonly client: Client, private readonly outside: Pick<Outside, "nextKey" | "usePasskey">) {
+  constructor(private readonly client: Client, private readonly outside: Pick<Outside, "nextKey" | "now" | "usePasskey">) {
     this.balance = new Reading(() => client.balance())
     this.party = new Reading(() => client.ledgerParty())
     this.pins = new Reading(() => client.pinPasskeys({ action: "initiate" }))

@@ -72,7 +72,7 @@ export class Portfolio {
   }
 
   private cancelingOf(orderId: string): Keyed {
-    const found = this.canceling.get(orderId) ?? new Keyed(this.outside.nextKey)
+    const found = this.canceling.get(orderId) ?? new Keyed(this.outside)
     this.canceling.set(orderId, found)
     return found
   }

@@ -3,6 +3,7 @@
  * lives here alone: what is unfinished is read from the venue, so a page that was closed goes on where the transfer stands.
  */
 import { signal } from "@preact/signals-core"
+import { isTooNewToForget } from "../../client/venue/CommandKey.js"
 import { approve } from "./Approving.js"
 import type { SigningStep } from "./Contract.js"
 import type { Desk, Page, Wish } from "./Desk.js"
@@ -20,11 +21,18 @@ interface Work {
   readonly approved: { value: SigningStep | undefined }
 }
 
-/** A request that may have been done: sent again it has the same key, as long as it asks the same. */
+/** A request that may have been done: sent again it has the same key, as long as it asks the same and the venue has not forgotten it. */
 interface Asked {
   readonly wish: Wish
   readonly key: string
+  readonly sentAtEpochMs: number
+  /** The transfers that were shown when it was first sent; undefined where none had been read: then no list tells which one it made. */
+  readonly before: ReadonlySet<string> | undefined
 }
+
+/** Whether a transfer is what a request has made. */
+const isMadeBy = ({ before, wish }: Asked, { amountAtoms, id, kind, partyId }: Transfer): boolean =>
+  before?.has(id) === false && amountAtoms === wish.amountAtoms && (kind === "deposit" || partyId === wish.destinationPartyId)
 
 /** The later of two states of one transfer: answers may overtake each other. */
 const later = (known: Transfer | undefined, told: Transfer): Transfer =>
@@ -41,7 +49,7 @@ export class Transfers {
   private begun: string | undefined
   private readonly turns = new Turns()
 
-  constructor(private readonly desk: Desk, private readonly outside: Pick<Outside, "nextKey" | "usePasskey">) {
+  constructor(private readonly desk: Desk, private readonly outside: Pick<Outside, "nextKey" | "now" | "usePasskey">) {
     this.list = new Reading((goesOn) => this.newest(goesOn))
   }
 
@@ -79,17 +87,18 @@ export class Transfers {
   async request(wish: Wish): Promise<boolean> {
     this.ended.value = undefined
     const made = await this.requesting.run(() => {
-      const { asked } = this
-      const isSame = asked?.wish.amountAtoms === wish.amountAtoms && asked.wish.destinationPartyId === wish.destinationPartyId
-      this.asked = isSame ? asked : { wish, key: this.outside.nextKey() }
+      this.asked = this.isAskedAgain(wish) ? this.asked : this.firstAsked(wish)
       return this.desk.create(wish, this.asked!.key)
     })
     // Decided one way or the other: another click is another request.
     if (made !== undefined || this.requesting.failure.value?.again === false) this.asked = undefined
     if (made === undefined) {
-      // What it collides with may have been begun in another tab.
-      if (this.requesting.failure.value !== undefined) await this.list.load()
-      return false
+      const goesOn = this.turns.now
+      const { failure } = this.requesting
+      if (failure.value === undefined) return false
+      // What it collides with may have been begun in another tab; and an answer that was lost may have been a good one.
+      await this.list.load()
+      return goesOn() && failure.value === undefined
     }
     this.begun = made.id
     this.put(made)
@@ -159,6 +168,18 @@ export class Transfers {
     this.begun = undefined
   }
 
+  /** Whether a wish is what was asked before, under a key that the venue cannot have forgotten: behind that it would be done anew. */
+  private isAskedAgain({ amountAtoms, destinationPartyId }: Wish): boolean {
+    const { asked } = this
+    return asked?.wish.amountAtoms === amountAtoms && asked.wish.destinationPartyId === destinationPartyId
+      && isTooNewToForget(asked.sentAtEpochMs, this.outside.now())
+  }
+
+  private firstAsked(wish: Wish): Asked {
+    const before = this.list.value.value === undefined ? undefined : new Set(this.shown.map(({ id }) => id))
+    return { wish, key: this.outside.nextKey(), sentAtEpochMs: this.outside.now(), before }
+  }
+
   private async confirm(id: string, step: SigningStep, goesOn: GoesOn): Promise<Result<Transfer>> {
     // The step is named, so that nothing is approved but what was told.
     const asked = heard(goesOn, await this.desk.initiate(id, step))
@@ -206,11 +227,17 @@ export class Transfers {
   }
 
   /**
-   * Hears of a state. Where the step at hand has moved on, what was said of its approval is over, and an approval that has come to be
-   * executed is forgotten: should the step be due once more, it needs another.
+   * Hears of a state. A transfer that was made by a request whose answer was lost is that answer: who asks for the same with this one
+   * before his eyes asks for another. Where the step at hand has moved on, what was said of its approval is over, and an approval that
+   * has come to be executed is forgotten: should the step be due once more, it needs another.
    */
   private noted(transfer: Transfer): Transfer {
     const known = this.shown.find(({ id }) => id === transfer.id)
+    if (this.asked !== undefined && !this.requesting.isBusy.value && isMadeBy(this.asked, transfer)) {
+      this.asked = undefined
+      if (known === undefined) this.begun = transfer.id
+      this.requesting.clear()
+    }
     if (known !== undefined && isOver(transfer) && !isOver(known)) this.ended.value = transfer
     const work = this.works.get(transfer.id)
     const step = stepAtHand(transfer)

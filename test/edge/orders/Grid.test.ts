@@ -1,5 +1,6 @@
 /** Requests with more decimals than their market has, over the real engine: of a market that is not to be seen nothing is told of its grid. */
 import { describe, expect, test } from "vitest"
+import * as MarketBody from "../../../src/edge/operator/MarketBody.js"
 import { parameters } from "../../engine/drive.js"
 import * as Fake from "../FakeVenue.js"
 import { LiveVenue, marketId as openMarketId, order, type Trader } from "../LiveVenue.js"
@@ -95,5 +96,63 @@ describe.each(["not there", "a draft"])("of a market that is %s", (before) => {
     const other = { method: "POST", target: "/v1/orders", body: order(alice, { marketId, clientOrderId: "later", price: "1.987654321" }) }
     expect((await ask(other, "k")).response.status).toBe(400)
     expect(venue.records).toBe(records)
+  })
+})
+
+describe("of a market without decimals", () => {
+  const whole = { marketId: "NEW-USDC-PERP", price: "1000.0", quantity: "5.0" }
+  const placing = (alice: Trader, more: Readonly<Record<string, unknown>>): Asked => ({
+    method: "POST",
+    target: "/v1/orders",
+    body: order(alice, { ...whole, ...more })
+  })
+  const makeWhole = async () => {
+    const made = await make()
+    made.venue.market(
+      parameters("NEW", {
+        priceScale: 0,
+        quantityScale: 0,
+        minPriceAtoms: 10,
+        maxPriceAtoms: 2_000,
+        maxQuantityAtoms: 100,
+        maxPositionQuantityAtoms: 500
+      })
+    )
+    return made
+  }
+
+  test("an order is taken as answers write it, and is the same one without the zero", async () => {
+    const { alice, ask } = await makeWhole()
+    const first = await ask(placing(alice, {}), "k")
+    expect([first.response.status, Fake.json(first.response)]).toMatchObject([200, {
+      price: "1000.0",
+      quantity: "5.0",
+      quantityAtoms: "5"
+    }])
+    const again = await ask(placing(alice, { price: "1000", quantity: "5" }), "k")
+    expect([again.response.status, again.response.headers["idempotent-replayed"], again.text]).toEqual([200, "true", first.text])
+    // An amendment and a stop say back what they were told, too.
+    const { orderId, price, quantity } = Fake.json(first.response) as Readonly<Record<string, string>>
+    const body = { accountId: alice.accountId, marketId: whole.marketId, price, quantity }
+    expect((await ask({ method: "POST", target: `/v1/orders/${orderId}/amend`, body }, "amended")).response.status).toBe(200)
+    const stopped = placing(alice, { clientOrderId: "s", autoClose: { stopLoss: { triggerPrice: "900.0" } } })
+    expect((await ask(stopped, "stopped")).response.status).toBe(200)
+  })
+
+  test("the nearest value that a refusal names is taken, and finer ones are not", async () => {
+    const { alice, ask } = await makeWhole()
+    for (const [quantity, status] of [["101", 422], ["5.5", 400], ["5.00", 400]] as const) {
+      const { response } = await ask(placing(alice, { quantity, clientOrderId: `of-${quantity}` }), `refused-${quantity}`)
+      const { nearest } = Fake.json(response) as { readonly nearest: string }
+      const { response: taken } = await ask(placing(alice, { quantity: nearest, clientOrderId: `near-${quantity}` }), `nearest-${quantity}`)
+      expect([quantity, response.status, nearest, taken.status]).toEqual([quantity, status, nearest, 200])
+    }
+  })
+
+  test("its parameters are put back as they are read, as those of every scale", () => {
+    for (let scale = 0; scale <= 6; scale++) {
+      const market = parameters("NEW", { priceScale: scale, quantityScale: 6 - scale, indexStepMaxBps: 1_000_000 })
+      expect(MarketBody.parameters(market.marketId, MarketBody.bodyOf(market))).toEqual(market)
+    }
   })
 })

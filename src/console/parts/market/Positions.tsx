@@ -164,8 +164,8 @@ export const Positions = ({ positions, terms, trading, triggers }: Props) => {
           onClose={done}
         >
           <p>
-            {`A market order that only reduces is sent for the whole of it: ${named(position)}. `}
-            What nobody takes within the price band stays open.
+            {`Market orders that only reduce are sent for the whole of it: ${named(position)}. `}
+            One is enough unless it is larger than an order may be. What nobody takes within the price band stays open.
           </p>
         </Confirm>
       )}

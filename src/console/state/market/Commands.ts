@@ -1,12 +1,14 @@
 /** Commands of the signed-in owner, by the reference client: each comes to an outcome that the venue told, or to its being unknown. */
 import { Client, type NewOrder } from "../../../client/venue/Client.js"
+import { isTooNewToForget } from "../../../client/venue/CommandKey.js"
 import type * as Contract from "../../../client/venue/Contract.js"
 import type { Outcome } from "../../../client/venue/Outcome.js"
-import { Refusal } from "../../../client/venue/Refusal.js"
+import { Refusal, Unanswered } from "../../../client/venue/Refusal.js"
 import type { Credential } from "../Credential.js"
 import * as Failure from "../Failure.js"
 import type { Key } from "../Keyed.js"
 import type { Outside } from "../Outside.js"
+import { words } from "../Words.js"
 
 /** Until an answer is taken for lost, and how often a command is sent before the venue is asked what became of it. */
 const patience = { timeoutMs: 6_000, maxAttempts: 3 }
@@ -27,11 +29,21 @@ const ofAnotherBody = unheard(
   false
 )
 
+const neverPlaced = unheard(
+  "It was not placed, and never will be.",
+  "Look at your orders and positions before you send it again.",
+  false
+)
+
 const isUnknown = unheard(
   "Nobody knows yet what became of it: its answer was lost, and the venue could not be asked.",
   "Try again: the same is asked once more, and nothing is done twice.",
   true
 )
+
+/** Of a batch none of whose entries was taken: entries tell their refusal by its name alone. */
+const allRefused = ({ code, rejectionGuard }: { readonly code: string; readonly rejectionGuard?: string }): Failure.Failure =>
+  unheard(`It was refused: ${words(rejectionGuard ?? code).toLowerCase()}.`, "Look at your orders and positions, then try again.", false)
 
 /** Whether a refusal is what will be answered under the key from now on. */
 const standsForKey = (refusal: Refusal): boolean => refusal.isDecision || refusal.isConflict
@@ -56,6 +68,9 @@ export const resultOf = <A>(outcome: Outcome<A>, isNew: boolean): Failure.Result
   }
 }
 
+/** An order with a name, by which the venue finds it also when the key that it was sent under is forgotten. */
+export type NamedOrder = NewOrder & { readonly clientOrderId: string }
+
 interface Asked {
   readonly method: "PUT" | "DELETE"
   readonly path: string
@@ -65,10 +80,25 @@ interface Asked {
 export class Commands {
   private held: { readonly accountId: string; readonly client: Client } | undefined
 
-  constructor(private readonly credential: Credential, private readonly venue: Outside["venue"]) {}
+  constructor(private readonly credential: Credential, private readonly outside: Pick<Outside, "now" | "venue">) {}
 
-  async place(order: NewOrder, { isNew, key }: Key): Promise<Failure.Result<Contract.PlacedOrder>> {
-    return this.told(await this.client.place(order, { idempotencyKey: key, isNew }), isNew)
+  /** Places an order. One that was sent so long ago that its key may be forgotten would be placed once more: it is looked up. */
+  async place(order: NamedOrder, key: Key): Promise<Failure.Result<Contract.Order>> {
+    if (this.mayBeForgotten(key)) return await this.becameOf([order], key)
+    return this.told(await this.client.place(order, { idempotencyKey: key.key, isNew: key.isNew }), key.isNew)
+  }
+
+  /** Places orders in one turn of the venue, or looks up what became of them; whether any of them was taken. */
+  async placeAll(orders: ReadonlyArray<NamedOrder>, key: Key): Promise<Failure.Result<unknown>> {
+    const [first] = orders
+    // An order of its own is told why it was refused in whole sentences.
+    if (first !== undefined && orders.length === 1) return await this.place(first, key)
+    if (this.mayBeForgotten(key)) return await this.becameOf(orders, key)
+    const placed = this.told(await this.client.placeBatch(orders, { idempotencyKey: key.key, isNew: key.isNew }), key.isNew)
+    if (Failure.hasFailed(placed)) return placed
+    const { outcomes } = placed.value
+    const [refused] = outcomes
+    return refused?.accepted === false && outcomes.every(({ accepted }) => !accepted) ? { failure: allRefused(refused) } : placed
   }
 
   async cancelAll(marketId: string, { isNew, key }: Key): Promise<Failure.Result<Contract.CanceledAll>> {
@@ -96,7 +126,7 @@ export class Commands {
 
   /** A client of the account that is signed in. */
   private get client(): Client {
-    const { accountId, credential, venue: { platform, url } } = this
+    const { accountId, credential, outside: { venue: { platform, url } } } = this
     if (this.held?.accountId !== accountId) {
       this.clear()
       const apiKey = (): string | undefined => credential.signed.value?.accessToken
@@ -105,8 +135,54 @@ export class Commands {
     return this.held.client
   }
 
+  private ofAccount(what: string): string {
+    return `/v1/accounts/${encodeURIComponent(this.accountId)}/${what}`
+  }
+
   private autoClose(marketId: string): string {
-    return `/v1/accounts/${encodeURIComponent(this.accountId)}/positions/${encodeURIComponent(marketId)}/auto-close`
+    return this.ofAccount(`positions/${encodeURIComponent(marketId)}/auto-close`)
+  }
+
+  private mayBeForgotten({ isNew, sentAtEpochMs }: Key): boolean {
+    return !isNew && !isTooNewToForget(sentAtEpochMs, this.outside.now())
+  }
+
+  /**
+   * What became of orders, without sending them: the first that there is by its name. Where there is none the key that they were sent
+   * under is fenced, so that a request that is still on its way does nothing either; and looked once more where it had come meanwhile.
+   */
+  private async becameOf(orders: ReadonlyArray<NamedOrder>, { key }: Key): Promise<Failure.Result<Contract.Order>> {
+    // Whose orders they are does not change with who is signed in by the time of an answer.
+    const { client: { rest } } = this
+    const path = this.ofAccount("outcomes")
+    const named = async (): Promise<Contract.Order | undefined> => {
+      for (const { clientOrderId } of orders) {
+        const { order } = await rest.get<Contract.OutcomeLookup>(path, { clientOrderId })
+        if (order !== undefined) return order
+      }
+      return undefined
+    }
+    try {
+      const found = await named()
+      if (found !== undefined) return { value: found }
+      const idempotencyKey = this.outside.venue.platform.newKey()
+      const fence = await rest.repeat<Contract.Fence>({
+        method: "POST",
+        path: `${path}/fence`,
+        body: { idempotencyKey: key },
+        idempotencyKey
+      }, () => {})
+      if (fence.kind === "lost") return { failure: isUnknown }
+      if (fence.kind === "answered") return { failure: neverPlaced }
+      if (fence.refusal.envelope.rejectionGuard !== "already_seen") throw fence.refusal
+      const late = await named()
+      return late === undefined ? { failure: neverPlaced } : { value: late }
+    } catch (cause) {
+      if (cause instanceof Unanswered) return { failure: isUnknown }
+      if (!(cause instanceof Refusal)) throw cause
+      this.refused(cause)
+      return { failure: Failure.ofEnvelope(cause.envelope, true) }
+    }
   }
 
   private async ask(asked: Asked, { isNew, key }: Key): Promise<Failure.Result<unknown>> {

@@ -105,6 +105,19 @@ const faultsOf = (parts: ReadonlyArray<Entered | undefined>): ReadonlyArray<Faul
 
 const textOf = (part: Entered | undefined): string | undefined => part !== undefined && "text" in part ? part.text : undefined
 
+/** How many orders the venue takes in one batch. */
+const mostOrders = 32
+
+/** The sizes of the orders that are a quantity together: each as large as one may be, but for the last. No more than one batch has. */
+export const parts = (quantity: string, { maxQuantity, quantityScale }: Terms): ReadonlyArray<string> => {
+  const most = atomsOf(maxQuantity, quantityScale)
+  const sizes: Array<string> = []
+  for (let left = atomsOf(quantity, quantityScale); left > 0n && sizes.length < mostOrders; left -= most) {
+    sizes.push(format(left < most ? left : most, quantityScale))
+  }
+  return sizes
+}
+
 /** A take-profit and a stop-loss as the venue takes them; undefined where neither is entered. */
 export const closing = (takeProfit: string, stopLoss: string, terms: Terms): {
   readonly faults: ReadonlyArray<Fault>

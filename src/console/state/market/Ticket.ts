@@ -8,7 +8,7 @@ import { Reading, Task } from "../Task.js"
 import { Turns } from "../Turns.js"
 import { decimal, words } from "../Words.js"
 import type { Client } from "../Client.js"
-import type { Commands } from "./Commands.js"
+import type { Commands, NamedOrder } from "./Commands.js"
 import { checked, type Draft, emptyDraft, type Fault, type Field, suggested, type Terms } from "./Draft.js"
 
 /** How long nothing is typed before the venue is asked what the order would come to. */
@@ -28,10 +28,11 @@ export const told = (
   return parts.filter((part) => part !== false).join(" ")
 }
 
-/** An order, and the key that it is sent under. */
+/** An order, the key that it is sent under, and when it was first sent. */
 interface Open {
-  readonly order: NewOrder
+  readonly order: NamedOrder
   readonly key: string
+  readonly sentAtEpochMs: number
 }
 
 export class Ticket {
@@ -52,7 +53,7 @@ export class Ticket {
   constructor(
     private readonly client: Client,
     private readonly commands: Commands,
-    private readonly outside: Pick<Outside, "nextKey" | "venue">,
+    private readonly outside: Pick<Outside, "nextKey" | "now" | "venue">,
     private readonly accountId: () => string,
     private readonly placed: () => void
   ) {
@@ -115,10 +116,11 @@ export class Ticket {
     const open = known ?? {
       // The order's own name is part of what the key stands for.
       order: { ...(found as { readonly order: NewOrder }).order, clientOrderId: this.outside.nextKey() },
-      key: this.outside.nextKey()
+      key: this.outside.nextKey(),
+      sentAtEpochMs: this.outside.now()
     }
     this.open.value = new Map([...this.open.value, [accountId, open]])
-    const placed = await this.sending.run(() => this.commands.place(open.order, { key: open.key, isNew: known === undefined }))
+    const placed = await this.sending.run(() => this.commands.place(open.order, { ...open, isNew: known === undefined }))
     if (this.sending.failure.value?.again !== true) this.open.value = new Map([...this.open.value].filter(([of]) => of !== accountId))
     // Who has signed out meanwhile has nothing to be shown, and nothing to read.
     if (!goesOn()) {

@@ -5,13 +5,14 @@ import type * as Public from "../../../client/venue/Contract.js"
 import type { Client } from "../Client.js"
 import type * as Contract from "../Contract.js"
 import type { Credential } from "../Credential.js"
+import { hasFailed, type Result } from "../Failure.js"
 import { Keyed } from "../Keyed.js"
 import type { Outside } from "../Outside.js"
 import type { Portfolio } from "../Portfolio.js"
 import { Reading } from "../Task.js"
 import { Candles } from "./Candles.js"
 import { Commands } from "./Commands.js"
-import { closing, type Fault, type Terms } from "./Draft.js"
+import { closing, type Fault, parts, type Terms } from "./Draft.js"
 import { Feed } from "./Feed.js"
 import { Frames } from "./Frames.js"
 import { Histories } from "./Histories.js"
@@ -51,14 +52,14 @@ export class Trading {
     private readonly outside: Outside,
     private readonly portfolio: Portfolio
   ) {
-    this.commands = new Commands(credential, outside.venue)
+    this.commands = new Commands(credential, outside)
     this.frames = new Frames(outside.frame)
     this.triggers = new Reading(() => client.triggers())
     const accountId = (): string => credential.signed.value?.accountId ?? ""
     this.ticket = new Ticket(client, this.commands, outside, accountId, () => void this.load())
-    this.closing = new Keyed(outside.nextKey)
-    this.cancelingAll = new Keyed(outside.nextKey)
-    this.exiting = new Keyed(outside.nextKey)
+    this.closing = new Keyed(outside)
+    this.cancelingAll = new Keyed(outside)
+    this.exiting = new Keyed(outside)
     this.watch = new Watch(client, outside, () => this.look())
   }
 
@@ -117,11 +118,19 @@ export class Trading {
     await Promise.all([this.load(), this.opened.value?.histories.refresh()])
   }
 
-  /** Closes a position at the market, as far as there is somebody to close it with. */
+  /**
+   * Closes a position at the market, in several orders where one may not be as large, as far as there is somebody to close it with;
+   * whether some of it was taken on.
+   */
   async close({ marketId, quantity, side }: Contract.Position): Promise<boolean> {
-    const order = { marketId, side: side === "long" ? "sell" : "buy", orderType: "market", quantity, reduceOnly: true } as const
-    // Named by its key, so that trying again is the same order.
-    const isDone = await this.closing.run(JSON.stringify(order), (key) => this.commands.place({ ...order, clientOrderId: key.key }, key))
+    const order = { marketId, side: side === "long" ? "sell" : "buy", orderType: "market", reduceOnly: true } as const
+    const isDone = await this.closing.run(JSON.stringify([marketId, side, quantity]), async (key) => {
+      const terms = await this.termsOf(marketId)
+      if (hasFailed(terms)) return terms
+      // Named by their key, so that trying again is the same orders.
+      const orders = parts(quantity, terms.value).map((size, at) => ({ ...order, quantity: size, clientOrderId: `${key.key}-${at}` }))
+      return await this.commands.placeAll(orders, key)
+    })
     await this.load()
     return isDone
   }
@@ -150,6 +159,13 @@ export class Trading {
     this.ticket.clear()
     this.commands.clear()
     this.triggers.clear()
+  }
+
+  /** A market's figures: those that are being told where it is open. */
+  private async termsOf(marketId: string): Promise<Result<Terms>> {
+    const open = this.opened.value?.feed.market.value
+    const told: Result<Contract.Market> = open?.marketId === marketId ? { value: open } : await this.client.market(marketId)
+    return hasFailed(told) ? told : { value: told.value.market }
   }
 
   /** A trade at the price of an order of the account may be its own. */

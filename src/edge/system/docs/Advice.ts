@@ -6,8 +6,8 @@ type Guard = typeof Envelopes.Guard.Type
 
 /** What to do about a code, whatever its guard. */
 export const ofCode: Readonly<Record<Code, string>> = {
-  invalid_request: "Correct what `safeMessage` names, and send it anew. Nothing was done, and the key was not used up, unless an order's "
-    + "expiry had passed.",
+  invalid_request: "Correct what `safeMessage` names, and send it anew. Nothing was done by this request, and it did not use the key up, "
+    + "unless an order's expiry had passed.",
   operation_not_available: "Do without it: this venue does not do this in its configuration.",
   authorization_pending: "Wait `pollIntervalSeconds` and exchange again, until the owner has decided.",
   slow_down: "Wait longer than `pollIntervalSeconds` and exchange again.",
@@ -41,7 +41,7 @@ export const ofCode: Readonly<Record<Code, string>> = {
     "A defect of the venue. Repeat the request with the same `Idempotency-Key`: it is carried out at most once. Tell the `requestId`.",
   not_supported: "Leave the member out: nothing was done.",
   engine_halted: "Wait until the halt ends, then repeat the same request with the same key. Reads go on.",
-  overloaded: "Nothing was done: wait a second and repeat the same request with the same key.",
+  overloaded: "Nothing was done by this request: wait a second and repeat the same request with the same key.",
   starting: "The venue is replaying its journal: repeat the same request in a few seconds.",
   dependency_unavailable: "Wait and repeat the same request with the same key; `dependency` says what is missing.",
   snapshot_unavailable: "It is being made: repeat the same request in a few seconds."

@@ -86,7 +86,12 @@ export const errors = (schemas: Types.Schemas): Html => {
 <p>${prose("What the engine decides. An `order_rejected` and its like are decisions: they are remembered under their key.")}</p>
 ${catalogue(Refusal.all.map(([, description]) => descriptionRow(description, comparedBy(description))), "Compares")}
 <h2 id="failures">Failures of requests</h2>
-<p>${prose("What is refused before it becomes a command. Nothing was done, but for `InternalError`, of which that is unknown.")}</p>
+<p>${
+    prose(
+      "What is refused before it becomes a command. Nothing was done by the request, but for `InternalError`, of which that is unknown; an "
+        + "earlier one under its key may have been."
+    )
+  }</p>
 ${
     catalogue(Errors.all
       .filter(({ description }) => !Refusal.all.some(([, refused]) => refused.name === description.name))

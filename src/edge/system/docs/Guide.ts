@@ -10,7 +10,8 @@ ${
     "`*Atoms` are strings of digits: whole numbers of the smallest unit. Money atoms are 10^-6 USDC, price atoms "
     + "10^-priceScale USDC, size atoms 10^-quantityScale of the underlying. Beside each stands its decimal string.",
     "`*EpochMs` are milliseconds since the Unix epoch, `*Bps` basis points, `*E9` parts of 10^-9, `*Sequence` journal sequence numbers.",
-    "Requests take plain decimal strings on `/v1` and JSON numbers on `/v2`, never more decimals than the market has. "
+    "Requests take plain decimal strings on `/v1` and JSON numbers on `/v2`, never more decimals than the market has "
+    + "(where it has none, `5` and `5.0` are the same). "
     + "Unknown members of a body and repeated query parameters are refused. A body is JSON in UTF-8, at most 64 KiB.",
     "Every answer carries `x-request-id`: random, and behind it, where a record of the journal decided the request, that record's sequence "
     + "in base 36 (`npm run replay -- --request` finds it). Nothing is answered before what it says is durable in the journal."
@@ -57,11 +58,11 @@ const rows: ReadonlyArray<readonly [string, string, string]> = [
   ["A timeout, a broken connection, no answer", "Unknown: it may have been done, or not.",
     "Repeat the same request with the same `Idempotency-Key` and the same body until there is an answer. If it was done, that "
     + "answer is the original one."],
-  ["`503`", "Nothing was done.", "Wait a second, longer each time, and repeat the same request with the same key."],
-  ["`429`", "Nothing was done.",
+  ["`503`", "Nothing was done by this request.", "Wait a second, longer each time, and repeat the same request with the same key."],
+  ["`429`", "Nothing was done by this request.",
     "Wait the seconds of `Retry-After`, then repeat the same request with the same key and the same `clientOrderId`."],
   ["`500`", "Unknown.", "As after a timeout; tell the `requestId` to the operator."],
-  ["`400`, `401`, `403`, `404`, `413`, `415`", "Nothing was done.",
+  ["`400`, `401`, `403`, `404`, `413`, `415`", "Nothing was done by this request.",
     "Correct it. The key was not used up, unless the answer was a decision (`not_found` "
     + "of a cancel, `market_not_found`, `account_not_enabled`, `expiry_passed`): then take a new one."],
   ["`409 idempotency_key_conflict`", "Nothing was done by this request. The key stands for another body, and that one was decided.",
@@ -81,13 +82,22 @@ const retries = html`<h2 id="idempotency">When to repeat, and under which key</h
       + "header `Idempotent-Replayed: true`. With another body it is refused."
   )
 }</p>
+<p>${
+  prose(
+    "Only a decision settles what you want done: `200`, `422`, `client_order_id_in_use`, `not_found` of a cancel, `market_not_found`, "
+      + "`account_not_enabled`, `expiry_passed`. Any other answer speaks of the request that it came to, and says nothing of an earlier "
+      + "one under the key whose answer was lost: that one may have been done, or be done yet. Go on under the same key until there is a "
+      + "decision."
+  )
+}</p>
 <div class="scroll"><table><thead><tr><th>What came</th><th>What happened</th><th>What to do</th></tr></thead><tbody>${
   rows.map(([came, happened, then]) => html`<tr><td>${prose(came)}</td><td>${prose(happened)}</td><td>${prose(then)}</td></tr>`)
 }</tbody></table></div>
 <p>${
   prose(
     "A decision is remembered, refusals included, until the retention after the orders it made have ended: 24 h, unless `GET /v1/limits` "
-      + "tells another. What was not decided (a malformed request, 429, 503) is not. Where a request cannot be repeated, "
+      + "tells another. What was not decided (a malformed request, 429, 503) is not. Behind the retention the same request would be done "
+      + "anew: look its `clientOrderId` up first, under which an order is found at any time. Where a request cannot be repeated, "
       + "`GET /v1/accounts/{accountId}/outcomes` tells what became of it, and "
       + "`POST .../outcomes/fence` sees to it that a late original does nothing until `holdsUntilEpochMs`. "
       + "The reference client, which `npm run client` packs, does all of this."
