@@ -150,6 +150,20 @@ describe("an answer as scripted", () => {
     expect(venue.seen).toHaveLength(3)
   })
 
+  it("a command is not sent again once the venue may have forgotten its key", async () => {
+    venue.script(failed(503, "overloaded", true), answered({ done: true }))
+    made()
+    let sleptMs = 0
+    const { milliseconds } = exchange
+    exchange.milliseconds = () => milliseconds.call(exchange) + sleptMs
+    exchange.sleep = () => {
+      sleptMs += 600_000
+      return Promise.resolve()
+    }
+    await expect(exchange.cancelAllOrdersAfter(0)).rejects.toMatchObject({ name: "ExchangeNotAvailable" })
+    expect(venue.seen).toHaveLength(1)
+  })
+
   it("two calls have two keys, and a key that the caller gives is kept", async () => {
     venue.script(answered({}), answered({}), answered({}))
     await switchOff()
@@ -179,7 +193,7 @@ describe("an answer as scripted", () => {
 
   it("a command never seen is fenced, and ends in the promise that nothing was done", async () => {
     venue.script("silence", "silence", "silence", answered({ outcome: "never_seen" }), answered({ fenced: true }))
-    const error = await switchOff({ timeout: 50 }).then(() => undefined, (reason: unknown) => reason)
+    const error = await switchOff({ timeout: 500 }).then(() => undefined, (reason: unknown) => reason)
     expect(error).toBeInstanceOf(NothingDone)
     expect(error).toBeInstanceOf(ccxt.ExchangeNotAvailable)
     const key = keys()[0]
@@ -193,22 +207,22 @@ describe("an answer as scripted", () => {
   it("a lost answer before a refusal that did nothing leaves the outcome open: it is asked for", async () => {
     const overloaded = failed(503, "overloaded", true)
     venue.script("silence", overloaded, overloaded, answered({ outcome: "accepted" }), answered({ done: 1 }))
-    expect(await switchOff({ timeout: 50 })).toMatchObject({ done: 1 })
+    expect(await switchOff({ timeout: 500 })).toMatchObject({ done: 1 })
     expect(keys()[4]).toBe(keys()[0])
   })
 
   it("an outcome that the venue has forgotten is unknown, where the key may have been sent before", async () => {
     venue.script("silence", "silence", "silence", answered({ outcome: "unknown_expired" }))
-    await expect(made({ timeout: 50 }).cancelAllOrdersAfter(0, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
+    await expect(made({ timeout: 500 }).cancelAllOrdersAfter(0, { idempotencyKey: "one" })).rejects.toBeInstanceOf(OutcomeUnknown)
     // Nothing under a key of this very call can be forgotten yet.
     venue.script("silence", "silence", "silence", answered({ outcome: "unknown_expired" }), answered({ fenced: true }))
-    await expect(switchOff({ timeout: 50 })).rejects.toBeInstanceOf(NothingDone)
+    await expect(switchOff({ timeout: 500 })).rejects.toBeInstanceOf(NothingDone)
     expect(venue.seen[4]!.url).toBe("/v1/accounts/acc_1/outcomes/fence")
   })
 
   it("repeating a placement under the key of the error sends the same body, though no clientOrderId was given", async () => {
     const exists = { orders: ["silence", "silence", "silence"], lookUp: { status: 502, body: "" } } as const
-    made({ timeout: 50 }).setMarkets([market])
+    made({ timeout: 500 }).setMarkets([market])
     venue.script(...exists.orders, exists.lookUp, exists.lookUp, exists.lookUp)
     const error = await place(exchange).then(() => undefined, (reason: unknown) => reason)
     expect(error).toBeInstanceOf(OutcomeUnknown)
@@ -459,7 +473,7 @@ describe("an answer as scripted", () => {
 
   it("the implicit methods have an identity too", async () => {
     venue.script("silence", answered({ id: "ord_1" }))
-    const implicit: unknown = made({ timeout: 50 })["privatePostV2OrdersOrderIdCancel"]
+    const implicit: unknown = made({ timeout: 500 })["privatePostV2OrdersOrderIdCancel"]
     expect(implicit).toBeTypeOf("function")
     expect(await (implicit as (params: object) => Promise<unknown>)({ orderId: "ord_1", symbol })).toMatchObject({ id: "ord_1" })
     expect(keys()[0]).toBeDefined()

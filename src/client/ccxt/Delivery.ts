@@ -160,10 +160,14 @@ export class Delivery extends Exchange {
     return await this.settle([path, api, method, identified, headers, body, config], given === undefined ? this.milliseconds() : undefined)
   }
 
-  /** Sends a request until it is answered for good, or the attempts are used up. `lost` hears of every answer that got lost. */
+  /**
+   * Sends a request until it is answered for good, or the attempts are used up, or the venue may have forgotten its key: a machine that
+   * slept between two attempts would have it done again. `lost` hears of every answer that got lost.
+   */
   private async repeat(request: Request, lost: () => void): Promise<unknown> {
     const [path, api, method, params, headers, body, config] = request
     const attempts = api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1)
+    const begunAtEpochMs = this.milliseconds()
     for (let attempt = 1;; attempt++) {
       await this.allowed(request)
       try {
@@ -176,6 +180,7 @@ export class Delivery extends Exchange {
         if (!mayHelp || attempt >= attempts) throw error
         const patienceMs = this.safeInteger(this.options, "retryDelayMs", 0) * 2 ** (attempt - 1)
         await this.sleep(told?.retryAfterMs ?? patienceMs)
+        if (method !== "GET" && !isTooNewToForget(begunAtEpochMs, this.milliseconds())) throw error
       }
     }
   }

@@ -2,6 +2,7 @@
  * Requests over HTTP. One is sent again, as it was and under the same identity, where no whole answer came and where the venue says
  * that it may be taken later: a bounded number of times, each time after twice as long, or as long as the venue's `Retry-After` says.
  */
+import { isTooNewToForget } from "./CommandKey.js"
 import type { HttpAnswer, HttpRequest, Platform } from "./Platform.js"
 import { envelopeOf, Refusal, Unanswered } from "./Refusal.js"
 
@@ -114,15 +115,20 @@ export class Rest {
     throw attempt.kind === "refused" ? attempt.refusal : new Unanswered(`${asked.method} ${asked.path}`, attempt.cause)
   }
 
-  /** Sends a request until it is answered for good, or the attempts are used up. `lost` hears of each answer that got lost. */
+  /**
+   * Sends a request until it is answered for good, or the attempts are used up, or the venue may have forgotten its key: a machine that
+   * slept between two attempts would have it done again. `lost` hears of each answer that got lost.
+   */
   async repeat<A>(asked: Asked, lost: () => void, maxAttempts = this.options.maxAttempts): Promise<Attempt<A>> {
+    const begunAtEpochMs = this.platform.nowEpochMs()
     for (let count = 1;; count++) {
       const attempt = await this.once<A>(asked)
       if (attempt.kind === "lost") lost()
       const mayHelp = attempt.kind === "lost" || attempt.kind === "refused" && attempt.refusal.isRetryable
       if (!mayHelp || count >= maxAttempts || this.isClosed) return attempt
       await this.pause(this.delayMs(count, attempt.kind === "refused" ? attempt.refusal.retryAfterMs : undefined))
-      if (this.isClosed) return attempt
+      const isTooLate = asked.idempotencyKey !== undefined && !isTooNewToForget(begunAtEpochMs, this.platform.nowEpochMs())
+      if (this.isClosed || isTooLate) return attempt
     }
   }
 

@@ -228,6 +228,14 @@ test("it waits longer each time, and as long as the venue says", async () => {
   expect(await work).toMatchObject({ kind: "accepted" })
 })
 
+test("a command is not sent again once the venue may have forgotten its key", async () => {
+  const later = Array.from({ length: 10 }, (): Given => ({ ...limited, headers: { "retry-after": "60" } }))
+  const { client, platform } = scripted(["broken", ...later, seen("unknown_expired")], { maxAttempts: 50 })
+  expect(await platform.finish(client.place(order))).toMatchObject({ kind: "unknown" })
+  const sent = platform.requests.map(pathOf)
+  expect(sent).toEqual([...Array.from({ length: 11 }, () => "POST /v1/orders"), expect.stringContaining("/outcomes?idempotencyKey=")])
+})
+
 test("an answer is not waited for any longer than was said", async () => {
   const { client, platform } = scripted(["silence", placed], { timeoutMs: 500 })
   const work = client.place(order)
