@@ -29,7 +29,7 @@ import { type Capacity, State } from "./State.js"
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
  * digests otherwise what is decided; once for all those of one release, since nobody is promised anything of what was not released.
  */
-export const rulesVersion = 7
+export const rulesVersion = 8
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []
