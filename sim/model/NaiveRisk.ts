@@ -86,14 +86,9 @@ export const waitForMark = ({ mark, risk }: NaiveMarket, atEpochMs: number): voi
   if (mark !== 0 && !isNew) risk.backSince = atEpochMs
 }
 
-/** Notes from when on funding is reckoned without a break. */
-export const goesOn = ({ risk }: NaiveMarket, atEpochMs: number): void => {
-  risk.liveSince = atEpochMs
-}
-
-/** Notes that a market has come back. */
+/** Notes that a market has come back: from then on funding is reckoned without a break. */
 export const comesBack = (market: NaiveMarket, atEpochMs: number): void => {
-  goesOn(market, atEpochMs)
+  market.risk.liveSince = atEpochMs
   waitForMark(market, atEpochMs)
 }
 

@@ -945,11 +945,11 @@ export class NaiveVenue {
   }
 
   #resume(): ReadonlyArray<NaiveOutcome> {
-    const wasHalted = this.halted
-    for (const market of this.markets) (wasHalted ? Risk.comesBack : Risk.goesOn)(market, this.atEpochMs)
+    if (!this.halted) return [done(-1)]
+    for (const market of this.markets) Risk.comesBack(market, this.atEpochMs)
     this.halted = false
     // What fell due under the halt is done before anything can match again.
-    if (wasHalted) this.#doWhatIsDue()
+    this.#doWhatIsDue()
     return [done(-1)]
   }
 

@@ -87,7 +87,7 @@ const begin = (sizes: ReadonlyArray<number>) => {
 }
 
 describe("an interval's end", () => {
-  test.each([true, false])("is not paid where the engine is told to go on between it and its tick: halted before, %s", (isHalted) => {
+  test.each([true, false])("is not paid where the engine goes on between it and its tick only where it was halted: %s", (isHalted) => {
     const { accounts, collateral, driver, toEnd } = begin([333])
     toEnd()
     const end = driver.atEpochMs + 60_000
@@ -97,8 +97,9 @@ describe("an interval's end", () => {
     if (isHalted) driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
     driver.mark()
-    expect(driver.engine.fundings(0, 0, 1)[0]).toMatchObject({ atEpochMs: end, rate8hE9: 0, samples: 12 })
-    expect(collateral(accounts[0]!)).toBe(before)
+    expect(driver.engine.fundings(0, 0, 1)[0]).toMatchObject({ atEpochMs: end, rate8hE9: isHalted ? 0 : 3_500_000, samples: 12 })
+    // 333 x 1,000 x 100 x 3,500,000 / 480 / 10^9 = 242.8..
+    expect(before - collateral(accounts[0]!)).toBe(isHalted ? 0 : 243)
   })
 
   test("longs pay shorts, what rounding leaves is the insurance fund's, and nothing is made or lost", () => {

@@ -20,15 +20,11 @@ const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
   const wasHalted = state.halted
   state.halted = halted
   state.events.event1(Event.HaltSet, halted ? 1 : 0)
-  if (!halted) {
-    for (const market of state.markets) {
-      // Where nothing was halted the marks are not of before, though the interval of funding is cut off all the same.
-      if (wasHalted) revive(market, state.atEpochMs)
-      else market.liveSince = state.atEpochMs
-    }
-    // What fell due under the halt is done before anything can match again. Without one the record has done what is due already.
-    if (wasHalted) Due.run(state)
-  }
+  // An engine that goes on anyway is told so and no more: nothing comes back, and what is due is done already.
+  if (halted || !wasHalted) return [done]
+  for (const market of state.markets) revive(market, state.atEpochMs)
+  // What fell due under the halt is done before anything can match again.
+  Due.run(state)
   return [done]
 }
 
