@@ -447,6 +447,8 @@ export class NaiveVenue {
     this.#isLate = false
     this.#liquidations.beginRecord()
     this.#settlements.beginRecord()
+    // Nobody is connected to a process that has only begun.
+    if (command.kind === "StartVenue") for (const connection of this.connections.keys()) this.#over.add(connection)
     this.#doWhatIsDue(command.account)
     // What the venue's own orders met is nothing to the command's.
     this.#met = 0
@@ -801,9 +803,9 @@ export class NaiveVenue {
   /** Sessions; dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
   #doWhatIsDue(account = -1): void {
     for (const market of this.markets) if (market.session !== undefined) this.#setSession(market, market.session)
+    this.#settlesLeft = this.settledAtOnce
     let left = this.endedAtOnce
     for (const [index, { before, reason }] of this.#leaving) {
-    this.#settlesLeft = this.settledAtOnce
       left -= this.#cancelOldest(this.accounts[index]!, before, reason, left)
       if (left === 0) break
       this.#leaving.delete(index)
@@ -855,8 +857,8 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  #endConnections(connections: ReadonlyArray<number>): NaiveOutcome {
-    for (const connection of connections) if (this.connections.has(connection)) this.#over.add(connection)
+  #endConnection(connection: number): NaiveOutcome {
+    if (this.connections.has(connection)) this.#over.add(connection)
     this.#cancelLost(this.endedAtOnce)
     return done(-1)
   }
@@ -979,15 +981,13 @@ export class NaiveVenue {
       case "NoteKeyUses":
       case "PassTime":
       case "OpenVenue":
-        return [done(-1)]
       case "StartVenue":
-        // Nobody is connected to a process that has only begun.
-        return [this.#endConnections([...this.connections.keys()])]
+        return [done(-1)]
       case "ArmConnection":
         this.connections.set(this.sequence, command.account)
         return [done(-1)]
       case "EndConnection":
-        return [this.#endConnections([command.connection])]
+        return [this.#endConnection(command.connection)]
       case "SetDisplayHandle":
         return [this.#name(this.accounts[command.account]!, command.chosen)]
       case "SetAutoClose":

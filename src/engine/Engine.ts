@@ -55,6 +55,8 @@ export class Engine extends OrderReads implements Reads {
     state.liquidating.begin()
     forget(state, atEpochMs)
     forgetKeys(state)
+    // Whatever was connected to the process before is not any more, and nobody else can say so: what is due meets none of its orders.
+    if (command.kind === "StartVenue") state.connections.endAll()
     Due.run(state, command.account)
     // What the venue's own orders have met is not what the command's may meet.
     state.beginMeeting()

@@ -7,7 +7,6 @@ import { always, type Deciders } from "../Decider.js"
 import * as Due from "../Due.js"
 import { Event } from "../EventLog.js"
 import { revive } from "../markets/Freshness.js"
-import { endConnections } from "../orders/Cancel.js"
 import type { State } from "../State.js"
 
 const setVersions = (state: State, { codec, program, rules }: Versions): void => {
@@ -45,8 +44,6 @@ export const deciders: Deciders<"venue"> = {
       assert(state.rules !== 0, "a venue is opened before it is started again")
       setVersions(state, command)
       state.events.event2(Event.VenueStarted, command.rules, command.codec)
-      // Whatever was connected to the process before is not any more, and nobody else can say so.
-      endConnections(state)
       return [done]
     }
   },
