@@ -448,7 +448,7 @@ export class NaiveVenue {
     this.#liquidations.beginRecord()
     this.#settlements.beginRecord()
     // Nobody is connected to a process that has only begun.
-    if (command.kind === "StartVenue") for (const connection of this.connections.keys()) this.#over.add(connection)
+    if (command.kind === "StartVenue") { for (const connection of this.connections.keys()) this.#over.add(connection) }
     this.#doWhatIsDue(command.account)
     // What the venue's own orders met is nothing to the command's.
     this.#met = 0

@@ -1,7 +1,8 @@
 /**
  * Safety (I14). At the end of a funding interval everyone who holds a position in the market pays or receives, once and to
  * the atom, for the size held at that record, whatever becomes of it before it is settled; together longs and shorts pay no less
- * than they receive; and no time is paid for that lies in an interval which was published before. Followed over the events of the feed, with the formula of the rules in whole numbers.
+ * than they receive; and no time is paid for that lies in an interval which was published before. Followed over the events of the
+ * feed, with the formula of the rules in whole numbers.
  */
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -51,7 +52,8 @@ const begin = (state: State, event: Extract<DecodedEvent, { event: "FundingSet" 
   market.untilEpochMs = event.atEpochMs
   if (event.atEpochMs <= untilEpochMs) return broken(`an interval of market ${event.market} ended twice by ${untilEpochMs}`)
   if (event.rate8hE9 === 0) return holds
-  if (sinceEpochMs < untilEpochMs) return broken(`market ${event.market} pays from ${sinceEpochMs} on, which was over until ${untilEpochMs}`)
+  if (sinceEpochMs < untilEpochMs)
+    return broken(`market ${event.market} pays from ${sinceEpochMs} on, which was over until ${untilEpochMs}`)
   let sum = 0n
   for (const [account, quantity] of market.held) {
     const atoms = paymentOf(quantity, BigInt(event.indexPriceAtoms), market, BigInt(event.rate8hE9))

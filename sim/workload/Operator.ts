@@ -89,9 +89,8 @@ const typeShare = 0.05
 /** How often it puts a market with another index, mark, funding or liquidation, and announces it half as often as others. */
 const riskShare = 0.4
 
-/** How often a market that has paid funding gets another interval: what it paid stays what it was. Announced, it may be a cap instead. */
+/** How often a market that has paid funding gets another interval: what it paid stays what it was. */
 const otherIntervalShare = 0.3
-const cappedShare = 0.3
 
 /** What an operator may name to cancel. */
 interface Selection {
@@ -391,9 +390,7 @@ const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draw
   const { rate8h = 0n } = market.risk.fundings.at(-1) ?? {}
   if (rate8h !== 0n && intervals.chance(otherIntervalShare)) {
     const fundingIntervalMs = intervals.pick(Changes.fundingIntervalsMs.filter((each) => each !== parameters.fundingIntervalMs))
-    if (!ends.chance(announcedShare)) return commands.put({ ...parameters, fundingIntervalMs })
-    const next = ends.chance(cappedShare) ? { fundingCapE9: ends.pick([1_000, 40_000_000]) } : { fundingIntervalMs }
-    return commands.announce({ ...parameters, ...next }, announcedTime(desk, market, [0, 100], ends, ends))
+    return commands.put({ ...parameters, fundingIntervalMs })
   }
   if (risks.chance(edges.money === "large" ? 0 : riskShare)) {
     const next = Changes.ofRisk(parameters, risks)
@@ -404,6 +401,29 @@ const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draw
   return notices.chance(edges.money === "large" ? 0 : announcedShare)
     ? announcement(commands, parameters, desk, draws)
     : commands.put(Changes.changed(parameters, random))
+}
+
+/** How often an operator has something take effect between two payments of a market or right behind one, where somebody pays. */
+const endingShare = 0.2
+
+/**
+ * Of a market that has just paid funding: another interval, longer or shorter, at once or from the end of the one that runs on; or
+ * another cap or a delisting from then on.
+ */
+const atEndOfInterval = (commands: Commands, desk: Desk, ends: SimRandom, { delistingShare = 0 }: Edges): Calls.Draft | undefined => {
+  const { accounts, markets } = desk.model
+  const paying = markets.filter((market) =>
+    isLeft(market) && (market.risk.fundings.at(-1)?.rate8h ?? 0n) !== 0n && accounts.some(({ positions }) => positions.has(market.index))
+  )
+  if (paying.length === 0 || !ends.chance(endingShare)) return undefined
+  const market = ends.pick(paying)
+  const { parameters } = market
+  const fundingIntervalMs = ends.pick([10_000, 20_000, 30_000].filter((each) => each !== parameters.fundingIntervalMs))
+  if (ends.chance(0.4)) return commands.put({ ...parameters, fundingIntervalMs })
+  const atEpochMs = announcedTime(desk, market, [0, 100], ends, ends)
+  if (ends.chance(delistingShare > 0 ? 0.4 : 0)) return commands.delist(parameters.marketId, atEpochMs)
+  const next = ends.chance(0.3) ? { fundingCapE9: ends.pick([1_000, 40_000_000]) } : { fundingIntervalMs }
+  return commands.announce({ ...parameters, ...next }, atEpochMs)
 }
 
 /** How often collected fees go to the insurance fund. */
@@ -571,6 +591,8 @@ const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | un
   const { funds, random, retentions } = draws
   if (funds.chance(fundShare)) return addition(commands, desk.model, funds)
   if (edges === undefined) return undefined
+  const ending = atEndOfInterval(commands, desk, draws.ends, edges)
+  if (ending !== undefined) return ending
   if (edges.retention !== undefined && retentions.chance(edges.retention.share)) return commands.setLimits(retentions.pick(retentionsMs))
   return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, draws, edges) : undefined
 }

@@ -199,11 +199,19 @@ describe("an interval's end", () => {
 })
 
 describe("what takes effect behind an interval's end", () => {
-  const present = parameters("AAA", { ...patient, fundingCapE9: 40_000_000, fundingIntervalMs: 60_000, impactNotionalAtoms: 1, markBandBps: 0 })
+  const present = parameters("AAA", {
+    ...patient,
+    fundingCapE9: 40_000_000,
+    fundingIntervalMs: 60_000,
+    impactNotionalAtoms: 1,
+    markBandBps: 0
+  })
   const longer = { ...present, fundingIntervalMs: 3_600_000 }
   const capped = { ...present, fundingCapE9: 1_000 }
-  const put = (next: typeof present, effectiveAtEpochMs = 0) => ({ kind: "PutMarket", idempotencyKey: "", parameters: next, effectiveAtEpochMs }) as const
-  const delist = (effectiveAtEpochMs = 0) => ({ kind: "DelistMarket", idempotencyKey: "", market: 0, action: "delist", effectiveAtEpochMs }) as const
+  const put = (next: typeof present, effectiveAtEpochMs = 0) =>
+    ({ kind: "PutMarket", idempotencyKey: "", parameters: next, effectiveAtEpochMs }) as const
+  const delist = (effectiveAtEpochMs = 0) =>
+    ({ kind: "DelistMarket", idempotencyKey: "", market: 0, action: "delist", effectiveAtEpochMs }) as const
 
   /** Somebody who is long a second before an interval ends, what is to be then, and the time of the end. */
   const before = () => {

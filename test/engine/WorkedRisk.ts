@@ -85,9 +85,10 @@ export const otherIntervals = (row: Row): Row => {
     } else driver.mark()
     if (driver.atEpochMs === midnightMs) before = engine.balance(one).collateralAtoms
   }
-  const published = engine.fundings(0, midnightMs + 1, 99).toReversed().map(({ atEpochMs, intervalMs, rate8hE9 }) =>
-    ({ at: (atEpochMs - midnightMs) / 1000, paidMs: rate8hE9 === 0 ? 0 : intervalMs })
-  )
+  const published = engine.fundings(0, midnightMs + 1, 99).toReversed().map(({ atEpochMs, intervalMs, rate8hE9 }) => ({
+    at: (atEpochMs - midnightMs) / 1000,
+    paidMs: rate8hE9 === 0 ? 0 : intervalMs
+  }))
   const paidMs = published.reduce((sum, each) => sum + each.paidMs, 0)
   // The index in atoms, at the interest: what somebody who is short receives, each payment rounded down.
   const received = engine.balance(one).collateralAtoms - before

@@ -337,7 +337,8 @@ test("a real disk is taken over like one in memory", async () => {
   }
 })
 
-test.each<Kept.Name>(["rules-1", "rules-5", "rules-6", "rules-7"])("positions that were open under %s go on in the histories, under their ids",
+test.each<Kept.Name>(["rules-1", "rules-5", "rules-6", "rules-7"])(
+  "positions that were open under %s go on in the histories, under their ids",
   async (version) => {
     const kept = Kept.exchangesOf(version)
     const running = await Effect.runPromise(Kept.start((await Kept.diskOf(version)).mount(), Kept.soonAfterMs(kept)))
@@ -366,4 +367,5 @@ test.each<Kept.Name>(["rules-1", "rules-5", "rules-6", "rules-7"])("positions th
     const said = running.logged.filter((line) => line.includes("the histories begin where this version took over"))
     expect(said).toHaveLength(version === "rules-1" ? 1 : 0)
     await running.stop()
-  })
+  }
+)

@@ -85,7 +85,7 @@ const awaited = ({ awaits, stepAtHand: step }: TransferView) => {
   return binding === null || preparation === null ? undefined : { name, commandId: binding.commandId, hash: preparation.hash }
 }
 
-/** Whether nothing may be asked before the venue has done something for it. Of one that is over nothing is asked, whatever the venue still does. */
+/** Whether nothing may be asked before the venue has done something for it; of what is over nothing is asked anyway. */
 const isVenues = ({ awaits, end }: TransferView): boolean => end === null && (awaits === "party" || awaits === "preparation")
 
 /** The question that is open about what is prepared, or a new one. */
