@@ -357,12 +357,12 @@ export class NaiveIdentity {
       this.sessions.shift()
     }
     const own = this.sessions.filter((session) => session.account === account)
+    const now = this.around.now()
     if (own.length >= this.bounds.sessions) {
       const [oldest] = own
       this.#end(oldest!)
-      this.#note(account, "session_ended", oldest!.credentialId, remoteAddress)
+      if (oldest!.expiresAtEpochMs > now) this.#note(account, "session_ended", oldest!.credentialId, remoteAddress)
     }
-    const now = this.around.now()
     const expiresAtEpochMs = now + 12 * hourMs
     const session = { number: this.#opened++, account, tokenSha256, credentialId, createdAtEpochMs: now, expiresAtEpochMs }
     this.sessions.push(session)
@@ -454,7 +454,8 @@ export class NaiveIdentity {
     if (this.isFullOfGrants(now)) return { refusal: Refusal.tableFull }
     const over = this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
     this.grants = this.grants.filter((grant) => !over.includes(grant))
-    const expiresAtEpochMs = now + grantMs
+    const { expiresAtEpochMs: signedInUntil } = this.sessions.find(({ number }) => number === session)!
+    const expiresAtEpochMs = Math.min(now + grantMs, signedInUntil)
     const what = { deviceSha256, account, session, clientName, codeChallenge, scopes, keyLifetimeSeconds }
     const grant = { ...what, approvedAtEpochMs: now, expiresAtEpochMs }
     this.grants.push(grant)

@@ -86,14 +86,9 @@ export const waitForMark = ({ mark, risk }: NaiveMarket, atEpochMs: number): voi
   if (mark !== 0 && !isNew) risk.backSince = atEpochMs
 }
 
-/** Notes from when on funding is reckoned without a break. */
-export const goesOn = ({ risk }: NaiveMarket, atEpochMs: number): void => {
-  risk.liveSince = atEpochMs
-}
-
-/** Notes that a market has come back. */
+/** Notes that a market has come back: from then on funding is reckoned without a break. */
 export const comesBack = (market: NaiveMarket, atEpochMs: number): void => {
-  goesOn(market, atEpochMs)
+  market.risk.liveSince = atEpochMs
   waitForMark(market, atEpochMs)
 }
 
@@ -206,8 +201,12 @@ const impact = (market: NaiveMarket, side: Order.Side): bigint | undefined => {
 const averagePremium = ({ premiums }: NaiveRisk): bigint =>
   premiums.length === 0 ? 0n : premiums.reduce((sum, each) => sum + each, 0n) / BigInt(premiums.length)
 
-/** The running interval's rate so far, per 8 hours. */
+/** Until when intervals were published. */
+const publishedUntil = ({ fundings }: NaiveRisk): number => fundings.at(-1)?.atEpochMs ?? 0
+
+/** The running interval's rate so far, per 8 hours. For one of which a part lies in the one that was published before nobody pays. */
 export const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
+  if (risk.interval !== 0 && publishedUntil(risk) > risk.interval * parameters.fundingIntervalMs) return 0n
   const average = averagePremium(risk)
   return within(average + within(100_000n - average, 500_000n), 8n * BigInt(parameters.fundingCapE9))
 }
@@ -222,27 +221,50 @@ export const payment = (market: NaiveMarket, quantity: number, { index, interval
   return over > 0n ? ceilDiv(over, under) : over / under
 }
 
-/** Ends the running interval where its time is over: what it came to, or undefined. */
-const endInterval = ({ parameters, risk, ...market }: NaiveMarket, sequence: number, atEpochMs: number): NaiveFunding | undefined => {
-  const intervalMs = parameters.fundingIntervalMs
-  const interval = Math.floor(atEpochMs / intervalMs)
-  if (interval === risk.interval) return undefined
-  const ended = risk.interval
-  const endedAt = (ended + 1) * intervalMs
-  const isWhole = interval === ended + 1 && risk.liveSince <= endedAt && risk.premiums.length * 2 >= intervalMs / sampleMs
-  const funding = ended === 0 ? undefined : {
-    atEpochMs: endedAt,
+/** A record, and whether the engine is halted in it. */
+interface Moment {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly halted: boolean
+}
+
+/** Publishes what the running interval came to that ended at a time; with it no interval runs until a tick begins the next. */
+const publish = ({ parameters, risk }: NaiveMarket, sequence: number, endedAtEpochMs: number, rate8h: bigint): NaiveFunding => {
+  const funding = {
+    atEpochMs: endedAtEpochMs,
     sequence,
-    rate8h: isWhole ? runningRate8h({ parameters, risk, ...market }) : 0n,
+    rate8h,
     premium: averagePremium(risk),
     index: risk.index,
     samples: risk.premiums.length,
-    intervalMs
+    intervalMs: parameters.fundingIntervalMs
   }
-  risk.interval = interval
-  risk.premiums = []
-  if (funding !== undefined) risk.fundings.push(funding)
+  risk.fundings.push(funding)
+  noInterval(risk)
   return funding
+}
+
+const noInterval = (risk: NaiveRisk): void => {
+  risk.interval = 0
+  risk.premiums = []
+}
+
+/** Ends the running interval where its time is over: what it came to, or undefined. */
+export const endInterval = (market: NaiveMarket, { atEpochMs, halted, sequence }: Moment): NaiveFunding | undefined => {
+  const { parameters: { fundingIntervalMs }, risk } = market
+  const endedAt = (risk.interval + 1) * fundingIntervalMs
+  if (risk.interval === 0 || atEpochMs < endedAt) return undefined
+  const isNext = atEpochMs < endedAt + fundingIntervalMs
+  const hasLived = risk.liveSince <= endedAt && !halted && isGoing(market, atEpochMs)
+  const isWhole = isNext && hasLived && risk.premiums.length * 2 >= fundingIntervalMs / sampleMs
+  return publish(market, sequence, endedAt, isWhole ? runningRate8h(market) : 0n)
+}
+
+/** Cuts off the interval that runs, if somebody saw a tick of it: nobody pays for it, and it ends at that time, if none has yet. */
+export const cutInterval = (market: NaiveMarket, { atEpochMs, sequence }: Moment): void => {
+  const { risk } = market
+  if (risk.interval !== 0 && publishedUntil(risk) !== atEpochMs) publish(market, sequence, atEpochMs, 0n)
+  noInterval(risk)
 }
 
 /** Makes a market's mark; with it what an interval that ended came to. */
@@ -254,7 +276,8 @@ export const tick = (
   const { parameters, risk } = market
   risk.second = Math.floor(atEpochMs / secondMs)
   risk.ticks.push({ minute: Math.floor(atEpochMs / minuteMs), index: risk.index })
-  const ended = endInterval(market, sequence, atEpochMs)
+  const ended = endInterval(market, { sequence, atEpochMs, halted: false })
+  if (risk.interval === 0) risk.interval = Math.floor(atEpochMs / parameters.fundingIntervalMs)
   const [bid, ask] = [impact(market, Order.buy), impact(market, Order.sell)]
   const index = BigInt(risk.index)
   if (Math.floor(atEpochMs / sampleMs) > risk.slot) {

@@ -447,6 +447,8 @@ export class NaiveVenue {
     this.#isLate = false
     this.#liquidations.beginRecord()
     this.#settlements.beginRecord()
+    // Nobody is connected to a process that has only begun.
+    if (command.kind === "StartVenue") { for (const connection of this.connections.keys()) this.#over.add(connection) }
     this.#doWhatIsDue(command.account)
     // What the venue's own orders met is nothing to the command's.
     this.#met = 0
@@ -801,6 +803,7 @@ export class NaiveVenue {
   /** Sessions; dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
   #doWhatIsDue(account = -1): void {
     for (const market of this.markets) if (market.session !== undefined) this.#setSession(market, market.session)
+    this.#settlesLeft = this.settledAtOnce
     let left = this.endedAtOnce
     for (const [index, { before, reason }] of this.#leaving) {
       left -= this.#cancelOldest(this.accounts[index]!, before, reason, left)
@@ -817,7 +820,6 @@ export class NaiveVenue {
       }
     }
     this.#clear()
-    this.#settlesLeft = this.settledAtOnce
     this.#settleSome()
     for (const touched of this.funds.doWhatIsDue()) this.#touchedAccounts.add(touched)
     if (!this.halted && !this.isSettling) this.#settlements.run()
@@ -855,8 +857,8 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  #endConnections(connections: ReadonlyArray<number>): NaiveOutcome {
-    for (const connection of connections) if (this.connections.has(connection)) this.#over.add(connection)
+  #endConnection(connection: number): NaiveOutcome {
+    if (this.connections.has(connection)) this.#over.add(connection)
     this.#cancelLost(this.endedAtOnce)
     return done(-1)
   }
@@ -945,11 +947,11 @@ export class NaiveVenue {
   }
 
   #resume(): ReadonlyArray<NaiveOutcome> {
-    const wasHalted = this.halted
-    for (const market of this.markets) (wasHalted ? Risk.comesBack : Risk.goesOn)(market, this.atEpochMs)
+    if (!this.halted) return [done(-1)]
+    for (const market of this.markets) Risk.comesBack(market, this.atEpochMs)
     this.halted = false
     // What fell due under the halt is done before anything can match again.
-    if (wasHalted) this.#doWhatIsDue()
+    this.#doWhatIsDue()
     return [done(-1)]
   }
 
@@ -979,15 +981,13 @@ export class NaiveVenue {
       case "NoteKeyUses":
       case "PassTime":
       case "OpenVenue":
-        return [done(-1)]
       case "StartVenue":
-        // Nobody is connected to a process that has only begun.
-        return [this.#endConnections([...this.connections.keys()])]
+        return [done(-1)]
       case "ArmConnection":
         this.connections.set(this.sequence, command.account)
         return [done(-1)]
       case "EndConnection":
-        return [this.#endConnections([command.connection])]
+        return [this.#endConnection(command.connection)]
       case "SetDisplayHandle":
         return [this.#name(this.accounts[command.account]!, command.chosen)]
       case "SetAutoClose":
@@ -1123,7 +1123,7 @@ export class NaiveVenue {
       const { ended, mark } = Risk.tick(market, this.sequence, this.atEpochMs)
       market.mark = mark
       this.brackets.lookAtAll(market)
-      if (ended !== undefined && ended.rate8h !== 0n) this.#payFunding(market, ended)
+      this.#payFunding(market, ended)
     }
     this.#clear()
     this.#settleSome()
@@ -1135,7 +1135,8 @@ export class NaiveVenue {
    * Everyone with a position pays or receives, from this record on for whatever is asked of an account. It is entered when the
    * account next acts, or when the line has come to it.
    */
-  #payFunding(market: NaiveMarket, funding: NaiveFunding): void {
+  #payFunding(market: NaiveMarket, funding: NaiveFunding | undefined): void {
+    if (funding === undefined || funding.rate8h === 0n) return
     this.#settleSome()
     if (this.#line.filter((payment) => payment.market === market).length >= mostInLine)
       throw new Error("the model does not know of so many payments")
@@ -1151,6 +1152,11 @@ export class NaiveVenue {
     if (owed.size === 0) return
     const rest = [...owed.values()].reduce((all, { paid }) => all + paid, 0n)
     this.#line.push({ market, funding, owed, rest, left: [...market.came] })
+  }
+
+  /** Ends an interval that is over before something takes effect that its tick would find. */
+  #endFunding(market: NaiveMarket): void {
+    this.#payFunding(market, Risk.endInterval(market, this))
   }
 
   /** Goes through the first payments in line, who came to the market last before the others, as far as the record goes. */
@@ -1437,6 +1443,8 @@ export class NaiveVenue {
   }
 
   #takeParameters(known: NaiveMarket, parameters: Market.Parameters): void {
+    this.#endFunding(known)
+    if (known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) Risk.cutInterval(known, this)
     known.widest = this.#isEmpty(known) ? 0 : Math.max(known.widest, known.parameters.maxPositionQuantityAtoms)
     const { priceScale } = known.parameters
     // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
@@ -1450,7 +1458,6 @@ export class NaiveVenue {
       known.mark = 0
       known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [], backSince: 0 }
     } else known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))
-    if (known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) known.risk = { ...known.risk, interval: 0, premiums: [] }
     if (known.parameters.marketType !== parameters.marketType) known.session = undefined
     known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = Market.inOrder(parameters)
@@ -1532,6 +1539,7 @@ export class NaiveVenue {
 
   /** A delisting takes effect: the market is halted for good, at its final price. */
   #beginDelisting(market: NaiveMarket): void {
+    this.#endFunding(market)
     const finalPrice = Risk.finalPrice(market, this)
     market.announced = undefined
     this.#moveTo(market, "halted")

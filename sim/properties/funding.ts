@@ -1,7 +1,8 @@
 /**
  * Safety (I14). At the end of a funding interval everyone who holds a position in the market pays or receives, once and to
- * the atom, for the size held at that record, whatever becomes of it before it is settled; and together longs and shorts pay
- * no less than they receive. Followed over the events of the feed, with the formula of the rules in whole numbers.
+ * the atom, for the size held at that record, whatever becomes of it before it is settled; together longs and shorts pay no less
+ * than they receive; and no time is paid for that lies in an interval which was published before. Followed over the events of the
+ * feed, with the formula of the rules in whole numbers.
  */
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -12,6 +13,8 @@ interface MarketOfFunding {
   /** Money atoms per price atom and size atom. */
   factor: bigint
   intervalMs: bigint
+  /** When the interval ended that was published last. */
+  untilEpochMs: number
   /** Sizes that are not flat, by account; long positive. */
   readonly held: Map<number, bigint>
   /** What is owed and has not been paid, by account: of each interval's end, the oldest first. */
@@ -31,7 +34,7 @@ const per8Hours = 1_000_000_000n * 28_800_000n
 const of = (state: State, market: number): MarketOfFunding => {
   const known = state.markets.get(market)
   if (known !== undefined) return known
-  const made: MarketOfFunding = { factor: 0n, intervalMs: 0n, held: new Map(), owed: new Map() }
+  const made: MarketOfFunding = { factor: 0n, intervalMs: 0n, untilEpochMs: 0, held: new Map(), owed: new Map() }
   state.markets.set(market, made)
   return made
 }
@@ -44,7 +47,13 @@ const paymentOf = (quantity: bigint, index: bigint, { factor, intervalMs }: Mark
 
 const begin = (state: State, event: Extract<DecodedEvent, { event: "FundingSet" }>): Verdict => {
   const market = of(state, event.market)
+  const { untilEpochMs } = market
+  const sinceEpochMs = event.atEpochMs - Number(market.intervalMs)
+  market.untilEpochMs = event.atEpochMs
+  if (event.atEpochMs <= untilEpochMs) return broken(`an interval of market ${event.market} ended twice by ${untilEpochMs}`)
   if (event.rate8hE9 === 0) return holds
+  if (sinceEpochMs < untilEpochMs)
+    return broken(`market ${event.market} pays from ${sinceEpochMs} on, which was over until ${untilEpochMs}`)
   let sum = 0n
   for (const [account, quantity] of market.held) {
     const atoms = paymentOf(quantity, BigInt(event.indexPriceAtoms), market, BigInt(event.rate8hE9))

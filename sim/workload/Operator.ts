@@ -320,9 +320,27 @@ const aroundNotice = ({ model, time }: Desk, besideMs: ReadonlyArray<number>, ra
   return Math.max(1, nowEpochMs + model.noticeMs + random.pick(besideMs) + random.below(100))
 }
 
+/** How often what is announced holds from the end of an interval of funding on, and how long that may be at most. */
+const atEndShare = 0.4
+const longestIntervalMs = 20_000
+
+/** A time around the earliest that may be announced for a market, or the first behind it at which an interval of its funding ends. */
+const announcedTime = (
+  desk: Desk,
+  { parameters: { fundingIntervalMs } }: Pick<NaiveMarket, "parameters">,
+  besideMs: ReadonlyArray<number>,
+  random: SimRandom,
+  ends: SimRandom
+): number => {
+  const atEpochMs = aroundNotice(desk, besideMs, random)
+  return fundingIntervalMs <= longestIntervalMs && ends.chance(atEndShare)
+    ? Math.ceil(atEpochMs / fundingIntervalMs) * fundingIntervalMs
+    : atEpochMs
+}
+
 /**
  * Generators of its own for what it announces, for whom that is aimed at, for bands, for what it takes back and by what, for other
- * types, for risks, for intervals of funding, and for where the rules of a market end.
+ * types, for risks, for intervals of funding, for what is to hold from their ends on, and for where the rules of a market end.
  */
 interface Drawn {
   readonly notices: SimRandom
@@ -333,6 +351,7 @@ interface Drawn {
   readonly risks: SimRandom
   readonly regrets: SimRandom
   readonly intervals: SimRandom
+  readonly ends: SimRandom
   readonly rules: SimRandom
 }
 
@@ -347,9 +366,9 @@ const announcement = (
   commands: Commands,
   parameters: Parameters,
   desk: Desk,
-  { losing, narrowing, notices: random }: Drawn
+  { ends, losing, narrowing, notices: random }: Drawn
 ): Calls.Draft => {
-  const effectiveAtEpochMs = aroundNotice(desk, [-1_000, 0, 100, 100, 1_000], random)
+  const effectiveAtEpochMs = announcedTime(desk, { parameters }, [-1_000, 0, 100, 100, 1_000], random, ends)
   const market = desk.model.markets.find((each) => each.parameters === parameters)
   const band = market !== undefined && narrowing.chance(narrowingShare) ? narrower(market, narrowing) : undefined
   const next = random.chance(0.1)
@@ -363,7 +382,7 @@ const announcement = (
  * tighter margins ask for in several markets would add up to more.
  */
 const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draws: Drawn, edges: Edges): Calls.Draft => {
-  const { intervals, kinds, notices, risks, rules } = draws
+  const { ends, intervals, kinds, notices, risks, rules } = draws
   const market = random.pick(desk.model.markets)
   const { parameters } = market
   if (kinds.chance(typeShare)) return commands.put({ ...parameters, marketType: kinds.pick(types) })
@@ -376,12 +395,35 @@ const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, draw
   if (risks.chance(edges.money === "large" ? 0 : riskShare)) {
     const next = Changes.ofRisk(parameters, risks)
     return risks.chance(announcedShare / 2)
-      ? commands.announce(next, aroundNotice(desk, [-1_000, 0, 100, 1_000], risks))
+      ? commands.announce(next, announcedTime(desk, market, [-1_000, 0, 100, 1_000], risks, ends))
       : commands.put(next)
   }
   return notices.chance(edges.money === "large" ? 0 : announcedShare)
     ? announcement(commands, parameters, desk, draws)
     : commands.put(Changes.changed(parameters, random))
+}
+
+/** How often an operator has something take effect between two payments of a market or right behind one, where somebody pays. */
+const endingShare = 0.2
+
+/**
+ * Of a market that has just paid funding: another interval, longer or shorter, at once or from the end of the one that runs on; or
+ * another cap or a delisting from then on.
+ */
+const atEndOfInterval = (commands: Commands, desk: Desk, ends: SimRandom, { delistingShare = 0 }: Edges): Calls.Draft | undefined => {
+  const { accounts, markets } = desk.model
+  const paying = markets.filter((market) =>
+    isLeft(market) && (market.risk.fundings.at(-1)?.rate8h ?? 0n) !== 0n && accounts.some(({ positions }) => positions.has(market.index))
+  )
+  if (paying.length === 0 || !ends.chance(endingShare)) return undefined
+  const market = ends.pick(paying)
+  const { parameters } = market
+  const fundingIntervalMs = ends.pick([10_000, 20_000, 30_000].filter((each) => each !== parameters.fundingIntervalMs))
+  if (ends.chance(0.4)) return commands.put({ ...parameters, fundingIntervalMs })
+  const atEpochMs = announcedTime(desk, market, [0, 100], ends, ends)
+  if (ends.chance(delistingShare > 0 ? 0.4 : 0)) return commands.delist(parameters.marketId, atEpochMs)
+  const next = ends.chance(0.3) ? { fundingCapE9: ends.pick([1_000, 40_000_000]) } : { fundingIntervalMs }
+  return commands.announce({ ...parameters, ...next }, atEpochMs)
 }
 
 /** How often collected fees go to the insurance fund. */
@@ -397,19 +439,19 @@ const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: Sim
 const isLeft = (market: NaiveMarket): boolean => !isDelisted(market)
 
 /** A market delisted at once, or at a time around the earliest that may be announced; or what was announced of it, withdrawn. */
-const delisting = (commands: Commands, desk: Desk, random: SimRandom): Calls.Draft => {
+const delisting = (commands: Commands, desk: Desk, random: SimRandom, ends: SimRandom): Calls.Draft => {
   const { markets } = desk.model
   const listed = markets.filter(isLeft)
   const market = random.pick(listed.length === 0 || random.chance(0.2) ? markets : listed)
   const { marketId } = market.parameters
   if (random.chance(market.delisting === undefined ? 0.1 : 0.4)) return commands.withdrawDelisting(marketId)
   if (random.chance(0.7)) return commands.delist(marketId, undefined)
-  return delistingLater(commands, marketId, desk, random)
+  return delistingLater(commands, market, desk, random, ends)
 }
 
 /** A delisting at a time around the earliest that may be announced. */
-const delistingLater = (commands: Commands, marketId: string, desk: Desk, random: SimRandom): Calls.Draft =>
-  commands.delist(marketId, aroundNotice(desk, [-1_000, 0, 100, 500, 2_000], random))
+const delistingLater = (commands: Commands, market: NaiveMarket, desk: Desk, random: SimRandom, ends: SimRandom): Calls.Draft =>
+  commands.delist(market.parameters.marketId, announcedTime(desk, market, [-1_000, 0, 100, 500, 2_000], random, ends))
 
 /** How often what an operator announces is a delisting, and how often it thinks better of what it has announced. */
 const leavingShare = 0.3
@@ -426,12 +468,12 @@ const sameShare = 0.4
  */
 const announces = (commands: Commands, desk: Desk, draws: Drawn, edges: Edges, next: () => void): void => {
   const { issue, model, time } = desk
-  const { announcing, regrets } = draws
+  const { announcing, ends, regrets } = draws
   const listed = model.markets.filter(isLeft)
   const market = announcing.pick(listed.length === 0 ? model.markets : listed)
   const { marketId } = market.parameters
   const isLeaving = announcing.chance(edges.money === "large" ? 1 : leavingShare)
-  issue(isLeaving ? delistingLater(commands, marketId, desk, announcing) : announcement(commands, market.parameters, desk, draws), next)
+  issue(isLeaving ? delistingLater(commands, market, desk, announcing, ends) : announcement(commands, market.parameters, desk, draws), next)
   if (!announcing.chance(regretShare)) return
   time.after(announcing.next() * Math.min(longestRegretMs, model.noticeMs + regretMs), () => {
     if (isLeaving) return void issue(commands.withdrawDelisting(marketId), () => {})
@@ -458,13 +500,14 @@ const delistingNow = (
   commands: Commands,
   desk: Desk,
   random: SimRandom,
+  ends: SimRandom,
   { ruin }: Options["workload"],
   { delistingShare = 0 }: Partial<Edges> = {}
 ): Calls.Draft | undefined => {
   if (delistingShare === 0) return undefined
   const ruinous = ruin !== undefined && random.chance(ruinousShare) ? ruinousToDelist(desk) : undefined
   if (ruinous !== undefined) return commands.delist(ruinous.parameters.marketId, undefined)
-  return random.chance(delistingShare) ? delisting(commands, desk, random) : undefined
+  return random.chance(delistingShare) ? delisting(commands, desk, random, ends) : undefined
 }
 
 /**
@@ -536,6 +579,7 @@ const drawsOf = (random: SimRandom): Draws => ({
   agreeing: random.split("agreeing samples"),
   regrets: random.split("regrets"),
   intervals: random.split("intervals"),
+  ends: random.split("ends of intervals"),
   rules: random.split("rules"),
   moves: random.split("moves"),
   firing: random.split("firing"),
@@ -547,6 +591,8 @@ const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | un
   const { funds, random, retentions } = draws
   if (funds.chance(fundShare)) return addition(commands, desk.model, funds)
   if (edges === undefined) return undefined
+  const ending = atEndOfInterval(commands, desk, draws.ends, edges)
+  if (ending !== undefined) return ending
   if (edges.retention !== undefined && retentions.chance(edges.retention.share)) return commands.setLimits(retentions.pick(retentionsMs))
   return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, draws, edges) : undefined
 }
@@ -724,7 +770,7 @@ export const make = (
       desk.time.after(random.until(options.meanOperatorMs), act)
     }
     if (draws.notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, draws.notices), () => {})
-    const delists = delistingNow(commands, desk, delistings, options, edges)
+    const delists = delistingNow(commands, desk, delistings, draws.ends, options, edges)
     if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
     if (hunts(hunt, commands, desk, next)) return
     if (cancelsBeside(commands, desk, draws.beside, next)) return

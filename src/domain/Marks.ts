@@ -22,6 +22,7 @@ export const names = [
   "an interval ended without a payment",
   "funding was left to be settled with the next record",
   "an interval was not paid as too many were in line",
+  "an interval was cut off by another length",
   // Liquidation.
   "an account fell under its maintenance margin",
   "announced parameters took effect",

@@ -33,6 +33,8 @@ import type { State } from "./State.js"
 /** Does what is due; first of all, or last where there is more than one record does, for the account that a command is of. */
 export const run = (state: State, account: number = none): void => {
   Sessions.pass(state)
+  // What takes effect ends intervals that are over, which settles what stands in line before them.
+  Funding.begin(state)
   const atOnce = state.capacity.endedAtOnce ?? endedAtOnce
   const left = cancelLost(state, goOn(state, atOnce))
   if (!state.halted) {
@@ -45,7 +47,6 @@ export const run = (state: State, account: number = none): void => {
     Delisting.takeEffect(state)
   }
   Band.clear(state)
-  Funding.begin(state)
   Funding.settleSome(state)
   Expiry.run(state)
   Settlement.run(state)

@@ -29,7 +29,7 @@ import { type Capacity, State } from "./State.js"
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
  * digests otherwise what is decided; once for all those of one release, since nobody is promised anything of what was not released.
  */
-export const rulesVersion = 7
+export const rulesVersion = 8
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []
@@ -55,6 +55,8 @@ export class Engine extends OrderReads implements Reads {
     state.liquidating.begin()
     forget(state, atEpochMs)
     forgetKeys(state)
+    // Whatever was connected to the process before is not any more, and nobody else can say so: what is due meets none of its orders.
+    if (command.kind === "StartVenue") state.connections.endAll()
     Due.run(state, command.account)
     // What the venue's own orders have met is not what the command's may meet.
     state.beginMeeting()

@@ -2,11 +2,13 @@
 import { beforeEach, describe, expect, test } from "vitest"
 import { anyMarket, none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
+import * as Trigger from "../../src/domain/Trigger.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { mostInAll, mostOfAccount } from "../../src/engine/orders/Connections.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { orderAnswerOf } from "./commands.js"
@@ -183,6 +185,20 @@ describe("a connection that cancels its orders", () => {
     expect([openOf(one), openOf(other)]).toEqual([stays, []])
     expect(reasonsOf(one, lost)).toEqual(lost.map(() => disconnected))
     expect(driver.run(placement(one, mine)).refusal).toBe(Refusal.connectionEnded)
+  })
+
+  test("is over before anything that falls due with a start trades", () => {
+    const stopLoss = { priceAtoms: 996, by: Trigger.index, limitAtoms: 0 } as const
+    driver.place(other, { side: Order.sell, priceAtoms: 1000, quantityAtoms: 1 })
+    driver.run(driver.placement(one, { priceAtoms: 1000, quantityAtoms: 1, autoClose: { takeProfit: noAutoClose.takeProfit, stopLoss } }))
+    driver.mark()
+    const lost = over(other, arm(other))
+    driver.price(0, 995)
+    expect(driver.engine.nextDueEpochMs).toBe(0)
+    restart()
+    expect(reasonsOf(other, lost)).toEqual([disconnected])
+    expect(driver.engine.positions(one)).toMatchObject([{ quantityAtoms: 1 }])
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })
 
   test("is one of so many, of an account and in all; one that has ended makes room", () => {

@@ -66,7 +66,7 @@ describe("a payment", () => {
 
 /** A market with a premium that longs pay for, and positions held over the end of an interval of a minute. */
 const begin = (sizes: ReadonlyArray<number>) => {
-  const driver = new Driver(Engine.make(capacity))
+  const driver = new Driver(Engine.make({ ...capacity, noticeMs: 1_000 }))
   const change = { ...patient, fundingCapE9: 40_000_000, fundingIntervalMs: 60_000, impactNotionalAtoms: 1, markBandBps: 0 }
   const index = driver.market(parameters("AAA", change), 1000)
   const maker = driver.account(rich)
@@ -87,7 +87,7 @@ const begin = (sizes: ReadonlyArray<number>) => {
 }
 
 describe("an interval's end", () => {
-  test.each([true, false])("is not paid where the engine is told to go on between it and its tick: halted before, %s", (isHalted) => {
+  test.each([true, false])("is not paid where the engine goes on between it and its tick only where it was halted: %s", (isHalted) => {
     const { accounts, collateral, driver, toEnd } = begin([333])
     toEnd()
     const end = driver.atEpochMs + 60_000
@@ -97,8 +97,9 @@ describe("an interval's end", () => {
     if (isHalted) driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
     driver.mark()
-    expect(driver.engine.fundings(0, 0, 1)[0]).toMatchObject({ atEpochMs: end, rate8hE9: 0, samples: 12 })
-    expect(collateral(accounts[0]!)).toBe(before)
+    expect(driver.engine.fundings(0, 0, 1)[0]).toMatchObject({ atEpochMs: end, rate8hE9: isHalted ? 0 : 3_500_000, samples: 12 })
+    // 333 x 1,000 x 100 x 3,500,000 / 480 / 10^9 = 242.8..
+    expect(before - collateral(accounts[0]!)).toBe(isHalted ? 0 : 243)
   })
 
   test("longs pay shorts, what rounding leaves is the insurance fund's, and nothing is made or lost", () => {
@@ -194,6 +195,97 @@ describe("an interval's end", () => {
         }
       )
     )
+  })
+})
+
+describe("what takes effect behind an interval's end", () => {
+  const present = parameters("AAA", {
+    ...patient,
+    fundingCapE9: 40_000_000,
+    fundingIntervalMs: 60_000,
+    impactNotionalAtoms: 1,
+    markBandBps: 0
+  })
+  const longer = { ...present, fundingIntervalMs: 3_600_000 }
+  const capped = { ...present, fundingCapE9: 1_000 }
+  const put = (next: typeof present, effectiveAtEpochMs = 0) =>
+    ({ kind: "PutMarket", idempotencyKey: "", parameters: next, effectiveAtEpochMs }) as const
+  const delist = (effectiveAtEpochMs = 0) =>
+    ({ kind: "DelistMarket", idempotencyKey: "", market: 0, action: "delist", effectiveAtEpochMs }) as const
+
+  /** Somebody who is long a second before an interval ends, what is to be then, and the time of the end. */
+  const before = () => {
+    const bench = begin([333])
+    const { accounts, collateral, driver, toEnd } = bench
+    toEnd()
+    const end = driver.atEpochMs + 60_000
+    while (driver.atEpochMs < end - 5_000) driver.mark()
+    const had = collateral(accounts[0]!)
+    const paid = () => had - collateral(accounts[0]!)
+    const latest = () => driver.engine.fundings(0, 0, 2)
+    return { ...bench, end, latest, paid }
+  }
+
+  // 333 x 1,000 x 100 x 3,500,000 / 480 / 10^9 = 242.8..: what the tick has it pay where nothing takes effect.
+  test.each(
+    [
+      ["nothing", undefined, undefined],
+      ["a delisting, announced", (end: number) => delist(end), undefined],
+      ["a delisting, at once", undefined, () => delist()],
+      ["another interval, announced", (end: number) => put(longer, end), undefined],
+      ["another interval, at once", undefined, () => put(longer)],
+      ["another cap, announced", (end: number) => put(capped, end), undefined],
+      ["another cap, at once", undefined, () => put(capped)]
+    ] as const
+  )("leaves it as it was: %s", (_, announced, atOnce) => {
+    const { driver, end, latest, paid } = before()
+    if (announced !== undefined) driver.ask(announced(end))
+    while (driver.atEpochMs < end - 1_000) driver.mark()
+    driver.atEpochMs = end
+    if (atOnce !== undefined) driver.ask(atOnce())
+    driver.send({ kind: "MarkTick" })
+    expect(latest()[0]).toMatchObject({ atEpochMs: end, rate8hE9: 3_500_000, samples: 12, intervalMs: 60_000, indexPriceAtoms: 1000 })
+    expect(latest()[1]!.atEpochMs).toBe(end - 60_000)
+    expect(paid()).toBe(243)
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test.each(
+    [
+      ["the engine is halted", { kind: "HaltEngine", idempotencyKey: "" }],
+      ["the market is halted", { kind: "SetMarketStatus", idempotencyKey: "", market: 0, status: "halted" }]
+    ] as const
+  )("is not paid where %s in the record", (_, halt) => {
+    for (const taken of [delist(), put(longer), put(capped)]) {
+      const { driver, end, latest, paid } = before()
+      while (driver.atEpochMs < end - 1_000) driver.mark()
+      driver.atEpochMs = end + 1
+      driver.send(halt)
+      driver.send(taken)
+      expect(latest()[0]).toMatchObject({ atEpochMs: end, rate8hE9: 0, samples: 12, intervalMs: 60_000 })
+      expect(paid()).toBe(0)
+    }
+  })
+
+  test("another interval cuts off the one that runs; the first of its own is not paid, and its running rate is 0", () => {
+    const { driver, end, latest, paid } = before()
+    const hour = Math.ceil(driver.atEpochMs / 3_600_000) * 3_600_000
+    expect(hour - 3_600_000).toBeLessThan(driver.atEpochMs)
+    driver.send(put(longer))
+    const cutAt = driver.atEpochMs
+    expect(latest()[0]).toMatchObject({ atEpochMs: cutAt, rate8hE9: 0, intervalMs: 60_000, samples: 12 })
+    // One that nobody saw a tick of, and one that ends when another has, is not published.
+    driver.send(put(present))
+    driver.send({ kind: "MarkTick" })
+    driver.send(put(longer))
+    driver.mark()
+    expect([latest()[0]!.atEpochMs, latest()[1]!.atEpochMs]).toEqual([cutAt, end - 60_000])
+    expect(runningRate8hE9(driver.engine.state.markets[0]!)).toBe(0)
+    driver.atEpochMs = hour
+    driver.mark()
+    expect(latest()[0]).toMatchObject({ atEpochMs: hour, rate8hE9: 0, intervalMs: 3_600_000 })
+    expect(runningRate8hE9(driver.engine.state.markets[0]!)).toBe(3_500_000)
+    expect(paid()).toBe(0)
   })
 })
 

@@ -851,6 +851,27 @@ test("an amount that its account could not hold exactly waits until it can", () 
   expect(firstBroken(state)).toBe(undefined)
 })
 
+test("of amounts that wait each has its turn, however many before it find no room again", () => {
+  const driver = new FundsDriver()
+  const { accounts } = driver.engine.state
+  const waiting = Array.from({ length: 6 }, () => {
+    const owner = driver.funded(usdc(10))
+    const number = driver.withdrawal(owner, usdc(5))
+    accounts.setCollateral(owner.account, Number.MAX_SAFE_INTEGER - usdc(1))
+    driver.refusal({ kind: "CancelTransfer", ...driver.by(owner), transfer: number })
+    return { number, owner }
+  })
+  const settled = () => waiting.map(({ number }) => driver.transfer(number).isSettled)
+  driver.send({ kind: "PassTime" })
+  expect(settled()).toEqual(waiting.map(() => false))
+  const last = waiting[5]!
+  accounts.setCollateral(last.owner.account, 0)
+  driver.send({ kind: "PassTime" })
+  driver.send({ kind: "PassTime" })
+  expect(settled()).toEqual(waiting.map((each) => each === last))
+  expect(driver.engine.balance(last.owner.account).collateralAtoms).toBe(usdc(5))
+})
+
 test("an offset is noted when it goes on, and not otherwise", () => {
   const driver = new FundsDriver()
   const at = (offset: number, recordTimeEpochMs: number) => driver.refusal({ kind: "NoteLedgerOffset", offset, recordTimeEpochMs })

@@ -348,6 +348,7 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
   },
   "mark prices": WorkedRisk.markPrices,
   "impact price": WorkedRisk.impactPrices,
+  "another interval": WorkedRisk.otherIntervals,
   "funding rate": WorkedRisk.fundingRates,
   funding,
   "maintenance margin": (row) => ({ "Maintenance margin, USDC": shown(Margin.maintenance(tiers, money(row, "Notional, USDC"))) }),

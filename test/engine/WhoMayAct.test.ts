@@ -1,9 +1,9 @@
-/** Regressions of who may act that the simulator found: what was just opened acts, whatever clock the request met. */
+/** Who may act: what was just opened acts, whatever clock the request met, and no approval outlives the session that made it. */
 import { expect, test } from "vitest"
 import { Engine } from "../../src/engine/Engine.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { internal, Principal } from "../../src/operations/Header.js"
-import { Operation, withFields } from "../../src/operations/Operations.js"
+import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
 
 const hourMs = 3_600_000
 const startEpochMs = 1_700_000_000_000
@@ -20,18 +20,63 @@ const opening = withFields("OpenOwnerAccount", { ...internal(Principal.passkey),
   remoteAddress
 })
 
+const bySession = (operation: Operation, { account, credential }: { readonly account: number; readonly credential: number }) =>
+  ({ ...internal(Principal.passkey), principal: Principal.session, account, credential, operation }) as const
+
 test("a session lasts twelve hours from its record on, to the millisecond, also where records are ahead of the clock", () => {
   const engine = Engine.make({ orders: 16, idempotencyKeys: 16 })
   engine.apply(opening, 1, startEpochMs)
   const session = engine.findSession("a".repeat(64))!
   expect(session.expiresAtEpochMs).toBe(startEpochMs + 12 * hourMs)
-  const signOut = withFields("EndSession", {
-    ...internal(Principal.passkey),
-    principal: Principal.session,
-    account: session.account,
-    credential: session.credential,
-    operation: Operation.endSession
-  }, { remoteAddress, isElsewhere: false })
+  const signOut = withFields("EndSession", bySession(Operation.endSession, session), { remoteAddress, isElsewhere: false })
   expect(engine.admit(signOut, session.expiresAtEpochMs - 1)).toBeUndefined()
   expect(engine.admit(signOut, session.expiresAtEpochMs)?.refusal).toBe(Refusal.sessionEnded)
+})
+
+// How long before the session's end an agent is let have a key within its ten minutes, and when it fetches it, both in milliseconds.
+test.each([
+  [600_000, -1, Refusal.none],
+  [60_000, -1, Refusal.none],
+  [60_000, 0, Refusal.grantOver],
+  [1, 0, Refusal.grantOver],
+  [660_000, -60_001, Refusal.none],
+  [660_000, -60_000, Refusal.grantOver]
+])("what is approved %i ms before the end of its session is fetched %i ms behind it: refusal %i", (beforeMs, behindMs, refusal) => {
+  const engine = Engine.make({ orders: 16, idempotencyKeys: 16 })
+  engine.apply(opening, 1, startEpochMs)
+  const session = engine.findSession("a".repeat(64))!
+  const asked = { deviceSha256: "b".repeat(64), codeChallenge: "c", clientName: "maker", scopes: 3, keyLifetimeSeconds: 300 }
+  const approval = withFields("ApproveAgent", bySession(Operation.approveAgent, session), { ...asked, grantMs: 600_000, remoteAddress })
+  engine.apply(approval, 2, session.expiresAtEpochMs - beforeMs)
+  const key = { keyId: "key_1", displayPrefix: "pk_test_1", secretSha256: "d".repeat(64) }
+  const fetched = withFields("ExchangeGrant", {
+    ...internal(Principal.passkey),
+    principal: Principal.agent,
+    operation: Operation.exchangeGrant
+  }, { deviceSha256: asked.deviceSha256, ...key, remoteAddress })
+  expect(engine.admit(fetched, session.expiresAtEpochMs + behindMs)?.refusal ?? Refusal.none).toBe(refusal)
+})
+
+// When an account that has 32 sessions signs in again, and whether its oldest ends for room: at twelve hours that is over by itself.
+test.each([[2, true], [12, false]])("a sign-in at %i h that makes one too many ends a session for room: %s", (hours, ends) => {
+  const engine = Engine.make({ orders: 16, idempotencyKeys: 16 })
+  const send = (command: Command, atEpochMs: number) => engine.apply(command, engine.sequence + 1, atEpochMs)
+  const token = (number: number): string => number.toString(16).padStart(64, "0")
+  // More sessions of others are over by then than a sign-in forgets.
+  for (let other = 1; other <= 9; other++) {
+    send({ ...opening, credentialId: `other${other}`, userHandle: `other${other}`, tokenSha256: token(other) }, startEpochMs)
+  }
+  send(opening, startEpochMs)
+  const { account } = engine.findSession("a".repeat(64))!
+  const signIn = (number: number, atEpochMs: number) =>
+    send(withFields("SignIn", { ...internal(Principal.passkey), operation: Operation.signIn }, {
+      credentialId: "AAAA",
+      signCount: 0,
+      tokenSha256: token(100 + number),
+      remoteAddress
+    }), atEpochMs)
+  for (let number = 1; number < 32; number++) signIn(number, startEpochMs + hourMs)
+  signIn(32, startEpochMs + hours * hourMs)
+  expect(engine.securityEvents(account, Infinity, 99).some(({ kind }) => kind === "session_ended")).toBe(ends)
+  expect(engine.findSession("a".repeat(64))).toBeUndefined()
 })

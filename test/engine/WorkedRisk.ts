@@ -60,6 +60,46 @@ export const fundingRates = (row: Row): Row => {
   return { "Per 8 hours": String(Funding.runningRate8hE9(market)), "Per hour": String(Funding.runningRateE9(market)) }
 }
 
+/** A midnight. */
+const midnightMs = 1_700_006_400_000
+const sizeAtoms = 100_000
+
+/** A market with a position that is open before a midnight, marked each second and given another interval behind it. */
+export const otherIntervals = (row: Row): Row => {
+  const driver = new Driver()
+  const { engine } = driver
+  const intervalOf = (column: string) => ({ ...rules, indexStaleMs: 3_600_000, fundingIntervalMs: whole(row, column) * 1000 })
+  driver.atEpochMs = midnightMs - 200_000
+  driver.market(intervalOf("Interval"), 1000)
+  const [one, other] = [driver.account(1_000_000_000), driver.account(1_000_000_000)]
+  driver.mark()
+  driver.place(one, { side: Order.sell, quantityAtoms: sizeAtoms })
+  driver.place(other, { side: Order.buy, quantityAtoms: sizeAtoms })
+  const changedAt = midnightMs + whole(row, "Changed at") * 1000
+  let before = 0
+  while (driver.atEpochMs < midnightMs + 240_000) {
+    if (driver.atEpochMs + 1000 === changedAt) {
+      driver.atEpochMs = changedAt
+      driver.send({ kind: "PutMarket", idempotencyKey: "other", parameters: intervalOf("Then") })
+      driver.send({ kind: "MarkTick" })
+    } else driver.mark()
+    if (driver.atEpochMs === midnightMs) before = engine.balance(one).collateralAtoms
+  }
+  const published = engine.fundings(0, midnightMs + 1, 99).toReversed().map(({ atEpochMs, intervalMs, rate8hE9 }) => ({
+    at: (atEpochMs - midnightMs) / 1000,
+    paidMs: rate8hE9 === 0 ? 0 : intervalMs
+  }))
+  const paidMs = published.reduce((sum, each) => sum + each.paidMs, 0)
+  // The index in atoms, at the interest: what somebody who is short receives, each payment rounded down.
+  const received = engine.balance(one).collateralAtoms - before
+  const [most, payments] = [Math.floor(sizeAtoms * 1000 * 0.0001 * paidMs / 28_800_000), published.length]
+  if (received > most || received < most - payments) throw new Error(`received ${received} for ${paidMs} ms, and not ${most}`)
+  return {
+    "Published up to 240": published.map(({ at, paidMs: each }) => `${at}: ${each / 1000}`).join(", "),
+    "Paid for": String(paidMs / 1000)
+  }
+}
+
 /** A venue with somebody who holds a position against somebody else. */
 const begin = () => {
   const driver = new Driver()

@@ -36,6 +36,8 @@ export type Name =
   | "rules-5-crashed"
   | "rules-6"
   | "rules-6-crashed"
+  | "rules-7"
+  | "rules-7-crashed"
 
 /** Everything is taken over at the sequence of this snapshot. */
 export const takenOverAt = 48
@@ -45,6 +47,8 @@ export const takenOverOfRules4 = 52
 export const takenOverOfRules5 = 53
 /** The same of rules 6, whose histories, ledger and signer are kept as well. */
 export const takenOverOfRules6 = 62
+/** The same of rules 7. */
+export const takenOverOfRules7 = 62
 
 /** A minute after the last record of either directory: its own time is told by `venue journal info`. */
 export const soonAfterMs = (exchanges: ReadonlyArray<Version.Exchange>): number => {

@@ -295,11 +295,11 @@ test.each(["schema", "format"] as const)("a snapshot of a newer %s is passed ove
   await third.stop()
 })
 
-test("histories that rules 6 left go on, and are not made anew", async () => {
+test.each(["rules-6", "rules-7"] as const)("histories that %s left go on, and are not made anew", async (version) => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
   try {
-    unpack(path.join(Kept.directoryOf("rules-6"), "data"), directory)
-    const kept = Kept.exchangesOf("rules-6")
+    unpack(path.join(Kept.directoryOf(version), "data"), directory)
+    const kept = Kept.exchangesOf(version)
     const histories = NodeHistories.layer(directory)
     const running = await Effect.runPromise(Kept.start(NodeDisk.layer(directory), Kept.soonAfterMs(kept), {}, histories))
     for (const { accountId, apiKey } of Kept.tradersOf(kept)) {
@@ -337,7 +337,8 @@ test("a real disk is taken over like one in memory", async () => {
   }
 })
 
-test.each<Kept.Name>(["rules-1", "rules-5", "rules-6"])("positions that were open under %s go on in the histories, under their ids",
+test.each<Kept.Name>(["rules-1", "rules-5", "rules-6", "rules-7"])(
+  "positions that were open under %s go on in the histories, under their ids",
   async (version) => {
     const kept = Kept.exchangesOf(version)
     const running = await Effect.runPromise(Kept.start((await Kept.diskOf(version)).mount(), Kept.soonAfterMs(kept)))
@@ -362,8 +363,9 @@ test.each<Kept.Name>(["rules-1", "rules-5", "rules-6"])("positions that were ope
         expect(episodes.map(membersOf).sort((one: never, other: never) => ids(one) < ids(other) ? -1 : 1)).toEqual(told)
       })
     }
-    // What rules 5 and 6 decided here this version decides alike: that is told in full.
+    // What rules 5 to 7 decided here this version decides alike: that is told in full.
     const said = running.logged.filter((line) => line.includes("the histories begin where this version took over"))
     expect(said).toHaveLength(version === "rules-1" ? 1 : 0)
     await running.stop()
-  })
+  }
+)

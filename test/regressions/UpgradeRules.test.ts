@@ -1,4 +1,4 @@
-/** What versions 0.2.0 to 0.6.0 left is taken over: its answers, its state, and what follows; what it left undecided is left to it. */
+/** What versions 0.2.0 to 0.7.0 left is taken over: its answers, its state, and what follows; what it left undecided is left to it. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -16,7 +16,7 @@ import { versions } from "../../src/sequencer/Versions.js"
 import { run } from "../cli/Tool.js"
 import * as Kept from "./KeptVersion.js"
 
-describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.0"]] as const)("a directory of rules %i",
+describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.0"], [7, "0.7.0"]] as const)("a directory of rules %i",
   (rules, program) => {
     const exchanges = Kept.exchangesOf(`rules-${rules}`)
     const soonAfterMs = Kept.soonAfterMs(exchanges)
@@ -25,7 +25,8 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
       3: Kept.takenOverAt,
       4: Kept.takenOverOfRules4,
       5: Kept.takenOverOfRules5,
-      6: Kept.takenOverOfRules6
+      6: Kept.takenOverOfRules6,
+      7: Kept.takenOverOfRules7
     }[rules]
     const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 

@@ -85,6 +85,7 @@ test("every golden journal is kept, and nothing else", () => {
     "rules-5",
     "rules-6",
     "rules-7",
+    "rules-8",
     ...namesOf(1)
   ].sort())
   expect(fs.readdirSync(Journals.folderOfRules2).sort()).toEqual(namesOf(2).sort())

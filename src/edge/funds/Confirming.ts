@@ -85,8 +85,8 @@ const awaited = ({ awaits, stepAtHand: step }: TransferView) => {
   return binding === null || preparation === null ? undefined : { name, commandId: binding.commandId, hash: preparation.hash }
 }
 
-/** Whether nothing may be asked before the venue has done something for it. */
-const isVenues = ({ awaits }: TransferView): boolean => awaits === "party" || awaits === "preparation"
+/** Whether nothing may be asked before the venue has done something for it; of what is over nothing is asked anyway. */
+const isVenues = ({ awaits, end }: TransferView): boolean => end === null && (awaits === "party" || awaits === "preparation")
 
 /** The question that is open about what is prepared, or a new one. */
 const question = (services: Services, transfer: TransferView): Effect.Effect<Confirmed, Errors.Failure> =>
@@ -111,7 +111,8 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
 /** Goes on with a transfer, and asks for the approval that is due. */
 export const initiate = (services: Services, found: Found, signingStep?: SigningStep): Effect.Effect<Confirmed, Errors.Failure> =>
   Effect.gen(function*() {
-    const mayGoOn = "kept" in found && found.kept.stepAtHand !== undefined
+    // The offer of a deposit that is over the venue takes back by itself: nobody waits for that, or is told how it goes.
+    const mayGoOn = "kept" in found && found.kept.end === null && found.kept.stepAtHand !== undefined
     const asked = mayGoOn ? yield* Effect.either(services.funds.ask(found.kept.number)) : undefined
     const now = mayGoOn ? yield* standing(services, found.kept) : found
     // Of one that is over and forgotten no step is to be gone on with.

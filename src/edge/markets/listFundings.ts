@@ -25,7 +25,8 @@ const FundingInterval = Schema.Struct({
 }).annotations({
   identifier: "FundingInterval",
   description: "`fundingRateE9` is what a position paid of its notional at the index, in 10^-9 (positive: longs paid shorts); "
-    + "`fundingRate8hE9` the same per 8 hours. 0 where fewer than half of the samples were taken, or the market did not live to the end."
+    + "`fundingRate8hE9` the same per 8 hours. 0 where fewer than half of the samples were taken, the market did not live to the end, or "
+    + "another `fundingIntervalMs` cut the interval off, whose `intervalMs` is how long it was to be, or began it behind its beginning."
 })
 
 const FundingHistory = Schema.Struct({

@@ -91,7 +91,7 @@ export const markets: Said = {
   predictedFundingRateBps: "The running interval's funding so far, per 8 hours, in basis points (1/100 %).",
   fundingRateBasisMs: "What the rates in basis points are for, in milliseconds.",
   fundingRateE9: "What a position pays of its notional for the interval, in 10^-9; positive: longs pay.",
-  predictedFundingRateE9: "The same of the running interval so far, in 10^-9.",
+  predictedFundingRateE9: "The same of the running interval so far, in 10^-9; 0 where nothing will be paid for it.",
   fundingRate8hE9: "The same per 8 hours, in 10^-9.",
   nextFundingTimeEpochMs: "When funding is paid next, in milliseconds since the Unix epoch.",
   fundingIntervalMs: "How long an interval of funding is, in milliseconds.",

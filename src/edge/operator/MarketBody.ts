@@ -31,7 +31,11 @@ export const PutMarketBody = Schema.Struct({
   indexStepMaxBps: Fields.optional(Fields.Count),
   markBandBps: Fields.optional(Fields.Count),
   impactNotional: Fields.optional(Fields.DecimalInput),
-  fundingIntervalMs: Fields.optional(Fields.Count),
+  fundingIntervalMs: Fields.optional(Fields.Count.annotations({
+    description:
+      "How long an interval of funding is, in milliseconds. Another one ends the interval that runs, unpaid, and the first of its own is "
+      + "only paid where it begins with the change: announce it for a time at which intervals of both lengths end."
+  })),
   fundingCapE9: Fields.optional(Fields.Count),
   liquidationFeeBps: Fields.optional(Fields.Count),
   effectiveAtEpochMs: Fields.optional(Fields.FutureEpochMs.annotations({

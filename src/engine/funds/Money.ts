@@ -50,12 +50,13 @@ export const payIn = (state: State, transfer: Transfer): Transfer => {
   const { account, amountAtoms, kind, number } = transfer
   const { accounts, events, funds } = state
   settleAccount(state, account)
+  // What finds no room, again or for the first time, goes behind the others that wait.
+  funds.waiting.delete(number)
   if (!Number.isSafeInteger(accounts.collateral(account) + amountAtoms)) {
     funds.waiting.add(number)
     state.capacity.reached?.("an amount found no room")
     return transfer
   }
-  funds.waiting.delete(number)
   if (kind === "deposit") {
     funds.deposited.add(amountAtoms)
     events.event3(Event.DepositCredited, number, account, amountAtoms)

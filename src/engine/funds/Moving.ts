@@ -145,10 +145,11 @@ export const acceptedBy = ({ differenceAtoms, reason }: Stop, acceptedAtoms: num
 export const countAlarm = (state: State, transfer: Transfer, at: number, offset: number): Transfer =>
   put(state, withStep(transfer, at, { ...transfer.steps[at]!, alarmedOffset: offset }))
 
-/** Tries again to pay in what found no room; as much of it as a record does. */
+/** Tries again to pay in what found no room; as much of it as a record does, so that each has its turn. */
 export const payWaiting = (state: State): void => {
   const { funds } = state
-  let left = triedAtOnce
+  // What finds no room again stands behind the others from then on, and is not come to twice.
+  let left = Math.min(triedAtOnce, funds.waiting.size)
   for (const number of funds.waiting) {
     if (left-- === 0) return
     const transfer = funds.transfers.find(number)!

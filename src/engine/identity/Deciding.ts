@@ -32,7 +32,6 @@ const addedApprovesAfterMs = 24 * 60 * 60 * 1000
 const end = (state: State, session: Session): void => {
   const { grants, sessions } = state.identity
   sessions.remove(session)
-  // Nobody fetches a key behind the sign-out of whoever approved it.
   for (const grant of grants.of(session.account)) if (grant.session === session.number) grants.remove(grant)
   state.events.event2(Event.SessionEnded, session.account, session.number)
 }
@@ -54,6 +53,14 @@ interface Opening {
   readonly remoteAddress: string
 }
 
+/** Makes room for another session where an account has as many as it may: its oldest goes, which is nobody's news if it is over. */
+const makeRoom = (state: State, oldest: Session, remoteAddress: string): void => {
+  if (oldest.expiresAtEpochMs <= state.atEpochMs) return state.identity.sessions.remove(oldest)
+  state.capacity.reached?.("a session ended for room")
+  end(state, oldest)
+  note(state, oldest.account, "session_ended", oldest.credentialId, remoteAddress)
+}
+
 /**
  * Opens a session of an account; beyond the most, its oldest ends. It lives by the time of records, as keys do: whatever clock
  * the request met, its owner can act by it from the next record on.
@@ -62,11 +69,7 @@ const open = (state: State, account: number, credentialId: string, opening: Open
   const { bounds, sessions } = state.identity
   sessions.forget(state.atEpochMs)
   const own = sessions.of(account)
-  if (own.length >= bounds.sessions) {
-    state.capacity.reached?.("a session ended for room")
-    end(state, own[0]!)
-    note(state, account, "session_ended", own[0]!.credentialId, opening.remoteAddress)
-  }
+  if (own.length >= bounds.sessions) makeRoom(state, own[0]!, opening.remoteAddress)
   const number = sessions.total
   const expiresAtEpochMs = state.atEpochMs + sessionMs
   const { tokenSha256 } = opening
@@ -182,9 +185,10 @@ const refusesApproval = ({ identity: { bounds, grants } }: State, { account, dev
 
 const approveAgent = (state: State, command: ApproveAgent): Done => {
   const { account, clientName, codeChallenge, credential, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
-  const { grants } = state.identity
+  const { grants, sessions } = state.identity
   grants.forget(state.atEpochMs)
-  const expiresAtEpochMs = state.atEpochMs + grantMs
+  // Nobody fetches a key behind the end of the session that approved it, whichever way it ends.
+  const expiresAtEpochMs = Math.min(state.atEpochMs + grantMs, sessions.find(credential)!.expiresAtEpochMs)
   grants.add({
     deviceSha256,
     account,

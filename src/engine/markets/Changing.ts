@@ -13,6 +13,7 @@ import type { MarketState } from "../Markets.js"
 import * as Band from "../orders/Band.js"
 import type { State } from "../State.js"
 import { isStale, revive } from "./Freshness.js"
+import * as Funding from "./Funding.js"
 
 /** Notes that the market's snapshot changed, and so the registry. */
 export const touch = (state: State, market: MarketState): void => {
@@ -87,6 +88,8 @@ export const stranding = ({ positions }: State, market: MarketState, next: Marke
 
 /** Takes other parameters. What the band leaves behind is only noted. */
 export const take = (state: State, market: MarketState, next: Market.Parameters): void => {
+  // What was reckoned by the parameters that held until now is paid by them.
+  Funding.endBefore(state, market, next)
   const before = market.mark
   const wasStale = isStale(market, state.atEpochMs)
   market.widestPositionAtoms = isEmpty(state, market)

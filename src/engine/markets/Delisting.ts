@@ -14,6 +14,7 @@ import type { State } from "../State.js"
 import * as Announced from "./Announced.js"
 import * as Changing from "./Changing.js"
 import { finalPriceAt } from "./FinalPrice.js"
+import * as Funding from "./Funding.js"
 import * as Index from "./Index.js"
 import * as Sessions from "./Sessions.js"
 
@@ -109,6 +110,8 @@ export const takeEffect = (state: State): void => {
 const begin = (state: State, market: MarketState): void => {
   const { atEpochMs } = state
   state.capacity.reached?.("a market was delisted")
+  // No tick comes any more that would pay for an interval that is over.
+  Funding.endInterval(state, market)
   Announced.withdraw(state, market)
   market.letGo()
   Sessions.end(state, market)

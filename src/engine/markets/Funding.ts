@@ -11,6 +11,7 @@
  * payment goes to the insurance fund with the last of its positions.
  */
 import { assert } from "../../domain/Assert.js"
+import type * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Cause } from "../BalanceLog.js"
 import * as Breadth from "../Breadth.js"
@@ -21,6 +22,7 @@ import type { MarketState, Payment } from "../Markets.js"
 import type { Positions } from "../Positions.js"
 import type { State } from "../State.js"
 import { Total } from "../Total.js"
+import { isTicking } from "./Freshness.js"
 
 const one = 1_000_000_000
 const eightHoursMs = 28_800_000
@@ -55,8 +57,19 @@ export const sample = (market: MarketState, bid: number, ask: number): void => {
 const averagePremiumE9 = ({ premiumSamples, premiumSumE9 }: MarketState): number =>
   premiumSamples === 0 ? 0 : Math.trunc(premiumSumE9 / premiumSamples) + 0
 
-/** The running interval's rate so far, per 8 hours in 10^-9. */
+/** When the interval ended that was published last; 0 before the first. */
+const endedLastEpochMs = ({ fundings }: MarketState): number => fundings.length === 0 ? 0 : fundings.column("atEpochMs")(0)
+
+/**
+ * Whether the running interval began before the one that was published last had ended, as the first one of another length does:
+ * whoever paid for it would pay for some of its time again.
+ */
+const isCut = (market: MarketState): boolean =>
+  market.fundingInterval !== 0 && endedLastEpochMs(market) > market.fundingInterval * market.parameters.fundingIntervalMs
+
+/** The running interval's rate so far, per 8 hours in 10^-9; 0 where nothing will be paid for it. */
 export const runningRate8hE9 = (market: MarketState): number => {
+  if (isCut(market)) return 0
   const average = averagePremiumE9(market)
   return clamp(average + clamp(interestE9 - average, clampE9), hours * market.parameters.fundingCapE9)
 }
@@ -67,26 +80,44 @@ export const perInterval = (rate8hE9: number, intervalMs: number): number => Mat
 /** The running interval's rate so far, per interval in 10^-9. */
 export const runningRateE9 = (market: MarketState): number => perInterval(runningRate8hE9(market), market.parameters.fundingIntervalMs)
 
+/** The interval that a record lies in, counted from the epoch. */
+const intervalOf = ({ atEpochMs }: State, { parameters: { fundingIntervalMs } }: MarketState): number =>
+  Math.floor(atEpochMs / fundingIntervalMs)
+
 /**
- * Ends the running interval of a market once its time is over, and begins the one that a record lies in. Nothing is paid for
- * one that was missed, that the market did not live to the end of, or of which fewer than half of the samples were taken.
+ * Ends the running interval of a market once its time is over. Nothing is paid for one that was missed, that the market did not
+ * live to the end of and on, or of which fewer than half of the samples were taken. The next tick begins another one.
  */
 export const endInterval = (state: State, market: MarketState): void => {
-  const { fundingIntervalMs } = market.parameters
-  const interval = Math.floor(state.atEpochMs / fundingIntervalMs)
-  const ended = market.fundingInterval
-  if (interval === ended) return
-  if (ended !== 0) {
-    const endedAtEpochMs = (ended + 1) * fundingIntervalMs
-    const isWhole = interval === ended + 1 && market.liveSince <= endedAtEpochMs
-      && market.premiumSamples * 2 * sampleMs >= fundingIntervalMs
-    // What is in line comes first, as far as the record goes.
-    settleSome(state)
-    const isPaid = isWhole && market.payments.length < mostInLine
-    if (isWhole && !isPaid) state.capacity.reached?.("an interval was not paid as too many were in line")
-    pay(state, market, endedAtEpochMs, isPaid ? runningRate8hE9(market) : 0)
-  }
-  market.beginInterval(interval)
+  const { fundingInterval: ended, parameters: { fundingIntervalMs } } = market
+  const interval = intervalOf(state, market)
+  if (ended === 0 || interval === ended) return
+  const endedAtEpochMs = (ended + 1) * fundingIntervalMs
+  const isWhole = interval === ended + 1 && market.liveSince <= endedAtEpochMs && !state.halted && isTicking(market, state.atEpochMs)
+    && market.premiumSamples * 2 * sampleMs >= fundingIntervalMs
+  // What is in line comes first, as far as the record goes.
+  settleSome(state)
+  const isPaid = isWhole && market.payments.length < mostInLine
+  if (isWhole && !isPaid) state.capacity.reached?.("an interval was not paid as too many were in line")
+  pay(state, market, endedAtEpochMs, isPaid ? runningRate8hE9(market) : 0)
+  market.beginInterval(0)
+}
+
+/** Ends the running interval of a market that ticks once its time is over, and begins the one that the tick lies in. */
+export const goOn = (state: State, market: MarketState): void => {
+  endInterval(state, market)
+  if (market.fundingInterval === 0) market.beginInterval(intervalOf(state, market))
+}
+
+/**
+ * Ends what other parameters would reckon otherwise: an interval whose time is over, and where intervals are to have another length
+ * the one that runs as well, for which nothing is paid. None is published twice with one time, which is how it is known.
+ */
+export const endBefore = (state: State, market: MarketState, { fundingIntervalMs }: Market.Parameters): void => {
+  endInterval(state, market)
+  if (market.fundingInterval === 0 || fundingIntervalMs === market.parameters.fundingIntervalMs) return
+  state.capacity.reached?.("an interval was cut off by another length")
+  if (endedLastEpochMs(market) < state.atEpochMs) pay(state, market, state.atEpochMs, 0)
 }
 
 /** Publishes an interval's rate, and lets every position in the market owe it. */

@@ -71,7 +71,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   market.tickedSecond = Math.floor(atEpochMs / secondMs)
   market.awaitsMark = false
   FinalPrice.note(market, atEpochMs, state.capacity.finalMinutes)
-  Funding.endInterval(state, market)
+  Funding.goOn(state, market)
   const bid = impactPrice(market, book, Order.buy)
   const ask = impactPrice(market, book, Order.sell)
   const slot = Math.floor(atEpochMs / Funding.sampleMs)

@@ -83,12 +83,10 @@ export const cancelLost = (state: State, atOnce: number): number => {
   return left
 }
 
-/** Ends connections, all of them or one, and begins to cancel what they have lost. */
-export const endConnections = (state: State, connection?: number): void => {
+/** Ends a connection, and begins to cancel what it has lost. */
+export const endConnection = (state: State, connection: number): void => {
   const { connections } = state
-  if (connections.size === 0) return
-  if (connection === undefined) connections.endAll()
-  else connections.end(connection)
+  connections.end(connection)
   cancelLost(state, state.capacity.endedAtOnce ?? Leaving.endedAtOnce)
   if (connections.ended > 0) state.capacity.reached?.("orders were left to leave with the next record")
 }

@@ -12,7 +12,7 @@ import * as Announced from "../markets/Announced.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
 import * as Band from "./Band.js"
-import { cancel, cancelAll, endConnections, findOpen } from "./Cancel.js"
+import { cancel, cancelAll, endConnection, findOpen } from "./Cancel.js"
 import { cancelByOperator } from "./CancelByOperator.js"
 import * as Connections from "./Connections.js"
 import { fence, hasRoomToFence } from "./Fences.js"
@@ -110,7 +110,7 @@ export const deciders: Deciders<"orders"> = {
   EndConnection: {
     admit: always,
     decide: (state, { connection }) => {
-      endConnections(state, connection)
+      endConnection(state, connection)
       return [done]
     }
   }

@@ -7,7 +7,6 @@ import { always, type Deciders } from "../Decider.js"
 import * as Due from "../Due.js"
 import { Event } from "../EventLog.js"
 import { revive } from "../markets/Freshness.js"
-import { endConnections } from "../orders/Cancel.js"
 import type { State } from "../State.js"
 
 const setVersions = (state: State, { codec, program, rules }: Versions): void => {
@@ -20,15 +19,11 @@ const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
   const wasHalted = state.halted
   state.halted = halted
   state.events.event1(Event.HaltSet, halted ? 1 : 0)
-  if (!halted) {
-    for (const market of state.markets) {
-      // Where nothing was halted the marks are not of before, though the interval of funding is cut off all the same.
-      if (wasHalted) revive(market, state.atEpochMs)
-      else market.liveSince = state.atEpochMs
-    }
-    // What fell due under the halt is done before anything can match again. Without one the record has done what is due already.
-    if (wasHalted) Due.run(state)
-  }
+  // An engine that goes on anyway is told so and no more: nothing comes back, and what is due is done already.
+  if (halted || !wasHalted) return [done]
+  for (const market of state.markets) revive(market, state.atEpochMs)
+  // What fell due under the halt is done before anything can match again.
+  Due.run(state)
   return [done]
 }
 
@@ -49,8 +44,6 @@ export const deciders: Deciders<"venue"> = {
       assert(state.rules !== 0, "a venue is opened before it is started again")
       setVersions(state, command)
       state.events.event2(Event.VenueStarted, command.rules, command.codec)
-      // Whatever was connected to the process before is not any more, and nobody else can say so.
-      endConnections(state)
       return [done]
     }
   },
