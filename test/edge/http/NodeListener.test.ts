@@ -264,7 +264,8 @@ const webSocket = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZ
 /** What is refused on a connection that `node:http` has let go of, or frames no more. */
 const refused: ReadonlyArray<readonly [what: string, bytes: string]> = [
   ["a stream that is none", `${upgradeTo("websocket")}${webSocket}\r\n`],
-  ["a stream's bad key", `GET /streams/v1/ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: x\r\n\r\n`],
+  ["a stream's bad key",
+    `GET /streams/v1/ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: x\r\n\r\n`],
   ["an upgrade to nothing", `${upgradeTo("tea")}\r\n`],
   ["an upgrade to nothing, and more behind it", `${upgradeTo("tea")}\r\nabcdef`],
   ["a tunnel", "CONNECT a.example:1 HTTP/1.1\r\nhost: x\r\n\r\n"],
