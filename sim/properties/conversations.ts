@@ -71,6 +71,8 @@ interface Conversation {
   /** When the ticket that lets it speak is over, as it was told, and whether it was warned of that. */
   expiresAtEpochMs: number
   isWarned: boolean
+  /** The last durable record when it was let in. */
+  letInBySequence: number
   /** Since when a heartbeat is due: its begin, the last one, or when it was seen to take what it is sent again; undefined while it is slow. */
   beatenAtMs: number | undefined
 }
@@ -86,8 +88,6 @@ interface State {
   model: NaiveVenue | undefined
   /** The last record that ends a ticket, or what it was minted by: decided, and perhaps not durable yet. */
   endedBySequence: number
-  /** The last record that was decided. */
-  decidedSequence: number
   /** The time of the last record that was decided, and is perhaps not durable yet. */
   recordsEpochMs: number
 }
@@ -133,10 +133,11 @@ const due = (
 const needsTicket = (frame: Due["frame"]): boolean => frame._tag === "order" || (frame._tag === "subscribe" && frame.subject.isOfAccount)
 
 /**
- * Whether a ticket may be over that is not told to be: what was read of it waits until all is durable that was decided by then.
+ * Whether a ticket may be over that is not told to be: that waits until all is durable that was decided by then, and until the process has
+ * heard so.
  */
-const mayBeOver = ({ decidedSequence, model }: State, { scopes }: Conversation): boolean =>
-  scopes !== undefined && decidedSequence > (model?.sequence ?? 0)
+const mayBeOver = ({ endedBySequence, recordsEpochMs }: State, { expiresAtEpochMs, letInBySequence, scopes }: Conversation): boolean =>
+  scopes !== undefined && (endedBySequence > letInBySequence || expiresAtEpochMs <= recordsEpochMs)
 
 const orders = ({ due }: Conversation): number =>
   [...due.values()].filter(({ frame, must }) => frame._tag === "order" && must === undefined).length
@@ -261,6 +262,7 @@ const letIn = (
   line.scopes = scopes
   line.expiresAtEpochMs = expiresAt!
   line.isWarned = false
+  line.letInBySequence = state.model!.sequence
   return holds
 }
 
@@ -428,6 +430,7 @@ const opened = ({ conversing, lines }: State, { elapsedMs, frame: { limits, type
     heardAtMs: elapsedMs,
     expiresAtEpochMs: 0,
     isWarned: false,
+    letInBySequence: 0,
     beatenAtMs: elapsedMs
   })
   if (type !== "hello") return broken(`begins with ${type}`)
@@ -547,7 +550,6 @@ export const conversations: Property<State> = {
     tickets: new Map(),
     model: undefined,
     endedBySequence: 0,
-    decidedSequence: 0,
     recordsEpochMs: 0
   }),
   observe: (state, seen) => {
@@ -560,13 +562,11 @@ export const conversations: Property<State> = {
         // What was open to the process before is gone with it.
         state.lines.clear()
         state.endedBySequence = 0
-        state.decidedSequence = 0
         state.recordsEpochMs = 0
         return holds
       case "Taken":
         if (seen.answered !== undefined) return holds
         state.recordsEpochMs = seen.atEpochMs
-        state.decidedSequence = seen.sequence + 1
         if (endingTickets.has(seen.command.kind)) state.endedBySequence = seen.sequence + 1
         return holds
       case "Committed":

@@ -91,7 +91,7 @@ export class Lane implements Holder {
   private unread = 0
   /** Whether the system has taken any since that was looked at last, or none waited before. */
   private hasTaken = true
-  isStuck = false
+  private wasStuck = false
   /** What was received and is not yet framed. */
   private held: Buffer | undefined = undefined
   private framing = false
@@ -127,8 +127,12 @@ export class Lane implements Holder {
     return this.unread
   }
 
+  get isStuck(): boolean {
+    return this.wasStuck && !this.hasTaken
+  }
+
   look(isFirst: boolean): void {
-    this.isStuck = !isFirst && this.unread > 0 && !this.hasTaken
+    this.wasStuck = !isFirst && this.unread > 0 && !this.hasTaken
     this.hasTaken = false
   }
 

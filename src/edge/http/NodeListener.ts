@@ -304,6 +304,12 @@ const admitTo = (
   })
 }
 
+/** Has something called back in so many milliseconds, and gives how to have it no longer called. */
+const after = (millis: number) => (then: () => void): () => void => {
+  const timer = setTimeout(then, millis).unref()
+  return () => clearTimeout(timer)
+}
+
 /** What all connections of one listener share. */
 interface Shared {
   readonly connections: Connections
@@ -331,10 +337,7 @@ const makeServer = (
       rotation,
       unread,
       origin: connection.origin,
-      inRequestTime: (then) => {
-        const timer = setTimeout(then, options.requestTimeoutMs).unref()
-        return () => clearTimeout(timer)
-      },
+      inRequestTime: after(options.requestTimeoutMs),
       frame: (bytes) => taken.frame(bytes),
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
       misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),

@@ -87,12 +87,14 @@ const peerOf = (socket: Ws.WebSocket, wire: Socket, patienceMs: number): Peer =>
   close: (code, reason) => end(socket, code, reason, patienceMs)
 })
 
-/** Frames of one connection that may wait for their turn: of short ones a single read has thousands. */
+/** Frames of one connection that wait for their turn, from which on nothing more is read of it. */
+const pausesAt = 16
+/** Most that may wait: of short ones a single read has thousands. */
 const mostWaiting = 128
 
 /**
- * What one client says. One frame is heard as it arrives; whatever came along with it waits for a place in the rotation of all
- * connections, as requests do, and meanwhile nothing more is read.
+ * What one client says. A frame is heard as it arrives where nobody waits; otherwise it waits for a place in the rotation of all
+ * connections, as requests do.
  */
 class Line implements Worker {
   private waiting: Array<Buffer> = []
@@ -102,17 +104,17 @@ class Line implements Worker {
   take(frame: Buffer): void {
     if (this.waiting.length === 0 && this.rotation.mayGoFirst()) return this.conversation.text(frame)
     this.waiting.push(frame)
-    if (this.waiting.length === 1) {
-      this.socket.pause()
-      this.rotation.add(this)
-    } else if (this.waiting.length > mostWaiting) this.conversation.text(this.waiting.shift()!)
+    const { length } = this.waiting
+    if (length === 1) this.rotation.add(this)
+    else if (length === pausesAt) this.socket.pause()
+    else if (length > mostWaiting) this.conversation.text(this.waiting.shift()!)
   }
 
   step(): boolean {
     const frame = this.waiting.shift()
     if (frame !== undefined) this.conversation.text(frame)
     if (this.waiting.length > 0) return true
-    this.socket.resume()
+    if (this.socket.isPaused) this.socket.resume()
     return false
   }
 

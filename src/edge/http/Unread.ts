@@ -10,7 +10,7 @@ export interface Holder {
   /** Where it comes from. */
   readonly origin: string
   readonly unreadBytes: number
-  /** Whether it held answers, and took nothing, between the last two looks. */
+  /** Whether it held answers, and took nothing, between the last two looks, nor has since. */
   readonly isStuck: boolean
   /** Called once a second while much is held; the first look of several has none before it. */
   readonly look: (isFirst: boolean) => void
