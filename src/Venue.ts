@@ -259,7 +259,7 @@ const register = (
   metrics: Context.Tag.Service<typeof Metrics.Metrics>,
   writer: Context.Tag.Service<typeof Writer.Writer>,
   reads: Reads,
-  connections: Serving["connections"],
+  { connections, unread }: Pick<Serving, "connections" | "unread">,
   eventLoop: Measured | undefined
 ): void => {
   registerEventLoop(metrics, eventLoop)
@@ -272,6 +272,11 @@ const register = (
       () => connections().closedForRoom
     )
     metrics.counter("venue_connections_turned_away_total", "Newcomers for whom there was no room.", () => connections().turnedAway)
+  }
+  if (unread !== undefined) {
+    metrics.gauge("venue_unread_answers_bytes", "Bytes of answers that clients have not taken.", () => unread().bytes)
+    metrics.counter("venue_connections_closed_for_unread_total", "Connections that were closed for answers that were not taken.", () =>
+      unread().closed)
   }
   metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
   metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
@@ -454,7 +459,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
     open: (request) => application.open(request),
     misframed: (reason, target, sender) => application.misframed(reason, target, sender)
   }
-  const { address, connections, cut, port } = yield* Scope.extend(listener.serve(gate), listening)
+  const serving = yield* Scope.extend(listener.serve(gate), listening)
+  const { address, cut, port } = serving
 
   const metrics = Metrics.make(counts, options.expose)
   const { services, writing, ...secrets } = yield* write(options, metrics.stages, opening)
@@ -485,7 +491,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
 
   noteStart(readiness, writer.recovered, options)
   yield* cutting(writer, readiness, cut)
-  register(metrics, writer, state, connections, yield* EventLoop)
+  register(metrics, writer, state, serving, yield* EventLoop)
   const keyUses = KeyUses.make(state, submit)
   const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier), services)
   const histories = yield* historiesToTheEnd(options, writing)

@@ -122,6 +122,7 @@ const settings = Config.all({
   connectionLimit: between("CONNECTION_LIMIT", 16, 1_000_000, 10_000),
   /** 0: a quarter of all. */
   connectionsPerAddress: between("CONNECTIONS_PER_ADDRESS", 0, 1_000_000, 0),
+  unreadAnswersMiB: between("UNREAD_ANSWERS_MIB", 16, 65_536, 512),
   rateLimits: Config.all({
     perKey: between("RATE_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.perKey),
     perAddress: between("PUBLIC_RATE_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.perAddress),

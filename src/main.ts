@@ -232,6 +232,17 @@ const threads = ({ dataDir, follower }: VenueConfig, capacity: Capacity) =>
     follower === "thread" ? NodeFollower.layer(dataDir) : Layer.empty
   )
 
+/** Where it listens, and how much it holds of those who come there. */
+const listening = (settings: VenueConfig, connectionLimit: number, tls: NodeTls.Tls | undefined): NodeListener.Options => ({
+  ...NodeListener.defaults,
+  host: settings.host,
+  port: settings.port,
+  connectionLimit,
+  connectionsPerAddress: settings.connectionsPerAddress,
+  unreadBytes: settings.unreadAnswersMiB * 1024 * 1024,
+  tls
+})
+
 /** What may wait for the writer, of which as large a part as usual is kept for what takes risk away. */
 const inboxOf = (capacity: number) => ({
   capacity,
@@ -268,14 +279,7 @@ const run = (recovered: (state: Reads) => void) =>
     const capacity = { ...settings.capacity, hashKey }
     const leaves = Layer.mergeAll(
       NodeDisk.layer(settings.dataDir),
-      NodeListener.layer({
-        ...NodeListener.defaults,
-        host: settings.host,
-        port: settings.port,
-        connectionLimit: connections,
-        connectionsPerAddress: settings.connectionsPerAddress,
-        tls
-      }),
+      NodeListener.layer(listening(settings, connections, tls)),
       NodeTurns.layer,
       NodeEventLoop.layer,
       NodeSecureRandom.layer,

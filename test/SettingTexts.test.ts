@@ -39,6 +39,7 @@ const numbers: ReadonlyArray<readonly [string, number, number]> = [
   ["SEGMENT_MIB", 2, 4_096],
   ["CONNECTION_LIMIT", 16, 1_000_000],
   ["CONNECTIONS_PER_ADDRESS", 0, 1_000_000],
+  ["UNREAD_ANSWERS_MIB", 16, 65_536],
   ["RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
   ["PUBLIC_RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
   ["SIGN_IN_LIMIT_PER_MINUTE", 1, 1_000_000_000],

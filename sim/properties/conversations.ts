@@ -32,6 +32,8 @@ interface Due {
   readonly takenAtEpochMs: number
   /** Whether it shows a ticket that a durable record had replaced, or ended, when it was taken up. */
   readonly isReplaced: boolean
+  /** Whether the ticket may have been over when it was taken up, which was told since. */
+  readonly isPerhapsOver?: boolean
 }
 
 interface Subscribed {
@@ -69,6 +71,8 @@ interface Conversation {
   /** When the ticket that lets it speak is over, as it was told, and whether it was warned of that. */
   expiresAtEpochMs: number
   isWarned: boolean
+  /** The last durable record when it was let in. */
+  letInBySequence: number
   /** Since when a heartbeat is due: its begin, the last one, or when it was seen to take what it is sent again; undefined while it is slow. */
   beatenAtMs: number | undefined
 }
@@ -124,6 +128,16 @@ const due = (
   if (frame.id === undefined) line.unnamed++
   else line.due.set(frame.id, { frame, must, isAtOnce, takenAtEpochMs: atEpochMs, isReplaced })
 }
+
+/** Whether a frame is refused where no ticket is shown. */
+const needsTicket = (frame: Due["frame"]): boolean => frame._tag === "order" || (frame._tag === "subscribe" && frame.subject.isOfAccount)
+
+/**
+ * Whether a ticket may be over that is not told to be: that waits until all is durable that was decided by then, and until the process has
+ * heard so.
+ */
+const mayBeOver = ({ endedBySequence, recordsEpochMs }: State, { expiresAtEpochMs, letInBySequence, scopes }: Conversation): boolean =>
+  scopes !== undefined && (endedBySequence > letInBySequence || expiresAtEpochMs <= recordsEpochMs)
 
 const orders = ({ due }: Conversation): number =>
   [...due.values()].filter(({ frame, must }) => frame._tag === "order" && must === undefined).length
@@ -198,7 +212,7 @@ const took = (state: State, line: Conversation, taken: Taken): void => {
   if (!line.mustEnd && taken.kind === "text") text(state, line, taken)
 }
 
-const done = (line: Conversation): Verdict => {
+const done = (state: State, line: Conversation): Verdict => {
   const { due, mustEnd, takenBack, taking, unnamed } = line
   line.taking = undefined
   line.takenBack = undefined
@@ -208,7 +222,8 @@ const done = (line: Conversation): Verdict => {
   if (line.isOver) return holds
   const own = taking === undefined ? undefined : due.get(taking)
   if (takenBack !== undefined && due.has(takenBack)) return broken(`has no answer to ${takenBack}, whose stream nobody wants any more`)
-  if (own?.isAtOnce === true) return broken(`has no answer to ${taking}, which is ${own.must} at once`)
+  const waits = own !== undefined && needsTicket(own.frame) && mayBeOver(state, line)
+  if (own?.isAtOnce === true && !waits) return broken(`has no answer to ${taking}, which is ${own.must} at once`)
   return unnamed > 0 ? broken("has no answer to a frame that is none, or without an id") : holds
 }
 
@@ -247,6 +262,7 @@ const letIn = (
   line.scopes = scopes
   line.expiresAtEpochMs = expiresAt!
   line.isWarned = false
+  line.letInBySequence = state.model!.sequence
   return holds
 }
 
@@ -303,6 +319,10 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
   line.due.delete(id!)
   const { frame: of, isReplaced, must } = answer
   const came = type === "error" || type === "auth_error" ? error!.code : type
+  if (answer.isPerhapsOver === true && came === noTicket) {
+    if (of._tag === "subscribe" && line.streams.get(of.subject.stream)?.id === id) line.streams.delete(of.subject.stream)
+    return holds
+  }
   if (must !== undefined) {
     return came === must ? holds : broken(`is answered ${came} to ${id}, must be ${must}: ${JSON.stringify(of)}`)
   }
@@ -333,13 +353,15 @@ const ticketIsOver = (line: Conversation): Verdict => {
   if (line.scopes === undefined) return broken("is told that its ticket is over, and none is shown")
   line.scopes = undefined
   const own = line.taking === undefined ? undefined : line.due.get(line.taking)
+  if (line.taking === undefined) {
+    for (const [id, due] of line.due) if (needsTicket(due.frame)) line.due.set(id, { ...due, isPerhapsOver: true })
+  }
   if (own === undefined) return holds
   const { frame } = own
   const isOfAccount = frame._tag === "subscribe" && frame.subject.isOfAccount
   // Of what was asked for before it goes on where another ticket is shown.
   if (isOfAccount && own.must === undefined) line.streams.delete(frame.subject.stream)
-  const isRefused = frame._tag === "order" || isOfAccount
-  if (isRefused) line.due.set(line.taking!, { ...own, must: noTicket, isAtOnce: frame._tag === "order" })
+  if (needsTicket(frame)) line.due.set(line.taking!, { ...own, must: noTicket, isAtOnce: frame._tag === "order" })
   return holds
 }
 
@@ -380,7 +402,7 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
     case "resync":
       return toldOf(line, Frames.streamOf({ ...frame, channel: channel ?? stream! }), left)
     case "heartbeat":
-      return beats(line, left)
+      return beats(state, line, left)
     default:
       if (id !== undefined) return answered(state, line, left)
       if (type === "error" && error!.code === noTicket) return ticketIsOver(line)
@@ -408,6 +430,7 @@ const opened = ({ conversing, lines }: State, { elapsedMs, frame: { limits, type
     heardAtMs: elapsedMs,
     expiresAtEpochMs: 0,
     isWarned: false,
+    letInBySequence: 0,
     beatenAtMs: elapsedMs
   })
   if (type !== "hello") return broken(`begins with ${type}`)
@@ -458,14 +481,16 @@ const warned = ({ model, recordsEpochMs }: State, line: Conversation, { frame: {
 }
 
 /** A heartbeat names streams that have begun, each up to where it has left, and leaves behind the warning that was due. */
-const beats = (line: Conversation, { frame: { heads, serverTimeEpochMs } }: Left): Verdict => {
+const beats = (state: State, line: Conversation, { frame: { heads, serverTimeEpochMs } }: Left): Verdict => {
   const other = Object.keys(heads!).find((name) => line.streams.get(name)?.hasBegun !== true)
   if (other !== undefined) return broken(`has ${other} in a heartbeat, which has not begun`)
   for (const [name, { head }] of line.streams) {
     if (heads![name] !== head) return broken(`has ${name} up to ${head}, and is told ${heads![name]} in a heartbeat`)
   }
   const isLate = line.scopes !== undefined && !line.isWarned && serverTimeEpochMs! >= line.expiresAtEpochMs - warningMs
-  return isLate ? broken(`was not warned at ${serverTimeEpochMs} that its ticket is over at ${line.expiresAtEpochMs}`) : holds
+  return isLate && !mayBeOver(state, line)
+    ? broken(`was not warned at ${serverTimeEpochMs} that its ticket is over at ${line.expiresAtEpochMs}`)
+    : holds
 }
 
 /** Whether heartbeats come, where nothing waits for a client that is slow. */
@@ -502,7 +527,7 @@ const ofLine = (
       took(state, line, seen)
       return holds
     case "FrameDone":
-      return done(line)
+      return done(state, line)
     case "FrameLeft":
       return leaves(state, line, seen)
     case "LineClosed":

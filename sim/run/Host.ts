@@ -134,6 +134,8 @@ const roomOf = ({ behindBytes, bufferedBytes, keptUpdates, missed, odd, silenceM
   bufferedBytes,
   keptUpdates,
   keptBytesOfAccounts: keptUpdates * keptBytesEach,
+  // All of its clients come from one address.
+  messagesTogether: Number.MAX_SAFE_INTEGER,
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
   ...(missed === undefined ? {} : { missed }),

@@ -496,7 +496,8 @@ class Follower {
       this.damage = undefined
       this.hasBegun = true
       this.opened = opened
-      this.noteEnd(opened)
+      // Since when there is more only the first record of it tells: the venue may have been down before that.
+      this.noteEnd(opened, undefined)
       const pull: Pull = Effect.catchAll(
         yield* Stream.toPull(feed.from(place.sequence + 1)),
         (ended) => Option.isNone(ended) ? Effect.dieMessage("the feed ended") : Effect.fail(ended.value)
@@ -549,7 +550,8 @@ class Follower {
         if (isFinished) opened.isRebuilding = false
         opened.place = place
         opened.fills = batch.fillCount
-        this.noteEnd(opened)
+        // What comes next is no older than what came last.
+        this.noteEnd(opened, place.atEpochMs)
       })
       const written = Effect.zipRight(Tables.write(opened.sql, opened.place, batch, place, isFinished), noted)
       yield* this.whenFree(Effect.uninterruptible(this.turn.withPermits(1)(written)))
@@ -564,13 +566,12 @@ class Follower {
     return Effect.catchIf(written, isBusy, () => told.pipe(Effect.zipRight(pause(pauseMs)), Effect.zipRight(again)))
   }
 
-  /** Notes whether all that is durable was taken in, and since when not. */
-  private noteEnd(opened: Opened): void {
+  /** Notes whether all that is durable was taken in, and since when there may be more, as far as is known. */
+  private noteEnd(opened: Opened, sinceEpochMs: number | undefined): void {
     const { place } = opened
     const isBehind = place.sequence < this.parts.durableSequence()
     if (!isBehind) opened.isReplaying = false
-    // What comes next is no older than what came last.
-    opened.behindSinceEpochMs = isBehind && place.sequence > 0 ? place.atEpochMs : undefined
+    opened.behindSinceEpochMs = isBehind ? sinceEpochMs : undefined
     this.tell()
   }
 

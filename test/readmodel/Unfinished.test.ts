@@ -35,14 +35,19 @@ const begunAt5 = async (isFinished: boolean) => {
     const candles = yield* Effect.either(
       histories.candles({ series: "trade", market: 0, timeframe: "1m", sinceEpochMs: undefined, limit: 9 })
     )
-    return [histories.standing()?.isRebuilding, candles._tag] as const
+    const { isRebuilding, lagMs } = histories.standing()!
+    return { isRebuilding, lagMs, candles: candles._tag }
   })))
 }
 
 test("no candles are served of them until they have had all there was", async () => {
-  expect(await begunAt5(false)).toEqual([true, "Left"])
+  expect(await begunAt5(false)).toMatchObject({ isRebuilding: true, candles: "Left" })
 })
 
 test("those that had had all there was once are only behind", async () => {
-  expect(await begunAt5(true)).toEqual([false, "Right"])
+  expect(await begunAt5(true)).toMatchObject({ isRebuilding: false, candles: "Right" })
+})
+
+test("that the venue was down since their last record makes them no staler: what came behind it came just now, as far as is known", async () => {
+  expect((await begunAt5(true)).lagMs).toBe(0)
 })

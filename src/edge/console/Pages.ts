@@ -51,13 +51,13 @@ const notBuilt = "The owner's pages are not built here: run `npm run build` and 
 const document: Run = (call) => {
   const { assets } = call.services
   if (assets === undefined) call.send(200, "text/plain; charset=utf-8", notBuilt, documentHeaders)
-  else call.send(200, html, assets.document, documentHeaders)
+  else call.send(200, html, assets.document, documentHeaders, true)
 }
 
 const asset: Run = (call: Call) => {
   const found = call.services.assets?.files.get(call.params["name"] ?? "")
   if (found === undefined) call.fail(Errors.routeNotFound)
-  else call.send(200, found.contentType, found.body, assetHeaders)
+  else call.send(200, found.contentType, found.body, assetHeaders, true)
 }
 
 const declared = [

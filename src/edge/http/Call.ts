@@ -149,8 +149,8 @@ export class Call {
     return headers
   }
 
-  /** Answers with a body as it is. Nothing may be answered twice. */
-  send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>): void {
+  /** Answers with a body as it is, which may be the same for whoever asks (`isFixed`). Nothing may be answered twice. */
+  send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>, isFixed?: boolean): void {
     if (this.answered) return
     this.answered = true
     const { byStatus, durations } = this.counts
@@ -158,7 +158,7 @@ export class Call {
     durations.record(this.services.monotonicNanos() - this.begunAtNanos)
     const headers = this.headers(contentType)
     if (more !== undefined) put(headers, more)
-    this.reply({ status, headers, body })
+    this.reply({ status, headers, body, isFixed })
   }
 
   /** Answers 200 with JSON. */

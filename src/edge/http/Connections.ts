@@ -2,7 +2,8 @@
  * The connections that are open, within what the system gives: so many in all, and so many of one remote address, so
  * that nobody alone keeps everybody else out. A newcomer beyond either takes the place of the connection that
  * has been quiet longest, of its own address or of all; where none is quiet, of the stream that nobody has shown a ticket on
- * for longest; and where there is none either, it is turned away.
+ * for longest; and where there is none either, it is turned away. So many are looked at for one newcomer; the next one goes on from
+ * there.
  */
 
 /** What is known of a connection. */
@@ -28,12 +29,15 @@ export const originOf = (address: string): string => {
   return `${groups.slice(0, 4).join(":")}::/64`
 }
 
+/** Most connections that are looked at for one newcomer: who only connects counts for no limit, and must cost little. */
+const mostLookedAt = 256
+
 /**
  * The one of these that makes room: that has been quiet longest, or else the first that is anonymous; undefined where none is
  * either. Those that are not quiet go behind the others.
  */
 const leavingOf = (connections: Set<Connection>): Connection | undefined => {
-  let looked = connections.size
+  let looked = Math.min(mostLookedAt, connections.size)
   let anonymous: Connection | undefined
   for (const connection of connections) {
     if (connection.isIdle()) return connection

@@ -27,7 +27,9 @@ export class Rendered {
     readonly body: string,
     readonly status: number = 200,
     /** Beside the usual ones. */
-    readonly headers?: Readonly<Record<string, string>>
+    readonly headers?: Readonly<Record<string, string>>,
+    /** Whether it is the same for whoever asks, as long as the venue runs. */
+    readonly isFixed?: boolean
   ) {}
 }
 
@@ -192,7 +194,7 @@ export const serve = (
           if (Exit.isSuccess(exit)) {
             const { value } = exit
             if (value instanceof Rendered) {
-              release(call, () => call.send(value.status, success.contentType, value.body, value.headers))
+              release(call, () => call.send(value.status, success.contentType, value.body, value.headers, value.isFixed))
             } else {
               const encoded = encode(value)
               const body = success.kind === "text" ? String(encoded) : JSON.stringify(encoded)

@@ -12,6 +12,7 @@ import type { Socket } from "node:net"
 import { type Head, lastTarget, targetOf } from "./Head.js"
 import type { Misframed, Response } from "./Listener.js"
 import type { Rotation } from "./Rotation.js"
+import type { Holder, Unread } from "./Unread.js"
 
 /** Most requests of one connection that are dispatched and not yet answered. */
 const mostUnderWay = 16
@@ -64,7 +65,16 @@ export interface Server {
   readonly frame: (bytes: Buffer) => void
   readonly dispatch: (exchange: Exchange, reply: (response: Response) => void) => void
   readonly misframed: (reason: Misframed, target: string | undefined, head: Head | undefined) => Response
-  /** Writes an answer, the connection's last one or not; calls back when the system has taken it. Its body's bytes. */
+  /** Answers of all connections that were not taken. */
+  readonly unread: Unread
+  /** Where the connection comes from. */
+  readonly origin: string
+  /** Calls back when a request has had its time to arrive, from now on; gives how to have it no longer called. */
+  readonly inRequestTime: (then: () => void) => () => void
+  /**
+   * Writes an answer, the connection's last one or not; calls back when the system has taken it. The bytes of its body, but for such as
+   * are held for many at once.
+   */
   readonly write: (exchange: Exchange, response: Response, last: boolean, taken: () => void) => number
   /** Writes an answer to what is no exchange, and closes. */
   readonly writeLast: (response: Response) => void
@@ -73,12 +83,15 @@ export interface Server {
   readonly idle: () => void
 }
 
-export class Lane {
+export class Lane implements Holder {
   private readonly waiting: Array<Exchange> = []
   /** Dispatched, and the answer not yet with the system. */
   private underWay = 0
   /** Bytes of answers that are not yet with the system. */
   private unread = 0
+  /** Whether the system has taken any since that was looked at last, or none waited before. */
+  private hasTaken = true
+  private wasStuck = false
   /** What was received and is not yet framed. */
   private held: Buffer | undefined = undefined
   private framing = false
@@ -97,8 +110,45 @@ export class Lane {
     undefined
   /** Whether the connection's last answer has been given. */
   private closing = false
+  /** Whether the connection is over: nothing is held for it any more. */
+  private isGone = false
+  /** Whether a request that began was told to be late while the lane itself held the rest of it back. */
+  private isLate = false
+  /** Has such a request wait no longer for its time to end, which began when the rest of it was up to the client. */
+  private stopsClock: (() => void) | undefined = undefined
 
   constructor(private readonly socket: Socket, private readonly server: Server) {}
+
+  get origin(): string {
+    return this.server.origin
+  }
+
+  get unreadBytes(): number {
+    return this.unread
+  }
+
+  get isStuck(): boolean {
+    return this.wasStuck && !this.hasTaken
+  }
+
+  look(isFirst: boolean): void {
+    this.wasStuck = !isFirst && this.unread > 0 && !this.hasTaken
+    this.hasTaken = false
+  }
+
+  cut(): void {
+    this.gone()
+    this.socket.destroy()
+  }
+
+  /** The connection is over, and what it held is let go of. */
+  gone(): void {
+    this.isGone = true
+    this.onTime()
+    this.server.unread.giveBack(this.unread)
+    this.unread = 0
+    this.server.unread.leave(this)
+  }
 
   /** Whether closing the connection takes no answer from anyone. */
   get isIdle(): boolean {
@@ -126,6 +176,7 @@ export class Lane {
    */
   release(): Buffer | undefined {
     if (this.underWay > 0 || this.waiting.length > 0 || this.misframed !== undefined || this.closing) return undefined
+    this.onTime()
     this.closing = true
     const held = this.held ?? Buffer.alloc(0)
     this.held = undefined
@@ -141,13 +192,29 @@ export class Lane {
   /** A request has arrived whole, or will be refused: it may be dispatched when its turn comes. */
   complete(exchange: Exchange): void {
     exchange.complete = true
+    this.onTime()
     // What is dispatched while bytes are being framed could make `node:http` pause in the middle of them.
     if (!this.framing) this.goOn()
   }
 
-  /** Nothing more can be framed. */
+  /** The request that was awaited has arrived, or is not awaited any more. */
+  private onTime(): void {
+    this.isLate = false
+    this.stopsClock?.()
+    this.stopsClock = undefined
+  }
+
+  /**
+   * Nothing more can be framed. Of a request that is late because the lane holds back what was sent of it that is not so: it has its
+   * time once nothing is held, and `node:http` tells of no request twice.
+   */
   end(reason: Misframed): void {
     if (this.misframed !== undefined || this.closing) return
+    this.onTime()
+    if (reason === "timeout" && this.held !== undefined) {
+      this.isLate = true
+      return
+    }
     const tail = this.waiting.at(-1)
     if (tail === undefined || tail.complete || tail.request.complete) {
       this.misframed = { reason, target: lastTarget(this.unframed), head: undefined }
@@ -205,8 +272,9 @@ export class Lane {
       if (tail !== undefined && !tail.request.complete) this.unframed = []
       else if (this.begun !== begun) this.unframed = [slice]
     }
-    if (this.held !== undefined) this.socket.pause()
-    else if (this.socket.isPaused()) this.socket.resume()
+    if (this.held !== undefined) return void this.socket.pause()
+    if (this.socket.isPaused()) this.socket.resume()
+    if (this.isLate) this.stopsClock ??= this.server.inRequestTime(() => this.end("timeout"))
   }
 
   /** Does what may be done at once, and asks for a place in the rotation for the rest. */
@@ -232,16 +300,21 @@ export class Lane {
   }
 
   private answer(exchange: Exchange, response: Response, last: boolean): void {
-    if (exchange.result.headersSent || exchange.result.destroyed) return
+    if (this.isGone || exchange.result.headersSent || exchange.result.destroyed) return
     if (last) this.closing = true
+    if (this.unread === 0) this.hasTaken = true
     let bytes = headBytes
     bytes += this.server.write(exchange, response, last, () => {
+      if (this.isGone) return
       this.underWay--
       this.unread -= bytes
+      this.hasTaken = true
+      this.server.unread.giveBack(bytes)
       if (this.underWay === 0) this.server.idle()
       this.goOn()
     })
     this.unread += bytes
+    this.server.unread.add(bytes)
   }
 
   /** Forgets what was sent behind the connection's last request. */

@@ -56,6 +56,8 @@ export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** The same text for whoever asks, as long as the venue runs: its bytes need be made once. */
+  readonly isFixed?: boolean | undefined
 }
 
 /** Where something comes from that may be no request: the headers are those that could be read. */
@@ -132,12 +134,22 @@ export interface ConnectionCounts {
   readonly turnedAway: number
 }
 
+/** What became of answers that clients do not take. */
+export interface UnreadCounts {
+  /** Of all connections together, now. */
+  readonly bytes: number
+  /** Connections that were closed because of them, since the start. */
+  readonly closed: number
+}
+
 /** Where an application is served. */
 export interface Serving {
   readonly address: string
   readonly port: number
   /** Absent where there are no connections to count. */
   readonly connections?: () => ConnectionCounts
+  /** Absent where answers wait for nobody. */
+  readonly unread?: () => UnreadCounts
   /** Closes every connection at once, with whatever is under way, and takes no more: nothing can be answered any more. */
   readonly cut: () => void
 }

@@ -1,7 +1,8 @@
 /**
  * `Listener` over `node:http`, or `node:https` where it has a certificate. Bounds everything a client can make it hold:
- * connections, requests under way and answers not taken on each, header size, body size, and the time that a handshake,
- * headers, a whole request and an idle connection may take. What is not HTTP gets the application's own answer and a closed connection.
+ * connections, requests under way on each, answers not taken on each and on all of them, header size, body size, and the time that a
+ * handshake, headers, a whole request and an idle connection may take. What is not HTTP gets the application's own answer and a closed
+ * connection.
  */
 import * as Http from "node:http"
 import * as Https from "node:https"
@@ -20,6 +21,7 @@ import * as NodeSockets from "./NodeSockets.js"
 import type { Tls } from "./NodeTls.js"
 import { bodyLimit } from "./Requests.js"
 import { Rotation } from "./Rotation.js"
+import { Unread } from "./Unread.js"
 
 export interface Options {
   readonly host: string
@@ -36,6 +38,8 @@ export interface Options {
   readonly connectionLimit: number
   /** Connections held at once of one remote address (of one /64 network of IPv6); 0 for a quarter of all. */
   readonly connectionsPerAddress: number
+  /** Bytes of answers that clients have not taken, of all connections together. */
+  readonly unreadBytes: number
   /** How long a connection that was ended has to go away by itself. */
   readonly patienceMs: number
   /** How long a graceful stop waits for requests under way. The last snapshot comes after it: 10 s at most for both. */
@@ -54,6 +58,7 @@ export const defaults: Options = {
   keepAliveTimeoutMs: 60_000,
   connectionLimit: 10_000,
   connectionsPerAddress: 0,
+  unreadBytes: 512 * 1024 * 1024,
   patienceMs: 3_000,
   drainTimeoutMs: 3_000,
   tls: undefined
@@ -82,10 +87,32 @@ const raw = (response: Response, more: Response["headers"]): string => {
     + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
 }
 
-/** Writes an answer, with the listener's own headers (`more`), and says of how many bytes its body is. */
-const write = (result: Http.ServerResponse, response: Response, more: Response["headers"], close: boolean, taken: () => void): number => {
+/** Bytes of texts that are the same for whoever asks, made once: a connection that is slow to take one holds nothing of its own. */
+class Fixed {
+  private readonly made = new Map<string, Uint8Array>()
+
+  bytesOf(text: string): Uint8Array {
+    const known = this.made.get(text)
+    if (known !== undefined) return known
+    const bytes = Buffer.from(text)
+    this.made.set(text, bytes)
+    return bytes
+  }
+}
+
+/** What the answers of one listener share. */
+interface Writing {
+  /** The listener's own headers. */
+  readonly more: Response["headers"]
+  /** Undefined where each connection's bytes are its own, since they are encrypted for it. */
+  readonly fixed: Fixed | undefined
+}
+
+/** Writes an answer, and says how many bytes of its body are held for its connection alone. */
+const write = (result: Http.ServerResponse, response: Response, { fixed, more }: Writing, close: boolean, taken: () => void): number => {
   const { body } = response
-  const length = Buffer.byteLength(body)
+  const bytes = response.isFixed === true ? fixed?.bytesOf(body) : undefined
+  const length = bytes === undefined ? Buffer.byteLength(body) : bytes.length
   // A list, and no copy of the record: V8 keeps what such a copy was made for through collections of what is young.
   const headers: Array<string> = []
   for (const name in response.headers) headers.push(name, response.headers[name]!)
@@ -93,9 +120,14 @@ const write = (result: Http.ServerResponse, response: Response, more: Response["
   // An answer without content says nothing of a length (RFC 9110, 8.6).
   if (response.status !== 204) headers.push("content-length", String(length))
   if (close) headers.push("connection", "close")
-  // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
-  result.writeHead(response.status, headers).end(body, length === body.length ? "latin1" : "utf8", taken)
-  return length
+  result.writeHead(response.status, headers)
+  if (bytes === undefined) {
+    // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
+    result.end(body, length === body.length ? "latin1" : "utf8", taken)
+    return length
+  }
+  result.end(bytes, taken)
+  return 0
 }
 
 /** Whether a request is of a version and for a host as RFC 9112, 3.2, has it: exactly one `Host` in HTTP/1.1, and never several. */
@@ -254,7 +286,10 @@ const admitTo = (
       }
     }
     if (!connections.admit(admission.connection)) return void socket.destroy()
-    socket.once("close", () => connections.remove(admission.connection))
+    socket.once("close", () => {
+      connections.remove(admission.connection)
+      admission.lane?.gone()
+    })
     if (!isSecure) return serve(socket, admission)
     const name = nameOf(socket)
     handshaking.set(name, admission)
@@ -269,17 +304,30 @@ const admitTo = (
   })
 }
 
+/** Has something called back in so many milliseconds, and gives how to have it no longer called. */
+const after = (millis: number) => (then: () => void): () => void => {
+  const timer = setTimeout(then, millis).unref()
+  return () => clearTimeout(timer)
+}
+
+/** What all connections of one listener share. */
+interface Shared {
+  readonly connections: Connections
+  readonly unread: Unread
+  readonly rotation: Rotation
+  readonly streams: NodeSockets.NodeSockets
+  readonly stopping: () => boolean
+}
+
 /** Serves one application on one server. */
 const makeServer = (
   application: Application,
   options: Options,
-  connections: Connections,
-  streams: NodeSockets.NodeSockets,
-  stopping: () => boolean
+  { connections, rotation, stopping, streams, unread }: Shared
 ): Http.Server => {
   const server = bareServer(options)
   const more = listenersOwn(options)
-  const rotation = new Rotation(setImmediate, process.nextTick, () => performance.now())
+  const writing: Writing = { more, fixed: options.tls === undefined ? new Fixed() : undefined }
   const served = new WeakMap<Duplex, Served>()
   const laneOf = (socket: Duplex): Lane | undefined => served.get(socket)?.lane
 
@@ -287,10 +335,13 @@ const makeServer = (
     const { connection } = admission
     const lane: Lane = new Lane(socket, {
       rotation,
+      unread,
+      origin: connection.origin,
+      inRequestTime: after(options.requestTimeoutMs),
       frame: (bytes) => taken.frame(bytes),
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
       misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),
-      write: ({ result }, response, last, taken) => write(result, response, more, last, taken),
+      write: ({ result }, response, last, taken) => write(result, response, writing, last, taken),
       writeLast: (response) => {
         if (socket.writable) NodeSockets.endWith(socket, raw(response, more), options.patienceMs)
       },
@@ -299,6 +350,7 @@ const makeServer = (
     })
     const taken = takeBytes(socket, (bytes) => lane.receive(bytes))
     admission.lane = lane
+    unread.enter(lane)
     served.set(socket, { lane, admission, giveBack: taken.giveBack })
   }
 
@@ -353,19 +405,18 @@ const makeServer = (
   return server
 }
 
+/** Between two looks at who takes none of the answers that wait for him. */
+const unreadLookedAtMs = 1_000
+
 /** Between two warnings of the same thing. */
 const warningsApartMs = 10_000
 
-/** Warns that newcomers find no room: at once, then of all since, at intervals. */
-const makeWarning = (runtime: Runtime.Runtime<never>, connections: () => Connections): (origin: string) => void => {
+/** Warns of what befell connections: at once, then of all since, at intervals. */
+const makeWarning = (runtime: Runtime.Runtime<never>, words: (since: number, origin: string) => string): (origin: string) => void => {
   let since = 0
   let resting = false
   const tell = (origin: string): void => {
-    const { closedForRoom, limit, share, size, turnedAway } = connections()
-    Runtime.runCallback(runtime)(Effect.logWarning(
-      `no room for ${since} new connections, the last from ${origin}: ${size} of ${limit} are open, at most ${share} of one address; `
-        + `${closedForRoom} quiet ones were closed for newcomers so far, ${turnedAway} newcomers turned away`
-    ))
+    Runtime.runCallback(runtime)(Effect.logWarning(words(since, origin)))
     since = 0
     resting = true
     setTimeout(() => {
@@ -378,6 +429,16 @@ const makeWarning = (runtime: Runtime.Runtime<never>, connections: () => Connect
     if (!resting) tell(origin)
   }
 }
+
+/** That newcomers find no room. */
+const roomless = ({ closedForRoom, limit, share, size, turnedAway }: Connections, since: number, origin: string): string =>
+  `no room for ${since} new connections, the last from ${origin}: ${size} of ${limit} are open, at most ${share} of one address; `
+  + `${closedForRoom} quiet ones were closed for newcomers so far, ${turnedAway} newcomers turned away`
+
+/** That more answers wait for their clients than there is room for. */
+const untaken = ({ closed, mostBytes }: Unread, since: number, origin: string): string =>
+  `more than ${mostBytes} bytes of answers wait for clients that do not take them: ${since} of their connections were closed, the last `
+  + `from ${origin}; ${closed} so far`
 
 /** A server that listens, and how it is told to take no new request. */
 interface Listening {
@@ -392,9 +453,13 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
   Effect.async((resume) => {
     let stopped = false
     const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : Math.ceil(options.connectionLimit / 4)
-    const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, () => connections))
-    const streams = NodeSockets.make(application, (response) => raw(response, listenersOwn(options)), options.patienceMs)
-    const server = makeServer(application, options, connections, streams, () => stopped)
+    const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, (since, origin) =>
+      roomless(connections, since, origin)))
+    const unread: Unread = new Unread(options.unreadBytes, makeWarning(runtime, (since, origin) => untaken(unread, since, origin)),
+      (then) => void setTimeout(then, unreadLookedAtMs).unref())
+    const rotation = new Rotation(setImmediate, process.nextTick, () => performance.now())
+    const streams = NodeSockets.make(application, (response) => raw(response, listenersOwn(options)), options.patienceMs, rotation)
+    const server = makeServer(application, options, { connections, unread, rotation, streams, stopping: () => stopped })
     const cut = (): void => {
       server.closeAllConnections()
       streams.cut()
@@ -416,7 +481,8 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
             server.close()
             cut()
           },
-          connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway })
+          connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway }),
+          unread: () => ({ bytes: unread.bytes, closed: unread.closed })
         },
         stop: () => {
           stopped = true

@@ -8,6 +8,7 @@ import * as Ws from "ws"
 import type { Frame } from "../../streams/Frame.js"
 import { Head, targetOf } from "./Head.js"
 import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
+import type { Rotation, Worker } from "./Rotation.js"
 
 /** The venue stops, or starts again somewhere else. */
 const goingAway = 1001
@@ -86,8 +87,47 @@ const peerOf = (socket: Ws.WebSocket, wire: Socket, patienceMs: number): Peer =>
   close: (code, reason) => end(socket, code, reason, patienceMs)
 })
 
-const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation): void => {
-  socket.on("message", (data, isBinary) => isBinary ? conversation.binary() : conversation.text(data as Buffer))
+/** Frames of one connection that wait for their turn, from which on nothing more is read of it. */
+const pausesAt = 16
+/** Most that may wait: of short ones a single read has thousands. */
+const mostWaiting = 128
+
+/**
+ * What one client says. A frame is heard as it arrives where nobody waits; otherwise it waits for a place in the rotation of all
+ * connections, as requests do.
+ */
+class Line implements Worker {
+  private waiting: Array<Buffer> = []
+
+  constructor(private readonly socket: Ws.WebSocket, private readonly conversation: Conversation, private readonly rotation: Rotation) {}
+
+  take(frame: Buffer): void {
+    if (this.waiting.length === 0 && this.rotation.mayGoFirst()) return this.conversation.text(frame)
+    this.waiting.push(frame)
+    const { length } = this.waiting
+    if (length === 1) this.rotation.add(this)
+    else if (length === pausesAt) this.socket.pause()
+    else if (length > mostWaiting) this.conversation.text(this.waiting.shift()!)
+  }
+
+  step(): boolean {
+    const frame = this.waiting.shift()
+    if (frame !== undefined) this.conversation.text(frame)
+    if (this.waiting.length > 0) return true
+    if (this.socket.isPaused) this.socket.resume()
+    return false
+  }
+
+  /** The connection is over, and what it has said is heard. */
+  end(): void {
+    for (const frame of this.waiting.splice(0)) this.conversation.text(frame)
+    this.conversation.closed()
+  }
+}
+
+const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation, rotation: Rotation): void => {
+  const line = new Line(socket, conversation, rotation)
+  socket.on("message", (data, isBinary) => isBinary ? conversation.binary() : line.take(data as Buffer))
   socket.on("ping", (payload) => {
     conversation.alive()
     // To a client that reads nothing no more is owed than a frame may hold: pings before the newest may stay unanswered (RFC 6455, 5.5.3).
@@ -97,7 +137,7 @@ const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation)
   // What is too large or no WebSocket frame ends the connection: `ws` says why, with the code for it.
   socket.on("error", () => {})
   wire.on("drain", () => conversation.drained())
-  socket.once("close", () => conversation.closed())
+  socket.once("close", () => line.end())
 }
 
 /** What types of `ws` do not have yet. */
@@ -108,9 +148,14 @@ interface Options extends Ws.ServerOptions {
 
 /**
  * The WebSockets of one application. `raw` is a response as bytes; `patienceMs` is how long a connection that was ended has to go
- * away by itself.
+ * away by itself; what clients say is heard in their turn of the rotation.
  */
-export const make = (application: Application, raw: (response: Response) => string, patienceMs: number): NodeSockets => {
+export const make = (
+  application: Application,
+  raw: (response: Response) => string,
+  patienceMs: number,
+  rotation: Rotation
+): NodeSockets => {
   const options: Options = {
     noServer: true,
     maxPayload: frameLimit,
@@ -146,7 +191,7 @@ export const make = (application: Application, raw: (response: Response) => stri
     let begun: Conversation | undefined
     server.handleUpgrade(request, socket, behind, (websocket) => {
       begun = opening.accept(peerOf(websocket, socket, patienceMs))
-      connect(websocket, socket, begun)
+      connect(websocket, socket, begun, rotation)
     })
     return begun
   }

@@ -66,6 +66,7 @@ export const authorityOf = (
 
 /** Why an authority is over at a time; undefined while it is not. */
 export const endOf = ({ apiKey, expiresAtEpochMs, family }: Authority, reads: TicketReads, atEpochMs: number): Refusal | undefined => {
-  if (reads.findTicketFamily(family)?.isEnded !== false || !isKeyGood(reads, apiKey, atEpochMs)) return Refusal.ticketRevoked
-  return expiresAtEpochMs <= atEpochMs ? Refusal.ticketExpired : undefined
+  // Families that are over are forgotten in time, and keys end with their tickets: neither was revoked.
+  if (expiresAtEpochMs <= atEpochMs) return Refusal.ticketExpired
+  return reads.findTicketFamily(family)?.isEnded === false && isKeyGood(reads, apiKey, atEpochMs) ? undefined : Refusal.ticketRevoked
 }

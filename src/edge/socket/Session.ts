@@ -24,6 +24,8 @@ import { Place, type Resumption } from "./Place.js"
 const tooSlow = "too slow for a channel that loses nothing"
 const takesNothing = "nothing was taken by the client for too long"
 const tooMuch = "too much is on its way to the client"
+const tooManyOfAddress = "too many frames are sent from the address by connections without a ticket"
+const tooManyRefused = "too many frames of the API key are refused"
 
 /** Why a connection ends, as RFC 6455 and this protocol number it. */
 const abuse = 1008
@@ -57,6 +59,8 @@ export class Session implements Conversation {
   private authority: Authority | undefined = undefined
   /** The account that it has spoken for, for good: once a ticket is over, what stands still of that account goes on for nobody else. */
   private account: number | undefined = undefined
+  /** Ends of what was shown that are not told yet. */
+  private untoldEnds = 0
   /** The connection's number where its orders end with it. */
   private armed: number | undefined = undefined
   private isWarned = false
@@ -240,12 +244,15 @@ export class Session implements Conversation {
     this.judge()
     // What has waited leaves first: the heads of streams are those of what has left.
     this.flush()
-    if (this.snapshotBytes > 0 && ++this.snapshotSeconds * 1_000 >= bounds.snapshotMs) this.snapshotBytes = 0
-    const { authority, isOver, setting: { decidedAt, mostBuffered, room } } = this
+    const { setting: { decidedAt, mostBuffered, room } } = this
+    const isUnderPressure = mostBuffered() < room.bufferedBytes
+    const snapshotMs = isUnderPressure ? bounds.snapshotUnderPressureMs : bounds.snapshotMs
+    if (this.snapshotBytes > 0 && ++this.snapshotSeconds * 1_000 >= snapshotMs) this.snapshotBytes = 0
+    const { authority, isOver } = this
     // Whoever takes nothing keeps what is read for him from others who have missed something, also where he asks for nothing more.
     if (this.isStuck()) return this.end(slow, takesNothing)
     // While all of them together hold too much, those go that hold most: the others have their usual room again soon.
-    if (isOver && mostBuffered() < room.bufferedBytes) return this.end(slow, tooMuch)
+    if (isOver && isUnderPressure) return this.end(slow, tooMuch)
     if (authority !== undefined && !this.isWarned && authority.expiresAtEpochMs - decidedAt() <= bounds.warningMs) {
       this.isWarned = true
       this.say({ type: "ticket_expiring", expiresAt: authority.expiresAtEpochMs })
@@ -279,9 +286,19 @@ export class Session implements Conversation {
       this.messages = 0
     }
     const { messagesPerSecond } = this.setting.room
-    if (++this.messages <= messagesPerSecond) return true
-    this.end(abuse, `a connection sends at most ${messagesPerSecond} frames a second`)
+    if (++this.messages > messagesPerSecond) {
+      this.end(abuse, `a connection sends at most ${messagesPerSecond} frames a second`)
+      return false
+    }
+    // What is sent for an account counts for nobody here: whoever shares an address with somebody else is not ended by him.
+    if (this.authority !== undefined || this.setting.mayHear(this.address)) return true
+    this.end(abuse, tooManyOfAddress)
     return false
+  }
+
+  /** Counts what was refused for the key that it was sent for: orders that get as far as their route count there. */
+  private countRefusal(): void {
+    if (this.authority !== undefined && !this.setting.mayHear(this.authority.apiKey)) this.end(abuse, tooManyRefused)
   }
 
   private hear(value: unknown): void {
@@ -304,7 +321,10 @@ export class Session implements Conversation {
 
   private authenticate({ cancelOnDisconnect = false, id, ticket }: Extract<Frames.ClientFrame, { readonly op: "auth" }>): void {
     const { decidedAt, disconnects, reads, tickets } = this.setting
-    const refuse = (failure: Errors.Failure): void => this.say({ type: "auth_error", id, error: this.envelope(failure) })
+    const refuse = (failure: Errors.Failure): void => {
+      this.say({ type: "auth_error", id, error: this.envelope(failure) })
+      this.countRefusal()
+    }
     if (ticket === undefined) return refuse(Errors.ticketMissing)
     const found = authorityOf(tickets, reads, ticket, decidedAt())
     if (typeof found === "object" && "stolen" in found) {
@@ -463,7 +483,10 @@ export class Session implements Conversation {
   private order(frame: Frames.OrderFrame): void {
     this.judge()
     const { authority } = this
-    if (authority === undefined) return this.refuse(frame.id, noTicket)
+    if (authority === undefined) {
+      const refuse = (): void => this.refuse(frame.id, noTicket)
+      return this.untoldEnds > 0 ? this.later(refuse) : refuse()
+    }
     if ((authority.scopes & scopeTrade) === 0) return this.later(() => this.refuse(frame.id, wrongScope))
     if (this.orders >= this.setting.room.orders) return this.refuse(frame.id, orderTooMany)
     this.orders++
@@ -495,12 +518,20 @@ export class Session implements Conversation {
 
   /** Takes back what the authority gave, if it is over: nothing more of the account leaves, also of what was on its way. */
   private judge(): void {
+    const { authority } = this
     const ended = this.endOfAuthority()
-    if (ended === undefined) return
+    if (authority === undefined || ended === undefined) return
     this.authority = undefined
     this.out.dropAccounts()
     for (const place of this.places.values()) if (place.isOfAccount) place.pause()
-    this.refuse(undefined, Errors.refused(ended))
+    const tell = (): void => this.refuse(undefined, Errors.refused(ended))
+    if (ended === Refusal.ticketExpired && authority.expiresAtEpochMs <= this.setting.now()) return tell()
+    // It is over at once; of what was decided and is not durable yet nothing is told.
+    this.untoldEnds++
+    this.later(() => {
+      this.untoldEnds--
+      tell()
+    })
   }
 
   /** Why the authority is over; undefined while it is not, or where there is none. */
@@ -550,6 +581,7 @@ export class Session implements Conversation {
 
   private refuse(id: string | undefined, failure: Errors.Failure): void {
     this.say({ type: "error", id, error: this.envelope(failure) })
+    this.countRefusal()
   }
 
   /** Hands what waits to the connection, in one write; and what was held back, once the client takes things again. */

@@ -4,6 +4,7 @@ import type * as Effect from "effect/Effect"
 import type { Reads } from "../../engine/Reads.js"
 import type { Refusal } from "../../domain/Refusal.js"
 import { type ToldAgain, toldAgain } from "../../domain/Retention.js"
+import type { Subject } from "../../identity/RateLimits.js"
 import type { Place, Tickets } from "../../identity/Tickets.js"
 import type { Barrier } from "../../sequencer/Submit.js"
 import { type AccountChannel, accountChannels, candleChannel, marketChannels } from "../../streams/Channels.js"
@@ -25,6 +26,13 @@ export const bounds = {
   bufferedBytesInAll: 512 * 1024 * 1024,
   /** How long a snapshot is not counted as on its way to its client, at most. */
   snapshotMs: 30_000,
+  /** And where all of them together have more than the venue has room for. */
+  snapshotUnderPressureMs: 2_000,
+  /**
+   * As many frames as so many connections may send are looked at in a second of one address, of connections that speak for nobody; and so
+   * many of one API key's are refused.
+   */
+  connectionsWorthOfFrames: 4,
   /** How fast whoever is behind takes what is sent to him, at least. */
   leastBytesPerSecond: 8 * 1024
 } as const
@@ -46,6 +54,8 @@ export interface Room {
   readonly missed: Bounds
   /** Frames that one connection may send in a second. */
   readonly messagesPerSecond: number
+  /** Frames in a second of one address, where they are nobody's, and refused ones of one API key. Absent: as of some connections. */
+  readonly messagesTogether?: number | undefined
   /** Streams that one connection may ask for. */
   readonly subscriptions: number
   /** Orders' frames of one connection that may be under way. */
@@ -124,6 +134,8 @@ export interface Setting {
   ) => Effect.Effect<A | "room" | undefined>
   /** Begins what goes on beside; tells how to end it. */
   readonly fork: (effect: Effect.Effect<void>) => () => void
+  /** Counts a frame of an address, or of an API key; whether it is one of those that it may send in a second. */
+  readonly mayHear: (subject: Subject) => boolean
   /** Bytes that one connection may hold now. */
   readonly mostBuffered: () => number
   /** A session has something to send. */

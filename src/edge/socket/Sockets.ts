@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import { Refusal } from "../../domain/Refusal.js"
+import { Windows } from "../../identity/RateLimits.js"
 import type { SecureRandom } from "../../identity/SecureRandom.js"
 import type { Barrier } from "../../sequencer/Submit.js"
 import type { Feed } from "../../sequencer/Feed.js"
@@ -44,6 +45,8 @@ const longestBehindMs = 10_000
 const lookedAgainMs = 100
 /** How often sessions are looked at. */
 const tickMs = 1_000
+/** How long frames of several connections are counted together. */
+const heardMs = 1_000
 /** Bytes of a connection's id. */
 const idBytes = 12
 /** What streams are made of. */
@@ -216,6 +219,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { handle, random, room, runtime, services, stage, streams: { hub, replays, retention, sessions } } = parts
   const { barrier, environment, metrics, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
+  const heard = new Windows(room.messagesTogether ?? bounds.connectionsWorthOfFrames * room.messagesPerSecond, heardMs)
   const setting: Setting = {
     environment,
     room,
@@ -244,12 +248,16 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       const fiber = Runtime.runFork(runtime)(effect)
       return () => fiber.unsafeInterruptAsFork(FiberId.none)
     },
+    mayHear: (subject) => heard.take(subject, now()),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
 
   metrics.gauge("venue_stream_ends_waiting", "Ended connections whose orders are to be cancelled and that found no room for it yet.",
     () => disconnects.untaken)
+  metrics.counter("venue_stream_frames_beyond_total",
+    "Frames beyond what an address may send without a ticket, or an API key have refused, in a second: each ended its connection.",
+    () => heard.refused)
 
   const accept = (peer: Peer, from: UpgradeRequest): Session => {
     const session = new Session(setting, peer, from, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,

@@ -14,7 +14,7 @@ import * as Page from "./docs/Page.js"
 const PageText = Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", contentType: "text/html; charset=utf-8" }))
 
 const answer = (text: string | undefined): Effect.Effect<Rendered, Errors.Failure> =>
-  text === undefined ? fail(Errors.routeNotFound) : Effect.succeed(new Rendered(text, 200, Page.headers))
+  text === undefined ? fail(Errors.routeNotFound) : Effect.succeed(new Rendered(text, 200, Page.headers, true))
 
 export const getOpenApi = Route.effect({
   tag: "system",
@@ -25,7 +25,7 @@ export const getOpenApi = Route.effect({
     .addError(Failures.native(Failures.limitedSystem))
     .annotate(OpenApi.Summary, "This contract as OpenAPI 3.1"),
   example: { target: "/openapi.json" },
-  handler: ({ reference }) => () => Effect.succeed(new Rendered(reference.openApi()))
+  handler: ({ reference }) => () => Effect.succeed(new Rendered(reference.openApi(), 200, undefined, true))
 })
 
 export const getDocs = Route.effect({

@@ -67,6 +67,24 @@ test("where none is quiet the one that has spoken for nobody for longest leaves"
   expect(come("e4").admitted).toBe(false)
 })
 
+test("a newcomer costs a look at so many connections and no more, and the next one goes on from there", () => {
+  let looks = 0
+  const connections = new Connections(1_000, 1_000, () => {})
+  const busy = (origin: string): Connection => ({
+    origin,
+    isIdle: () => {
+      looks++
+      return origin === "idle"
+    },
+    isAnonymous: () => false,
+    destroy: () => {}
+  })
+  for (let at = 0; at < 1_000; at++) connections.admit(busy(at === 700 ? "idle" : "busy"))
+  expect([connections.admit(busy("new")), looks]).toEqual([false, 256])
+  expect([connections.admit(busy("new")), looks]).toEqual([false, 512])
+  expect([connections.admit(busy("new")), looks]).toEqual([true, 701])
+})
+
 test.each([
   ["192.0.2.1", "192.0.2.1"],
   ["::ffff:192.0.2.1", "192.0.2.1"],

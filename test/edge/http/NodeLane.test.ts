@@ -111,6 +111,48 @@ test("of a flood on one connection a bounded number is under way, and all are an
   expect(bodies).toEqual(Array.from({ length: 2_000 }, (_, at) => `/${at}`))
 })
 
+describe("requests that wait for the venue for longer than a head may take", () => {
+  const begin = async (sent: string) => {
+    const { application, kept } = keeping()
+    const { port } = await serve(application, { headersTimeoutMs: 50, requestTimeoutMs: 200 })
+    const answer = exchange(port, sent, 600)
+    await until(() => kept.length === 16)
+    // Longer than it takes `node:http` to tell of the head that the lane has framed the beginning of.
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    expect(kept).toHaveLength(16)
+    let answered = 0
+    const release = (): void => {
+      for (const { reply } of kept.slice(answered)) reply({ status: 200, headers: {}, body: "" })
+      answered = kept.length
+    }
+    return { answer, kept, release }
+  }
+  const padded = (target: string): string => get(target).replace("\r\n\r\n", `\r\nx-pad: ${"y".repeat(100)}\r\n\r\n`)
+  const sixty = Array.from({ length: 60 }, (_, at) => padded(`/${at}`)).join("")
+
+  test("are all answered: it was not the client who took so long", async () => {
+    const { answer, kept, release } = await begin(sixty)
+    while (kept.length < 60) {
+      release()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    release()
+    const { closed, text } = await answer
+    expect([closed, statusesOf(text)]).toEqual([false, Array<number>(60).fill(200)])
+  })
+
+  test("and one behind them that the client does not end has its time from then on", async () => {
+    const { answer, kept, release } = await begin(sixty.slice(0, -10))
+    while (kept.length < 59) {
+      release()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    release()
+    const { closed, text } = await answer
+    expect([closed, statusesOf(text)]).toEqual([true, [...Array<number>(59).fill(200), 400]])
+  })
+})
+
 test("a client that does not read gets no more than a bounded number of bytes made for it", async () => {
   let made = 0
   const body = "x".repeat(100_000)

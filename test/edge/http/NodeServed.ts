@@ -2,13 +2,14 @@
 import * as Net from "node:net"
 import { Effect, Exit, Scope } from "effect"
 import { Listener } from "../../../src/edge/http/Listener.js"
-import type { Application, ConnectionCounts } from "../../../src/edge/http/Listener.js"
+import type { Application, ConnectionCounts, UnreadCounts } from "../../../src/edge/http/Listener.js"
 import * as NodeListener from "../../../src/edge/http/NodeListener.js"
 
 export interface Served {
   readonly port: number
   readonly openSockets: () => number
   readonly counts: () => ConnectionCounts
+  readonly unread: () => UnreadCounts
   readonly close: () => Promise<void>
 }
 
@@ -22,7 +23,7 @@ export const closeAll = async (): Promise<void> => {
 /** The real listener on a free port. */
 export const serve = async (application: Application, options: Partial<NodeListener.Options> = {}): Promise<Served> => {
   const scope = await Effect.runPromise(Scope.make())
-  const { connections, port } = await Effect.runPromise(
+  const { connections, port, unread } = await Effect.runPromise(
     Effect.flatMap(Listener, (listener) => listener.serve(application)).pipe(
       Effect.provide(NodeListener.layer({ ...NodeListener.defaults, port: 0, ...options })),
       Scope.extend(scope)
@@ -33,6 +34,7 @@ export const serve = async (application: Application, options: Partial<NodeListe
     port,
     openSockets: () => counts().open,
     counts,
+    unread: unread!,
     close: () => Effect.runPromise(Scope.close(scope, Exit.void))
   }
   open.push(served)

@@ -280,6 +280,52 @@ describe("a WebSocket", () => {
     for (const { socket } of clients) socket.terminate()
   })
 
+  test("is heard in its turn: frames in one piece hold up nobody's request, nor those of another", async () => {
+    const order: Array<string> = []
+    const nothing = (): void => {}
+    const conversation = (name: string) => ({
+      text: () => {
+        order.push(name)
+        // Some work, as of a frame that is read and refused.
+        for (const end = performance.now() + 1; performance.now() < end;);
+      },
+      binary: nothing,
+      alive: nothing,
+      drained: nothing,
+      isIdle: () => true,
+      isAnonymous: () => true,
+      closed: () => void order.push(`${name} closed`)
+    })
+    const { port } = await serve({
+      handle: (_request, reply) => {
+        order.push("request")
+        reply({ status: 200, headers: {}, body: "" })
+      },
+      open: ({ target }) => ({ accept: () => conversation(target.slice(1)) }),
+      misframed: () => ({ status: 400, headers: {}, body: "" })
+    })
+    const open = (name: string): Promise<WebSocket> =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(`ws://127.0.0.1:${port}/${name}`)
+        socket.on("open", () => resolve(socket))
+      })
+    const [flood, quiet] = [await open("flood"), await open("quiet")]
+    const plain = Net.connect(port, "127.0.0.1")
+    await new Promise((resolve) => plain.once("connect", resolve))
+    for (let count = 0; count < 100; count++) flood.send("{}")
+    await expect.poll(() => order.length, { interval: 1 }).toBeGreaterThan(0)
+    quiet.send("{}")
+    plain.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+    await expect.poll(() => order.includes("request") && order.includes("quiet"), { interval: 1 }).toBe(true)
+    expect(Math.max(order.indexOf("request"), order.indexOf("quiet"))).toBeLessThan(100)
+    flood.terminate()
+    // What was said before the end is heard, and the end behind it.
+    await expect.poll(() => order.at(-1)).toBe("flood closed")
+    expect(order.filter((name) => name === "flood")).toHaveLength(100)
+    quiet.terminate()
+    plain.destroy()
+  })
+
   test("takes nothing from a request that only offers HTTP/2", async () => {
     const { port } = await serve(LiveVenue.make().application)
     const offer = "connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"

@@ -14,6 +14,8 @@ export class Client {
   buffered = 0
   /** Whether what it is sent stays on its way until it takes it. */
   isSlow = false
+  /** Whether its connection takes a while to go away once it was ended. */
+  lingers = false
   private readonly conversation: Conversation
   private ids = 0
   private seen = 0
@@ -38,7 +40,7 @@ export class Client {
       },
       close: (code, reason) => {
         this.ended = { code, reason }
-        this.conversation.closed()
+        if (!this.lingers) this.conversation.closed()
         this.gone()
       }
     }

@@ -1,5 +1,5 @@
 /** The stream's protocol: what a client is told, and what becomes of what it says. */
-import { beforeEach, describe, expect, test } from "vitest"
+import { beforeEach, describe, expect, test, vi } from "vitest"
 import { LocalBook } from "../../../src/client/venue/LocalBook.js"
 import { usualBounds } from "../../../src/streams/Replay.js"
 import * as Fake from "../FakeVenue.js"
@@ -139,6 +139,37 @@ describe("the stream", () => {
       expect(slower.ended).toBeUndefined()
       slower.say({ op: "ping" })
       expect(slower.ended?.code).toBe(1008)
+    })
+
+    describe("one of several of an address", () => {
+      const pings = (from: Client, count: number): void => {
+        for (let at = 0; at < count; at++) from.say({ op: "ping" })
+      }
+
+      test("ends at a frame over what four may send, where none speaks for anybody; in the next second all is as ever", () => {
+        const clients = Array.from({ length: 5 }, () => new Client(venue))
+        for (const each of clients.slice(0, 4)) pings(each, 99)
+        pings(clients[4]!, 4)
+        expect(clients.map(({ ended }) => ended)).toEqual(Array(5).fill(undefined))
+        pings(clients[4]!, 1)
+        expect(clients[4]!.ended?.code).toBe(1008)
+        venue.atEpochMs += 1_000
+        pings(clients[0]!, 1)
+        expect(clients[0]!.ended).toBeUndefined()
+      })
+
+      test("is not ended for what others send where it speaks for an account, but for what is refused on its key's", async () => {
+        const owners = Array.from({ length: 5 }, () => new Client(venue))
+        for (const owner of owners) await owner.authenticate(alice)
+        const others = Array.from({ length: 5 }, () => new Client(venue))
+        for (const other of others) pings(other, 99)
+        expect(others.some(({ ended }) => ended?.code === 1008)).toBe(true)
+        for (const owner of owners) pings(owner, 50)
+        expect(owners.map(({ ended }) => ended)).toEqual(Array(5).fill(undefined))
+        venue.atEpochMs += 1_000
+        for (const owner of owners) for (let at = 0; at < 81; at++) owner.say({ op: "unsubscribe", channel: "account.orders" })
+        expect(owners.map(({ ended }) => ended?.code)).toEqual([undefined, undefined, undefined, undefined, 1008])
+      })
     })
 
     test("is refused on another path, and while the venue does not serve", () => {
@@ -460,6 +491,36 @@ describe("the stream", () => {
       expect(client.fresh()).toMatchObject([{ type: "error", error: { realtimeTicketFailure: "revoked" } }])
     })
 
+    test("ends at once where that is decided, and its client is told when it is durable: nobody drops a key that may yet be good", async () => {
+      const ticket = await client.ticket(alice, ["read", "trade"])
+      client.say({ op: "auth", ticket })
+      subscribe({ channel: "account.orders" })
+      subscribe({ channel: "market.book", marketId })
+      client.fresh()
+      venue.holdDisk()
+      void venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+      const cancel = { op: "cancel", id: "o", idempotencyKey: "k", orderId: "ord_1s", body: { accountId: alice.accountId, marketId } }
+      expect(client.say(cancel)).toEqual([])
+      expect(client.say({ op: "ping", id: "p" })).toMatchObject([{ type: "pong" }])
+      venue.releaseDisk()
+      expect(client.fresh()).toMatchObject([
+        { type: "error", error: { realtimeTicketFailure: "revoked" } },
+        { type: "error", id: "o", error: { realtimeTicketFailure: "missing" } }
+      ])
+    })
+
+    test("that has expired is told so, also where its family was forgotten since", async () => {
+      await client.authenticate(alice)
+      subscribe({ channel: "account.orders" })
+      client.fresh()
+      venue.atEpochMs += 5 * 60_000
+      vi.spyOn(venue.engine, "findTicketFamily").mockReturnValue(undefined)
+      expect(client.say({ op: "ping", id: "p" })).toMatchObject([
+        { type: "pong" },
+        { type: "error", error: { realtimeTicketFailure: "expired" } }
+      ])
+    })
+
     test("that is held up by the disk ends also for what was already decided", async () => {
       const ticket = await client.ticket(alice)
       client.say({ op: "auth", ticket })
@@ -505,11 +566,12 @@ describe("the stream", () => {
         const from = resumed ? { fromSequence: venue.engine.sequence } : {}
         expect(client.say({ op: "subscribe", id: "first", channel: "account.orders", ...from })).toEqual([])
         void venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
-        expect(client.say({ op: "subscribe", id: "second", channel: "account.fills" })).toMatchObject([
-          { type: "error", error: { realtimeTicketFailure: "revoked" } }
-        ])
+        expect(client.say({ op: "subscribe", id: "second", channel: "account.fills" })).toEqual([])
         venue.releaseDisk()
-        expect(client.fresh()).toMatchObject([{ type: "error", id: "second", error: { realtimeTicketFailure: "missing" } }])
+        expect(client.fresh()).toMatchObject([
+          { type: "error", error: { realtimeTicketFailure: "revoked" } },
+          { type: "error", id: "second", error: { realtimeTicketFailure: "missing" } }
+        ])
         const came = await client.authenticate(alice)
         expect(came).toMatchObject([
           { type: "auth_ok" },

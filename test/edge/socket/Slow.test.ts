@@ -140,6 +140,23 @@ describe("a client that is slow", () => {
     expect(modest.ended).toBeUndefined()
   })
 
+  test("has two seconds for a snapshot while all of them together hold more than the venue has room for", async () => {
+    const crowd = new Client(venue)
+    crowd.buffered = 513 * mebibyte
+    crowd.lingers = true
+    for (let count = 0; count < 10; count++) await venue.place(alice, { price: (50 + count).toFixed(1) })
+    await client.authenticate(alice)
+    await venue.pass(1_000)
+    client.isSlow = true
+    client.buffered = 64 * 1024
+    expect(subscribe(client, { channel: "account.orders" }).at(-1)).toMatchObject({ type: "snapshot" })
+    client.buffered = 128 * 1024 + 1_000
+    await venue.pass(1_000)
+    expect(client.ended).toBeUndefined()
+    await venue.pass(1_000)
+    expect(client.ended?.code).toBe(4008)
+  })
+
   test("goes at the next second, whatever it asks for, where it holds most of more than the venue has room for", async () => {
     const crowd = Array.from({ length: 3 }, () => new Client(venue))
     const fast = new Client(venue)
