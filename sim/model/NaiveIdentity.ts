@@ -445,6 +445,11 @@ export class NaiveIdentity {
     return { account }
   }
 
+  /** When a session that is signed in ends by its time. */
+  signedInUntil(session: number): number {
+    return this.sessions.find(({ number }) => number === session)!.expiresAtEpochMs
+  }
+
   #approve(command: ApproveAgent): Came {
     const { account, clientName, codeChallenge, credential: session, deviceSha256, grantMs } = command
     const { keyLifetimeSeconds, remoteAddress, scopes } = command
@@ -454,8 +459,7 @@ export class NaiveIdentity {
     if (this.isFullOfGrants(now)) return { refusal: Refusal.tableFull }
     const over = this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
     this.grants = this.grants.filter((grant) => !over.includes(grant))
-    const { expiresAtEpochMs: signedInUntil } = this.sessions.find(({ number }) => number === session)!
-    const expiresAtEpochMs = Math.min(now + grantMs, signedInUntil)
+    const expiresAtEpochMs = Math.min(now + grantMs, this.signedInUntil(session))
     const what = { deviceSha256, account, session, clientName, codeChallenge, scopes, keyLifetimeSeconds }
     const grant = { ...what, approvedAtEpochMs: now, expiresAtEpochMs }
     this.grants.push(grant)

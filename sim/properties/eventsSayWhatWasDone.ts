@@ -53,7 +53,7 @@ const stepMoved = (
 }]
 
 /** What the events of a command that was done must tell of it. */
-const mustTell = (state: State, { decision: { outcomes }, record }: Committed): ReadonlyArray<Must> => {
+const mustTell = (state: State, { decision: { outcomes }, model, record }: Committed): ReadonlyArray<Must> => {
   const { atEpochMs, command, sequence } = record
   const standing = outcomes[0]?.standing
   switch (command.kind) {
@@ -84,7 +84,8 @@ const mustTell = (state: State, { decision: { outcomes }, record }: Committed): 
     }
     case "ApproveAgent": {
       const { account, grantMs, keyLifetimeSeconds, scopes } = command
-      return [["AgentApproved", { account, scopes, keyLifetimeSeconds, expiresAtEpochMs: atEpochMs + grantMs }]]
+      const expiresAtEpochMs = Math.min(atEpochMs + grantMs, model.identity.signedInUntil(command.credential))
+      return [["AgentApproved", { account, scopes, keyLifetimeSeconds, expiresAtEpochMs }]]
     }
     case "RequestDeposit":
       return [requested("deposit", command.account, Number(command.amountAtoms), sequence)]

@@ -13,7 +13,8 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 /** What an approval stands for, by the digest of the device code. */
 interface Approval {
   readonly command: ApproveAgent
-  readonly atEpochMs: number
+  /** As long as the agent waits, and no longer than its owner is signed in. */
+  readonly untilEpochMs: number
   /** The record that issued its key. */
   issuedBy: number | undefined
   /** The text of the key that was told. */
@@ -22,11 +23,12 @@ interface Approval {
 
 type State = Map<string, Approval>
 
-const committed = (state: State, { decision: { outcomes }, record }: Observation & { readonly _tag: "Committed" }): Verdict => {
+const committed = (state: State, { decision: { outcomes }, model, record }: Observation & { readonly _tag: "Committed" }): Verdict => {
   const { atEpochMs, command, sequence } = record
   const isDone = outcomes[0]?.refusal === Refusal.none
   if (command.kind === "ApproveAgent" && isDone) {
-    state.set(command.deviceSha256, { command, atEpochMs, issuedBy: undefined, told: undefined })
+    const untilEpochMs = Math.min(atEpochMs + command.grantMs, model.identity.signedInUntil(command.credential))
+    state.set(command.deviceSha256, { command, untilEpochMs, issuedBy: undefined, told: undefined })
     return holds
   }
   if (command.kind !== "ExchangeGrant" || !isDone) return holds
@@ -34,7 +36,7 @@ const committed = (state: State, { decision: { outcomes }, record }: Observation
   if (approval === undefined) return broken(`record ${sequence} issues a key that nobody approved`)
   if (approval.issuedBy !== undefined) return broken(`records ${approval.issuedBy} and ${sequence} issue keys for one approval`)
   approval.issuedBy = sequence
-  return atEpochMs < approval.atEpochMs + approval.command.grantMs
+  return atEpochMs < approval.untilEpochMs
     ? holds
     : broken(`record ${sequence} issues a key behind the end of its grant`)
 }
