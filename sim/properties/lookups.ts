@@ -121,7 +121,12 @@ const transferVerdict = (what: string, entry: Entry | undefined, model: NaiveVen
 }
 
 /** Which request it was, and when it was decided. */
-const headVerdict = (what: string, state: State, { decidedAtEpochMs, operation }: Decision, { atEpochMs, sequence }: NaiveMemory): Verdict => {
+const headVerdict = (
+  what: string,
+  state: State,
+  { decidedAtEpochMs, operation }: Decision,
+  { atEpochMs, sequence }: NaiveMemory
+): Verdict => {
   const name = Lookups.nameOf(state.requests.get(sequence))
   if (operation !== name) return broken(`${what}: is called ${operation}, was ${name}`)
   return decidedAtEpochMs === atEpochMs ? holds : broken(`${what}: is said to be of ${decidedAtEpochMs}, was decided at ${atEpochMs}`)
