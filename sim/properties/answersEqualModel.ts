@@ -6,15 +6,19 @@
 import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
 import { orderId as textOf } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
-import { describe, Refusal } from "../../src/domain/Refusal.js"
+import { Refusal } from "../../src/domain/Refusal.js"
 import type { NaiveMemory, NaiveOutcome } from "../model/NaiveState.js"
 import { numberOf } from "../reading/Commands.js"
 import { isOfFunds } from "../reading/Funds.js"
+import * as Refusals from "../reading/Refusals.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** What a refusal is called, for those who read of a run. */
+const nameOf = (refusal: Refusal): string => Object.entries(Refusal).find(([, code]) => code === refusal)?.[0] ?? String(refusal)
 
 const expectMember = (what: string, json: Json, name: string, expected: unknown): Verdict =>
   json[name] === expected ? holds : broken(`${what}: ${name} is ${JSON.stringify(json[name])}, must be ${JSON.stringify(expected)}`)
@@ -80,10 +84,10 @@ const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompa
   "setLeverage", "setAutoClose", "cancelAutoClose", "cancelTriggers"])
 
 const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => {
-  const description = describe(refusal)
+  const { code, guard } = Refusals.of(refusal)
   return firstOf([
-    () => expectMember(what, json, "code", description.code),
-    () => expectMember(what, json, "rejectionGuard", description.guard)
+    () => expectMember(what, json, "code", code),
+    () => expectMember(what, json, "rejectionGuard", guard)
   ])
 }
 
@@ -97,9 +101,9 @@ const operatorsVerdict = (call: Call, { json, status, text }: Answer, memory: Na
   if (status === 404 && orderId !== undefined && numberOf(orderId) < 0) return holds
   const outcome = memory?.outcomes[0]
   if (outcome === undefined) return broken(`${what} was answered ${status} and no record of it is durable: ${text}`)
-  const refused = outcome.refusal === Refusal.none ? undefined : describe(outcome.refusal)
+  const refused = outcome.refusal === Refusal.none ? undefined : Refusals.of(outcome.refusal)
   if (status !== (refused?.status ?? 200) || !isObject(json)) {
-    return broken(`${what} is answered ${status}, the model says ${refused?.name ?? "done"}: ${text}`)
+    return broken(`${what} is answered ${status}, the model says ${refused === undefined ? "done" : nameOf(outcome.refusal)}: ${text}`)
   }
   if (refused !== undefined) return refusedVerdict(what, json, outcome.refusal)
   return firstOf([
@@ -115,7 +119,7 @@ const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Ver
   const accepted = outcome.refusal === Refusal.none
   if (result["accepted"] !== accepted) {
     return broken(
-      `${what}: accepted is ${String(result["accepted"])}, the model says ${accepted ? "accepted" : describe(outcome.refusal).name}: ${
+      `${what}: accepted is ${String(result["accepted"])}, the model says ${accepted ? "accepted" : nameOf(outcome.refusal)}: ${
         JSON.stringify(result)
       }`
     )
@@ -181,12 +185,10 @@ export const answersEqualModel: Property<null> = {
     const outcome = outcomes[0]!
     if (!isObject(json)) return broken(`${what} is answered ${status}: ${text}`)
     if (outcome.refusal !== Refusal.none) {
-      const description = describe(outcome.refusal)
-      if (status !== description.status)
-        return broken(`${what} is answered ${status}, must be ${description.status} ${description.name}: ${text}`)
+      const told = Refusals.of(outcome.refusal)
+      if (status !== told.status) return broken(`${what} is answered ${status}, must be ${told.status} ${nameOf(outcome.refusal)}: ${text}`)
       const compat = isObject(json["info"])
-      if (compat && json["name"] !== description.compatName)
-        return broken(`${what} is named ${String(json["name"])}, must be ${description.compatName}`)
+      if (compat && json["name"] !== told.name) return broken(`${what} is named ${String(json["name"])}, must be ${told.name}`)
       return refusedVerdict(what, compat ? json["info"] as Json : json, outcome.refusal)
     }
     if (status !== 200) return broken(`${what} is answered ${status}, the model accepts it: ${text}`)

@@ -13,8 +13,8 @@ import { Markets } from "../reading/Markets.js"
 import { atomsOf, isDecimal, shortest } from "../reading/Numbers.js"
 import * as Refusals from "../reading/Refusals.js"
 import { difference } from "./Difference.js"
-import type { Observation } from "./Observation.js"
-import { holds, type Property, type Verdict } from "./Property.js"
+import { type Answer, type Observation, recordNamed } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Answered = Observation & { readonly _tag: "Answered" }
 
@@ -69,12 +69,16 @@ const allSpelledAs = (shown: unknown, expected: unknown): unknown => {
 }
 
 /** The envelope of a refusal that was decided, but for what is drawn or said in words. */
-const refused = (decision: Told.Decision, json: unknown, what: string): Verdict => {
-  if (!isObject(json)) return holds
+const refused = (decision: Told.Decision, { json, status: answered }: Answer, what: string, isNamed: boolean): Verdict => {
+  if (!isObject(json)) return isNamed ? broken(`${what} was refused, and is answered ${answered}`) : holds
   const isCompat = isObject(json["info"])
   const info = (isCompat ? json["info"] : json) as Json
   const { refusal } = decision.memory.outcomes.find((outcome) => outcome.refusal !== Refusal.none)!
   const { action, code, guard, status } = Refusals.of(refusal)
+  // Where it names the record, it is about that.
+  if (isNamed && (answered !== status || info["code"] !== code || info["rejectionGuard"] !== guard)) {
+    return broken(`${what} was refused as ${status} ${code} ${guard ?? ""}, and is answered ${answered}: ${JSON.stringify(json)}`)
+  }
   // Another failure, or the same one without the record: what is fenced is refused before it has one.
   if (info["code"] !== code || info["rejectionGuard"] !== guard || guard === "fenced") return holds
   // A number that is none on the market's grid is refused in the same words, and without a record.
@@ -109,7 +113,10 @@ const answered = (markets: Markets, { answer, call, memory, model }: Answered): 
     find: (name) => markets.find(name, familyOf(asked))
   }
   const isDone = isBatch(asked) || memory.outcomes.every(({ refusal }) => refusal === Refusal.none)
-  if (!isDone) return refused(decision, answer.json, what)
+  // What is overloaded on its way back, or ends with its process, is not told at all.
+  const isNamed = recordNamed(answer) === memory.sequence && answer.status !== 503
+  if (!isDone) return refused(decision, answer, what, isNamed)
+  if (isNamed && answer.status !== 200) return broken(`${what} was done, and is answered ${answer.status}: ${answer.text}`)
   if (answer.status !== 200 || !isKnown(asked, memory, model)) return holds
   const expected = Told.done(decision)
   return expected === undefined ? holds : difference(what, answer.json, allSpelledAs(answer.json, expected))

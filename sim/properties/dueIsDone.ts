@@ -2,6 +2,7 @@
  * Liveness (L1 for what the venue promised to do by itself). Once faults have stopped, what is due is done
  * although no client sends anything: time passes for the engine too.
  */
+import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property } from "./Property.js"
 
@@ -39,20 +40,38 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
   return look === undefined ? undefined : `a look at account ${look.account.index} was due at ${look.atEpochMs}`
 }
 
-/** The model, once there is one to look at. */
+/**
+ * A market without a mark of a second that was over by a time, in words. One that was not all the while between then and now as it is,
+ * stale or halted or not listed yet, may have come back this very moment and be ticked with the next record.
+ */
+const unmarked = ({ model, movedAtEpochMs }: State, atEpochMs: number, nowEpochMs: number): string | undefined => {
+  if (model === undefined || model.halted || movedAtEpochMs > atEpochMs) return undefined
+  const market = model.markets.find((each) =>
+    each.risk.liveSince <= atEpochMs && Risk.isDue(each, atEpochMs) && Risk.isGoing(each, nowEpochMs)
+  )
+  return market === undefined ? undefined : `market ${market.index} has had its last mark in second ${market.risk.second}`
+}
+
 interface State {
+  /** The model, once there is one to look at. */
   model: NaiveVenue | undefined
+  /** When a market's status was last set. */
+  movedAtEpochMs: number
 }
 
 export const dueIsDone: Property<State> = {
   name: "what-is-due-is-done",
   invariant: "L1",
   kind: "liveness",
-  initial: () => ({ model: undefined }),
+  initial: () => ({ model: undefined, movedAtEpochMs: 0 }),
   observe: (state, seen) => {
-    if (seen._tag === "Committed") state.model = seen.model
+    if (seen._tag === "Committed") {
+      state.model = seen.model
+      if (seen.record.command.kind === "SetMarketStatus") state.movedAtEpochMs = seen.record.atEpochMs
+    }
     if (seen._tag !== "Finished" || state.model === undefined || !seen.ready) return holds
-    const what = overdue(state.model, seen.atEpochMs - graceMs)
-    return what === undefined ? holds : broken(`${what} and is not done at ${seen.atEpochMs}`)
+    const { atEpochMs } = seen
+    const what = overdue(state.model, atEpochMs - graceMs) ?? unmarked(state, atEpochMs - graceMs, atEpochMs)
+    return what === undefined ? holds : broken(`${what} and is not done at ${atEpochMs}`)
   }
 }

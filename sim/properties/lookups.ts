@@ -4,12 +4,16 @@
  */
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
-import { describe, Refusal } from "../../src/domain/Refusal.js"
-import type { NaiveMemory } from "../model/NaiveState.js"
-import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { NaiveMemory, NaiveOutcome } from "../model/NaiveState.js"
+import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
+import * as Lookups from "../reading/Lookups.js"
+import * as Refusals from "../reading/Refusals.js"
+import { difference } from "./Difference.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface Entry {
+  readonly index: number
   readonly accepted: boolean
   readonly orderId?: string
   readonly status?: string
@@ -21,14 +25,46 @@ interface Entry {
   readonly withdrawalId?: string
   readonly partyChangeId?: string
   readonly code?: string
+  readonly rejectionGuard?: string
+  readonly retryable?: boolean
+  readonly recoveryActions?: ReadonlyArray<string>
+}
+
+interface Decision {
+  readonly operation: string
+  readonly sequence: number
+  readonly decidedAtEpochMs: number
+  readonly entries: ReadonlyArray<Entry>
 }
 
 interface Lookup {
+  readonly accountId: string
+  readonly idempotencyKey?: string
+  readonly clientOrderId?: string
   readonly outcome: "accepted" | "refused" | "never_seen" | "unknown_expired"
   readonly fenced: boolean
-  readonly decisions: ReadonlyArray<{ readonly operation: string; readonly sequence: number; readonly entries: ReadonlyArray<Entry> }>
+  readonly decisions: ReadonlyArray<Decision>
   readonly order?: { readonly orderId: string }
   readonly journalSequence: number
+}
+
+/** The request of every record that carried a key, by its code. */
+interface State {
+  readonly requests: Map<number, number>
+}
+
+/** What a refused entry is told as; its id is looked at where orders were placed. */
+const refusedVerdict = (what: string, operation: string, { orderId, ...entry }: Entry, { orderNumber, refusal }: NaiveOutcome): Verdict => {
+  const { action, code, guard, status } = Refusals.of(refusal)
+  return difference(what, { orderId: Lookups.places(operation) ? orderId : undefined, ...entry }, {
+    index: entry.index,
+    accepted: false,
+    orderId: Lookups.places(operation) && orderNumber >= 0 ? Ids.orderId(orderNumber) : undefined,
+    code,
+    rejectionGuard: guard,
+    retryable: status === 429 || status === 503,
+    recoveryActions: [action]
+  })
 }
 
 /** Of what closes by itself a lookup tells that it was done: what stands now is read where it was set. */
@@ -41,10 +77,11 @@ const entriesVerdict = (what: string, operation: string, entries: ReadonlyArray<
     const entry = entries[index]!
     const outcome = memory.outcomes[index]!
     const accepted = outcome.refusal === Refusal.none
+    if (entry.index !== index) return broken(`${what}, entry ${index}: is called ${entry.index}`)
     if (entry.accepted !== accepted) return broken(`${what}, entry ${index}: accepted is ${entry.accepted}, decided was ${accepted}`)
     if (!accepted) {
-      if (entry.code !== describe(outcome.refusal).code)
-        return broken(`${what}, entry ${index}: refused as ${entry.code}, decided was ${outcome.refusal}`)
+      const verdict = refusedVerdict(`${what}, entry ${index}`, operation, entry, outcome)
+      if (verdict !== undefined) return verdict
       continue
     }
     if (isOfTriggers(operation)) {
@@ -73,7 +110,7 @@ const entriesVerdict = (what: string, operation: string, entries: ReadonlyArray<
 
 /** Of a request for money a lookup tells by which id it is read; of all else, by none. */
 const transferVerdict = (what: string, entry: Entry | undefined, model: NaiveVenue, { sequence }: NaiveMemory): Verdict => {
-  const { depositId, partyChangeId, withdrawalId } = entry ?? { accepted: false }
+  const { depositId, partyChangeId, withdrawalId }: Partial<Entry> = entry ?? {}
   const transfer = model.funds.transfers.find(({ number }) => number === sequence * Ids.idsPerRecord)
   const same = depositId === (transfer?.kind === "deposit" ? Ids.depositId(transfer.number) : undefined)
     && withdrawalId === (transfer?.kind === "withdrawal" ? Ids.withdrawalId(transfer.number) : undefined)
@@ -83,12 +120,26 @@ const transferVerdict = (what: string, entry: Entry | undefined, model: NaiveVen
     : broken(`${what}: tells of ${JSON.stringify(entry)}, asked for was ${transfer?.kind ?? "nothing"} ${transfer?.number}`)
 }
 
-const keyVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: number, key: string): Verdict => {
+/** Which request it was, and when it was decided. */
+const headVerdict = (
+  what: string,
+  state: State,
+  { decidedAtEpochMs, operation }: Decision,
+  { atEpochMs, sequence }: NaiveMemory
+): Verdict => {
+  const name = Lookups.nameOf(state.requests.get(sequence))
+  if (operation !== name) return broken(`${what}: is called ${operation}, was ${name}`)
+  return decidedAtEpochMs === atEpochMs ? holds : broken(`${what}: is said to be of ${decidedAtEpochMs}, was decided at ${atEpochMs}`)
+}
+
+const keyVerdict = (what: string, lookup: Lookup, state: State, model: NaiveVenue, account: number): Verdict => {
+  const key = lookup.idempotencyKey!
   const decided = model.everDecided(account, key).filter((memory) => memory.kept && memory.sequence <= lookup.journalSequence)
   for (const decision of lookup.decisions) {
     const memory = decided.find((each) => each.sequence === decision.sequence)
     if (memory === undefined) return broken(`${what}: tells of record ${decision.sequence}, which did not carry the key`)
-    const verdict = entriesVerdict(`${what}: record ${decision.sequence}`, decision.operation, decision.entries, memory)
+    const verdict = headVerdict(`${what}: record ${decision.sequence}`, state, decision, memory)
+      ?? entriesVerdict(`${what}: record ${decision.sequence}`, decision.operation, decision.entries, memory)
       ?? transferVerdict(`${what}: record ${decision.sequence}`, decision.entries[0], model, memory)
     if (verdict !== undefined) return verdict
   }
@@ -123,12 +174,17 @@ const clientOrderVerdict = (what: string, lookup: Lookup, model: NaiveVenue, acc
     : holds
 }
 
-export const lookups: Property<null> = {
+export const lookups: Property<State> = {
   name: "lookups-tell-what-was-decided",
   invariant: "I5",
   kind: "safety",
-  initial: () => null,
-  observe: (_, seen) => {
+  initial: () => ({ requests: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      const { command, sequence } = seen.record
+      if (scopeOfCommand(command) !== undefined) state.requests.set(sequence, command.operation)
+      return holds
+    }
     if (seen._tag !== "Answered" || seen.call.endpoint !== "lookUpOutcome" || seen.answer.status !== 200) return holds
     const { answer, call, model } = seen
     const lookup = answer.json as Lookup
@@ -137,6 +193,13 @@ export const lookups: Property<null> = {
     const clientOrderId = query.get("clientOrderId") ?? ""
     const what = `the lookup of ${key ?? clientOrderId} of ${call.client}`
     const [kind, name] = key === null ? ["clientOrderId", clientOrderId] as const : ["key", key] as const
+    const { accountId, clientOrderId: shownId, idempotencyKey } = lookup
+    const verdict = difference(what, { accountId, idempotencyKey, clientOrderId: shownId }, {
+      accountId: call.accountId,
+      idempotencyKey: key ?? undefined,
+      clientOrderId: key === null ? clientOrderId : undefined
+    })
+    if (verdict !== undefined) return verdict
     const fence = model.fence(call.account, kind, name)
     if (lookup.fenced && fence === undefined) return broken(`${what}: is called fenced and nobody fenced it`)
     if (
@@ -150,6 +213,6 @@ export const lookups: Property<null> = {
     }
     return key === null
       ? clientOrderVerdict(what, lookup, model, call.account, clientOrderId)
-      : keyVerdict(what, lookup, model, call.account, key)
+      : keyVerdict(what, lookup, state, model, call.account)
   }
 }

@@ -39,6 +39,8 @@ interface Reading {
   /** The earliest and the latest record at which it may have been read. */
   readonly from: number
   readonly to: number
+  /** The last record that was durable when it was asked for. */
+  readonly asked: number
   /** The process's clock, as `Answered` has it. */
   readonly clock: readonly [number, number] | undefined
   /** The market in the path. */
@@ -47,15 +49,21 @@ interface Reading {
 }
 
 /**
- * A native order record; one that has changed since is not compared. What closes by itself what it opened may end without it: where
- * records were made between question and answer it may have been told before that, which only what is still there contradicts.
+ * A native order record; one that has changed since it may have been read is not compared. What closes by itself what it opened may end
+ * without it: where records were made between question and answer it may have been told before that, which only what is still there
+ * contradicts.
  */
-const orderVerdict = (json: Json, { call: { account }, model, stands }: Reading): Verdict => {
+const orderVerdict = (json: Json, { call: { account }, from, model, stands }: Reading): Verdict => {
   const number = parseOrderId(String(json["orderId"]))
   const order = number === undefined ? undefined : model.orders.get(number)
   if (order === undefined || order.account !== account)
     return broken(`account ${account} was shown ${String(json["orderId"])}, which is not its order`)
-  if (json["lastSequence"] !== order.lastSequence) return holds
+  const told = json["lastSequence"]
+  if (told !== order.lastSequence) {
+    return typeof told === "number" && told < order.lastSequence && order.lastSequence > from
+      ? holds
+      : broken(`${String(json["orderId"])} is told as of record ${String(told)}, and last changed in ${order.lastSequence}`)
+  }
   const expected = Shown.order(model, order)
   const mayHaveEnded = expected["autoClose"] === undefined && !stands
   return difference(String(json["orderId"]), mayHaveEnded ? without(json, ["autoClose"]) : json, expected)
@@ -362,8 +370,17 @@ const readingOf = (
   // Whom what is announced would touch is counted part by part, from the record on that is named.
   const isWhole = call.endpoint !== "getAnnounced" || state.engineAt <= model.sequence
   const stands = from === model.sequence && isWhole
-  return { call, json, model, stands, from, to, clock, market: marketOf(model, path), query: new URLSearchParams(search) }
+  return { call, json, model, stands, from, to, asked, clock, market: marketOf(model, path), query: new URLSearchParams(search) }
 }
+
+/** Books of the venue's own are of a record that is asked for, or of when they were last made. */
+const isOfPast = ({ endpoint }: Call): boolean => endpoint.startsWith("getSolvency")
+
+/** Who has seen something done is not shown how it was before. */
+const isOfNow = ({ asked, call, from }: Reading): Verdict =>
+  from >= asked || isOfPast(call)
+    ? holds
+    : broken(`${call.target} for ${call.client} is told as of record ${from}, and ${asked} was durable when it was asked for`)
 
 /** Whether a call only asks: a preview is sent as a placement is. */
 const isRead = ({ endpoint, method }: Call): boolean => method === "GET" || endpoint === "previewMargin"
@@ -392,7 +409,7 @@ export const readsEqualModel: Property<State> = {
       case "Answered": {
         if (seen.answer.status !== 200 || !isRead(seen.call)) return holds
         const reading = readingOf(state, seen)
-        return reading === undefined ? holds : verdictOf(reading)
+        return reading === undefined ? holds : isOfNow(reading) ?? verdictOf(reading)
       }
       default:
         return holds

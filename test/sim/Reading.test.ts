@@ -6,9 +6,11 @@ import * as Exposition from "../../sim/reading/Exposition.js"
 import { expose } from "../../sim/world/SimExposition.js"
 import * as Bodies from "../../sim/reading/Bodies.js"
 import * as Commands from "../../sim/reading/Commands.js"
+import * as Lookups from "../../sim/reading/Lookups.js"
 import * as Numbers from "../../sim/reading/Numbers.js"
 import * as Queries from "../../sim/reading/Queries.js"
 import * as Requests from "../../sim/reading/Requests.js"
+import { lookupNames, Operation } from "../../src/operations/Operations.js"
 
 describe("numbers", () => {
   test.each([
@@ -82,6 +84,11 @@ describe("metrics", () => {
   ])("with %s are none", (_, text, why) => {
     expect(Exposition.read(text)).toBe(why)
   })
+})
+
+test("every request that lookups tell of has a name", () => {
+  const named = Object.values(Operation).flatMap((code) => Lookups.nameOf(code) ?? [])
+  expect(named.toSorted()).toEqual(lookupNames.toSorted())
 })
 
 test("an order's id is what the venue can have given", () => {
