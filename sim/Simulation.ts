@@ -40,7 +40,7 @@ import * as Misfits from "./workload/Misfits.js"
 import * as Oversight from "./workload/Oversight.js"
 import * as Probe from "./workload/Probe.js"
 import * as Rushes from "./workload/Rushes.js"
-import { everythingPast, nextPage } from "./workload/LookingBack.js"
+import { boards, everythingPast, nextPage } from "./workload/LookingBack.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Publisher from "./workload/Publisher.js"
 import * as Trader from "./workload/Trader.js"
@@ -93,6 +93,9 @@ const ledgerLeapMs = 20 * 60_000
  */
 const settlingsUntilExpiry = 4
 const settlingsBetweenExpiries = 10
+
+/** How long after a board of the leaderboard was asked for it is asked for once more. */
+const boardAgesMs = 8_000
 
 /** Simulated milliseconds for which nobody sends anything after that. */
 const quietMs = 5_000
@@ -566,7 +569,7 @@ class Run {
 
   /** Everybody looks at all that is published after that, and at what has been: what only time has changed is told, too. */
   private lookAround(): void {
-    const { clients, model, world: { root } } = this
+    const { clients, model, world: { root, time } } = this
     let unanswered = 0
     const look = (draft: Draft): void => {
       unanswered++
@@ -579,6 +582,15 @@ class Run {
     const published = everythingPublished(model, clients.identities)
     const past = everythingPast(model, clients.identities, root.split("look around"))
     clients.restore(() => [...published, ...past].forEach(look))
+    // A board that was made of late is told for a while: it is asked for again when it has had time to grow old.
+    for (const draft of boards) {
+      unanswered++
+      clients.restore(() =>
+        clients.issue({ ...draft, persistent: false }, () => {
+          time.after(boardAgesMs, () => clients.restore(() => clients.issue({ ...draft, persistent: false }, () => void unanswered--)))
+        })
+      )
+    }
     this.until("a look around", () => unanswered === 0, healingBudgetMs)
   }
 

@@ -473,6 +473,30 @@ export const done = (decision: Decision): unknown => {
 /** The one market that a refused command speaks of, by its name. */
 const marketOf = (wanted: Wanted): string | undefined => "market" in wanted ? wanted.market : undefined
 
+/**
+ * What a preview of one order must have said of it where a placement came to this decision; of the account's margin another function
+ * tells.
+ */
+export const previewed = (decision: Decision, wanted: Wanted & { readonly kind: "PlaceOrders" }, fees: bigint): Members => {
+  const [order, outcome] = [wanted.orders[0]!, decision.memory.outcomes[0]!]
+  const place = decision.find(order.market)!
+  if (!accepted(outcome)) return { accepted: false, refusal: why(outcome, compared(order, outcome, place)), order: null }
+  const { quantity: _, quantityAtoms: __, ...sizes } = progress(outcome, place)
+  const none = { cancelReason: null, averageFillPrice: null, averageFillPriceAtoms: null }
+  const cancelReason = reasonOf(outcome)
+  return {
+    accepted: true,
+    refusal: null,
+    order: {
+      ...none,
+      status: Order.statuses[outcome.status],
+      ...(cancelReason === undefined ? {} : { cancelReason }),
+      ...sizes,
+      ...both("fees", fees, moneyScale)
+    }
+  }
+}
+
 /** What the refusal of a whole command compared, with all that its market's grid has to say. */
 export const refusal = ({ asked: { wanted }, find, memory }: Decision): NaiveCompared => {
   const outcome = memory.outcomes.find((each) => !accepted(each))!

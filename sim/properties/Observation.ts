@@ -117,9 +117,14 @@ export interface FrameLeft {
   /** Of what a stream tells: the sequence up to which its client has the stream by it. */
   readonly sequence?: number
   readonly error?: { readonly code: string; readonly rejectionGuard?: string; readonly realtimeTicketFailure?: string }
-  readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number }
+  /** Of a greeting: what the venue says of itself, and of what a connection may have. */
+  readonly version?: string
+  readonly environment?: string
+  readonly heartbeatMs?: number
+  readonly limits?: { readonly subscriptions: number; readonly messagesPerSecond: number; readonly bufferedBytes: number }
+  readonly retention?: Readonly<globalThis.Record<string, object>>
   readonly heads?: Readonly<globalThis.Record<string, number>>
-  /** When the ticket is over that it tells of, and when a heartbeat was made. */
+  /** When the ticket is over that it tells of, and when a greeting, an answer to a ping or a heartbeat was made. */
   readonly expiresAt?: number
   readonly serverTimeEpochMs?: number
 }
@@ -202,6 +207,12 @@ export type Observation =
     readonly clock: readonly [number, number] | undefined
     readonly model: NaiveVenue
   }
+  /**
+   * A client of the stream got the answer to what it asked for over a connection, as a reply of the route that does the same: a result is
+   * 200, a refusal has the status that its code and guard have there, and the headers are what the frame tells of them. What a connection
+   * refuses by itself is none of these.
+   */
+  | { readonly _tag: "AnsweredOver"; readonly answered: Extract<Observation, { readonly _tag: "Answered" }> }
   /** A reply left the process that took so long to come about: said only where it was long. */
   | { readonly _tag: "RepliedLate"; readonly call: Call; readonly tookMs: number }
   /** A client got none. */
@@ -275,6 +286,8 @@ export type Observation =
     readonly limits: Limits
     readonly set: Settings
     readonly toldAgain: ToldAgain
+    /** Updates of a market's stream that are kept for those who come back, and bytes of them. */
+    readonly keptOfMarkets: { readonly updates: number; readonly bytes: number }
     readonly conversing: Conversing
     /** Characters on their way to a client of the stream from which on it is slow, and has as much as it may have. */
     readonly behindBytes: number
@@ -321,6 +334,8 @@ export type Observation =
     /** What the stream's state was then by the model, where that stood at the frame's record; and what the client has by it. */
     readonly expected: string | undefined
     readonly held: string
+    /** What of a book is not as whoever has it can reckon from what it was sent: its decimals, its digest, its checksum. */
+    readonly misread: string | undefined
   }
   /** A client of the stream was told that what it has is no good any more, and why. */
   | {
@@ -490,3 +505,7 @@ export type Observation =
     readonly unsettled: ReadonlyArray<Call>
     readonly ready: boolean
   }
+
+/** The answer that a client got, whichever way it came. */
+export const answeredIn = (seen: Observation): Extract<Observation, { readonly _tag: "Answered" }> | undefined =>
+  seen._tag === "Answered" ? seen : seen._tag === "AnsweredOver" ? seen.answered : undefined

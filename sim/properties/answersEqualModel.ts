@@ -11,7 +11,7 @@ import type { NaiveMemory, NaiveOutcome } from "../model/NaiveState.js"
 import { numberOf } from "../reading/Commands.js"
 import { isOfFunds } from "../reading/Funds.js"
 import * as Refusals from "../reading/Refusals.js"
-import type { Answer, Call } from "./Observation.js"
+import { type Answer, answeredIn, type Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }
@@ -152,8 +152,9 @@ export const answersEqualModel: Property<null> = {
   invariant: "I5",
   kind: "safety",
   initial: () => null,
-  observe: (_, seen) => {
-    if (seen._tag !== "Answered" || seen.call.scope === undefined) return holds
+  observe: (_, observed) => {
+    const seen = answeredIn(observed)
+    if (seen === undefined || seen.call.scope === undefined) return holds
     const { answer, call, memory } = seen
     if (call.endpoint === "cancelByOperator") return operatorsVerdict(call, answer, memory)
     if (call.credential !== "trader" && call.credential !== "issued") return holds

@@ -13,7 +13,7 @@ import { Markets } from "../reading/Markets.js"
 import { atomsOf, isDecimal, shortest } from "../reading/Numbers.js"
 import * as Refusals from "../reading/Refusals.js"
 import { difference } from "./Difference.js"
-import { type Answer, type Observation, recordNamed } from "./Observation.js"
+import { type Answer, answeredIn, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Answered = Observation & { readonly _tag: "Answered" }
@@ -128,7 +128,8 @@ export const answersInFull: Property<Markets> = {
   kind: "safety",
   initial: () => new Markets(),
   observe: (markets, seen) => {
-    if (seen._tag === "Answered") return answered(markets, seen)
+    const answer = answeredIn(seen)
+    if (answer !== undefined) return answered(markets, answer)
     if (seen._tag === "Committed" && seen.decision.outcomes[0]?.refusal === Refusal.none) markets.done(seen.record.command)
     return holds
   }

@@ -3,23 +3,17 @@
  * until the next that did: to the level, in every form in which it is sent, with digests that anyone can compute again.
  * It is never older than what was durable when it was asked for.
  */
-import * as crypto from "node:crypto"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
+import { type Book, snapshotOf } from "../model/ShownBooks.js"
 import { difference } from "./Difference.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
-
-type Levels = ReadonlyArray<readonly [number, number]>
-interface Book {
-  readonly bids: Levels
-  readonly asks: Levels
-}
 
 interface State {
   /** Books by market and the record that made them so. */
@@ -31,37 +25,8 @@ interface State {
 }
 
 const empty: Book = { bids: [], asks: [] }
-/** Most levels a side in a book, in its checksum, and in the compatibility layer where nobody says how many. */
-const [mostLevels, levelsSummed, defaultLevels] = [500, 25, 100]
-
-const sha256 = (text: string): string => `sha256:${crypto.createHash("sha256").update(text).digest("hex")}`
-
-/** JSON with members in the order of their names: canonical, as long as it holds ASCII texts and whole numbers. */
-const canonical = (value: unknown): string =>
-  Array.isArray(value)
-    ? `[${value.map(canonical).join(",")}]`
-    : isObject(value)
-    ? `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`
-    : JSON.stringify(value)
-
-/** `external-book-snapshot/v1`. */
-const snapshotOf = (book: Book, parameters: Market.Parameters, snapshotSequence: number): Json => {
-  const { marketId } = parameters
-  const [bids, asks] = [book.bids, book.asks].map((side) => Shown.levels(side.slice(0, mostLevels), parameters))
-  const lines = ([["b", book.bids], ["a", book.asks]] as const).flatMap(([side, levels]) =>
-    levels.slice(0, levelsSummed).map(([price, size]) => `${side}|${price}|${size}`)
-  )
-  return {
-    version: "external-book-snapshot/v1",
-    marketId,
-    snapshotSequence,
-    readModelDigest: sha256(canonical({ marketId, snapshotSequence, bids, asks })),
-    bids,
-    asks,
-    checksum: sha256(lines.join("\n")),
-    resync: { stream: "market.book", fromSequence: snapshotSequence }
-  }
-}
+/** Most levels a side in a book, and in the compatibility layer where nobody says how many. */
+const [mostLevels, defaultLevels] = [500, 100]
 
 const verdictOf = (state: State, call: Call, attempt: number, json: Json, model: NaiveVenue): Verdict => {
   const compat = call.endpoint === "getCompatBook"
@@ -75,7 +40,7 @@ const verdictOf = (state: State, call: Call, attempt: number, json: Json, model:
   if (book === undefined) return broken(`${what}: that record did not change it`)
   const before = state.asked.get(`${call.id}/${attempt}`)?.[market.index] ?? 0
   if (sequence < before) return broken(`${what}: record ${before} had changed it when it was asked for`)
-  const snapshot = snapshotOf(book, market.parameters, sequence)
+  const snapshot = snapshotOf(book, market.parameters, sequence, mostLevels)
   if (!compat) return difference(what, info, snapshot)
   const limit = Number(new URLSearchParams(call.target.split("?")[1]).get("limit") ?? defaultLevels)
   return difference(what, json, {

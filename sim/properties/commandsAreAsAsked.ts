@@ -357,6 +357,8 @@ export const commandsAreAsAsked: Property<State> = {
         return committed(state, seen)
       case "Answered":
         return answered(state, seen)
+      case "AnsweredOver":
+        return answered(state, seen.answered)
       default:
         return holds
     }

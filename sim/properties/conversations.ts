@@ -7,6 +7,7 @@
  * while the client has yet to take what makes it slow, and nothing is answered any more while it has as much as a connection may hold.
  * Only the current ticket of a family lets anybody speak, and whoever speaks by one is told once, thirty seconds before, that it will be
  * over. Who takes what he is sent has a heartbeat every five seconds, which tells of each stream up to where it has left. A connection is
+ * greeted with what it may have, how far back it is told again, and what time it is, which is told to who pings it too; it is
  * ended for three frames that are no JSON, one that is no text, more frames than a second may have and silence, then and not otherwise; and
  * nothing leaves behind its end.
  *
@@ -18,6 +19,7 @@ import { isListed } from "../reading/MarketRules.js"
 import { goodUntil, type NaiveFamily } from "../model/NaiveTickets.js"
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { difference } from "./Difference.js"
 import { ending } from "./inbox.js"
 import type { Conversing, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -82,6 +84,8 @@ interface State {
   behindBytes: number
   bufferedBytes: number
   silenceMs: number
+  /** How far back who comes back is told what he has missed, by channel. */
+  retention: Readonly<Record<string, object>>
   readonly lines: Map<string, Conversation>
   /** Families of tickets that were told, with the place of each in its family. */
   readonly tickets: Map<string, { readonly family: number; readonly generation: number }>
@@ -323,6 +327,9 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
     if (of._tag === "subscribe" && line.streams.get(of.subject.stream)?.id === id) line.streams.delete(of.subject.stream)
     return holds
   }
+  if (type === "pong" && frame.serverTimeEpochMs !== left.atEpochMs) {
+    return broken(`is told at ${left.atEpochMs} by ${id} that it is ${frame.serverTimeEpochMs}`)
+  }
   if (must !== undefined) {
     return came === must ? holds : broken(`is answered ${came} to ${id}, must be ${must}: ${JSON.stringify(of)}`)
   }
@@ -412,7 +419,22 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
   }
 }
 
-const opened = ({ conversing, lines }: State, { elapsedMs, frame: { limits, type }, line }: Left): Verdict => {
+const greeted = (
+  { bufferedBytes, conversing: { messagesPerSecond, subscriptions }, retention }: State,
+  { atEpochMs, frame: { environment, heartbeatMs, limits, retention: toldRetention, serverTimeEpochMs, version } }: Left
+): Verdict =>
+  difference("its greeting", { environment, heartbeatMs, limits, retention: toldRetention, serverTimeEpochMs, version }, {
+    version: "stream/v1",
+    environment: "development",
+    serverTimeEpochMs: atEpochMs,
+    heartbeatMs: 5_000,
+    limits: { subscriptions, messagesPerSecond, bufferedBytes },
+    retention
+  })
+
+const opened = (state: State, left: Left): Verdict => {
+  const { elapsedMs, frame: { type }, line } = left
+  const { lines } = state
   lines.set(line, {
     account: undefined,
     scopes: undefined,
@@ -433,9 +455,7 @@ const opened = ({ conversing, lines }: State, { elapsedMs, frame: { limits, type
     letInBySequence: 0,
     beatenAtMs: elapsedMs
   })
-  if (type !== "hello") return broken(`begins with ${type}`)
-  const isAsSet = limits!.subscriptions === conversing.subscriptions && limits!.messagesPerSecond === conversing.messagesPerSecond
-  return isAsSet ? holds : broken(`is told of ${JSON.stringify(limits)}, and is set ${JSON.stringify(conversing)}`)
+  return type === "hello" ? greeted(state, left) : broken(`begins with ${type}`)
 }
 
 // ---- ends
@@ -546,6 +566,7 @@ export const conversations: Property<State> = {
     behindBytes: 0,
     bufferedBytes: 0,
     silenceMs: 0,
+    retention: {},
     lines: new Map(),
     tickets: new Map(),
     model: undefined,
@@ -559,6 +580,10 @@ export const conversations: Property<State> = {
         state.behindBytes = seen.behindBytes
         state.bufferedBytes = seen.bufferedBytes
         state.silenceMs = seen.silenceMs
+        state.retention = {
+          ...Object.fromEntries(Frames.accountChannels.map((channel) => [channel, { ...seen.toldAgain }])),
+          ...Object.fromEntries(Frames.marketChannels.map((channel) => [channel, { ...seen.keptOfMarkets }]))
+        }
         // What was open to the process before is gone with it.
         state.lines.clear()
         state.endedBySequence = 0

@@ -24,6 +24,10 @@ type Answered = Observation & { readonly _tag: "Answered" }
 interface State {
   /** Boards by window and version: what each told of itself. */
   readonly boards: Map<string, string>
+  /** By window, the board that the process told last, and when it had told it. */
+  readonly lasting: Map<string, { readonly markEpochMs: number; readonly toldAtEpochMs: number }>
+  /** Whether all faults have stopped. */
+  isHealed: boolean
   /** Times of records, by sequence. */
   readonly times: Map<number, number>
   /** The last record seen durable, and what that was when an attempt of a call was sent. */
@@ -127,6 +131,21 @@ const boardVerdict = (
   })
 }
 
+/** Where nothing fails any more a board that was told is told, or a later one, for as long as it lasts. */
+const boardWithheld = ({ lasting }: State, { answer: { json, status, text }, call, clock }: Answered): Verdict => {
+  if (call.endpoint !== "getLeaderboard" || clock === undefined || call.target.includes("cursor=")) return holds
+  const window = new URLSearchParams(call.target.split("?")[1]).get("window") ?? "daily"
+  if (status === 200) {
+    lasting.set(window, { markEpochMs: Number((json as Json)["markEpochMs"]), toldAtEpochMs: clock[1] })
+    return holds
+  }
+  const told = lasting.get(window)
+  const lasts = told !== undefined && clock[0] > told.toldAtEpochMs && clock[1] <= told.markEpochMs + boardLastsMs
+  return lasts && status === 503 && text.includes("snapshot_unavailable")
+    ? broken(`there is no board at ${clock[0]}, and one of ${told.markEpochMs} was told`)
+    : holds
+}
+
 /** Where a page of what is counted begins. */
 const ordinalOf = (kind: string, cursor: string | null | undefined): number => {
   if (cursor === null || cursor === undefined) return Number.POSITIVE_INFINITY
@@ -204,9 +223,15 @@ export const historiesTellWhatWas: Property<State> = {
   name: "histories-tell-what-was",
   invariant: "I9",
   kind: "safety",
-  initial: () => ({ boards: new Map(), times: new Map(), sequence: 0, asked: new Map() }),
+  initial: () => ({ boards: new Map(), lasting: new Map(), isHealed: false, times: new Map(), sequence: 0, asked: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
+      case "Started":
+        state.lasting.clear()
+        return holds
+      case "Healed":
+        state.isHealed = true
+        return holds
       case "Committed":
         state.sequence = seen.record.sequence
         state.times.set(seen.record.sequence, seen.record.atEpochMs)
@@ -217,7 +242,8 @@ export const historiesTellWhatWas: Property<State> = {
       case "Answered": {
         const { answer, attempt, call } = seen
         const from = state.asked.get(`${call.id}/${attempt}`) ?? 0
-        if (call.method !== "GET" || answer.status !== 200) return holds
+        const withheld = state.isHealed ? boardWithheld(state, seen) : holds
+        if (withheld !== undefined || call.method !== "GET" || answer.status !== 200) return withheld
         const isOfAccount = call.account >= 0 && isObject(answer.json)
         const verdict = verdictOf(state, seen, from) ?? (isOfAccount ? transferVerdict(seen, from) ?? securityVerdict(seen, from) : holds)
         return verdict === undefined ? holds : broken(`${call.target} ${verdict}`)

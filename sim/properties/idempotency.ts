@@ -6,8 +6,8 @@
 import { Refusal } from "../../src/domain/Refusal.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
 import { unspelled } from "../reading/Answers.js"
-import { type Answer, type Call, type Observation, recordNamed, refusedAtEpochMs } from "./Observation.js"
-import { broken, holds, type Property } from "./Property.js"
+import { type Answer, answeredIn, type Call, type Observation, recordNamed, refusedAtEpochMs } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
   /** The first decided answer by scope and record, and the request that got it. */
@@ -47,43 +47,47 @@ const isKept = ({ answer, memory, model }: Extract<Observation, { readonly _tag:
 /** Whether a request is called none: not even a market's grid that came to be known since makes what was decided that. */
 const isMalformed = ({ status, text }: Answer): boolean => status === 400 && !text.includes("apiKeyRejection")
 
+/** No record does what was done before, and no two orders have one name. */
+const committed = (state: State, seen: Extract<Observation, { readonly _tag: "Committed" }>): Verdict => {
+  const { command, sequence } = seen.record
+  if (seen.decision.illegal !== undefined) return broken(`record ${sequence}: ${seen.decision.illegal}`)
+  const scope = scopeOfCommand(command)
+  if (scope !== undefined) state.records.set(scope, sequence)
+  if (command.kind === "PlaceOrders") {
+    for (let index = 0; index < command.entries.length; index++) {
+      const entry = command.entries[index]!
+      const outcome = seen.decision.outcomes[index]!
+      if (outcome.refusal !== Refusal.none || entry.clientOrderId === "") continue
+      const name = `${command.account}/${entry.clientOrderId}`
+      const earlier = state.clientOrderIds.get(name)
+      const order = earlier === undefined ? undefined : seen.model.orders.get(earlier)
+      if (order !== undefined && (order.endedAtEpochMs === 0 || seen.record.atEpochMs < order.endedAtEpochMs + order.retentionMs)) {
+        return broken(`record ${sequence}: orders ${earlier} and ${outcome.orderNumber} share clientOrderId ${entry.clientOrderId}`)
+      }
+      state.clientOrderIds.set(name, outcome.orderNumber)
+    }
+  }
+  return holds
+}
+
 export const idempotency: Property<State> = {
   name: "same-key-same-answer-and-no-new-record",
   invariant: "I5",
   kind: "safety",
   initial: () => ({ answers: new Map(), records: new Map(), clientOrderIds: new Map(), asked: new Map() }),
   observe: (state, seen) => {
-    if (seen._tag === "Committed") {
-      const { command, sequence } = seen.record
-      if (seen.decision.illegal !== undefined) return broken(`record ${sequence}: ${seen.decision.illegal}`)
-      const scope = scopeOfCommand(command)
-      if (scope !== undefined) state.records.set(scope, sequence)
-      if (command.kind === "PlaceOrders") {
-        for (let index = 0; index < command.entries.length; index++) {
-          const entry = command.entries[index]!
-          const outcome = seen.decision.outcomes[index]!
-          if (outcome.refusal !== Refusal.none || entry.clientOrderId === "") continue
-          const name = `${command.account}/${entry.clientOrderId}`
-          const earlier = state.clientOrderIds.get(name)
-          const order = earlier === undefined ? undefined : seen.model.orders.get(earlier)
-          if (order !== undefined && (order.endedAtEpochMs === 0 || seen.record.atEpochMs < order.endedAtEpochMs + order.retentionMs)) {
-            return broken(`record ${sequence}: orders ${earlier} and ${outcome.orderNumber} share clientOrderId ${entry.clientOrderId}`)
-          }
-          state.clientOrderIds.set(name, outcome.orderNumber)
-        }
-      }
-      return holds
-    }
+    if (seen._tag === "Committed") return committed(state, seen)
     if (seen._tag === "Asked") {
       const record = seen.call.scope === undefined ? undefined : state.records.get(seen.call.scope)
       if (record !== undefined) state.asked.set(`${seen.call.id}/${seen.attempt}`, record)
       return holds
     }
-    if (seen._tag !== "Answered") return holds
-    const { answer, call, memory, model } = seen
+    const told = answeredIn(seen)
+    if (told === undefined) return holds
+    const { answer, call, memory, model } = told
     const { scope } = call
     if (scope === undefined) return holds
-    const known = state.asked.get(`${call.id}/${seen.attempt}`)
+    const known = state.asked.get(`${call.id}/${told.attempt}`)
     const named = recordNamed(answer)
     const last = model.memory.get(scope)
     if (
@@ -91,7 +95,7 @@ export const idempotency: Property<State> = {
     ) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} had been decided in record ${known}, and its answer names ${named}`)
     }
-    if (answer.text.includes("engine_halted") && isKept(seen, known)) {
+    if (answer.text.includes("engine_halted") && isKept(told, known)) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
     }
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
@@ -104,7 +108,7 @@ export const idempotency: Property<State> = {
         ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`)
         : holds
     }
-    if (isMalformed(answer) && first?.request === request && first.status !== 400 && isKept(seen, known)) {
+    if (isMalformed(answer) && first?.request === request && first.status !== 400 && isKept(told, known)) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is called malformed: ${answer.text}`)
     }
     if (!isDecision(answer, call)) return holds
@@ -116,7 +120,13 @@ export const idempotency: Property<State> = {
     }
     const isRepeat = answer.headers["idempotent-replayed"] === "true"
     if (first === undefined) {
-      state.answers.set(decided, { request, body: call.body, answer: text, status: answer.status, isTold: !isRepeat })
+      state.answers.set(decided, {
+        request,
+        body: call.body,
+        answer: text,
+        status: answer.status,
+        isTold: !isRepeat && seen._tag !== "AnsweredOver"
+      })
       return holds
     }
     if (first.request !== request) {
@@ -127,6 +137,8 @@ export const idempotency: Property<State> = {
     if (first.status !== answer.status || !isSame) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint}: first ${first.status} ${first.answer}, then ${answer.status} ${text}`)
     }
+    // A frame does not say whether it repeats what was told before.
+    if (seen._tag === "AnsweredOver") return holds
     if (!isRepeat && first.isTold)
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} is answered twice as if it was decided just now`)
     first.isTold ||= !isRepeat

@@ -23,6 +23,13 @@ interface State {
   readonly changed: Set<number>
   /** When requests came by keys, by the clocks of the processes that took them up: by their ids. */
   readonly uses: Map<string, Set<number>>
+  /**
+   * The latest time by which each key is sure to have been used in this process, while its clock was never set back since: when a read of
+   * an account by it was sent that was answered.
+   */
+  readonly sure: Map<string, number>
+  /** What the process's clock read when a request came last. */
+  cameAtEpochMs: number
 }
 
 /** What an operator says of keys. */
@@ -159,11 +166,45 @@ interface ToldKey {
   readonly lastUsedAtEpochMs: number | null
 }
 
-/** When a key was used is journaled now and then: it may be told late, or as never, and not as of a moment at which it was not. */
-const usesVerdict = ({ uses }: State, { answer: { json, status }, call, model: { identity: { keys, tickets } } }: Answered): Verdict => {
+/**
+ * A process knows of its own life when keys were used: whoever reads of his key uses it by that, and what was answered before a read was
+ * sent is no news to it.
+ */
+const lateUse = (
+  { sure }: State,
+  { call: { endpoint, token }, clock }: Answered,
+  { keyId, lastUsedAtEpochMs: at }: ToldKey
+): number | undefined => {
+  if (clock === undefined) return undefined
+  const isOwn = endpoint === "getCurrentApiKey" && keyId === keyIdIn(token)
+  const known = sure.get(keyId)
+  const least = isOwn ? clock[0] : known !== undefined && known < clock[0] ? known : undefined
+  return least !== undefined && (at === null || at < Math.floor(least)) ? least : undefined
+}
+
+/** Notes that a key was used for what it was answered. */
+const usedSurely = ({ sure }: State, { answer: { status }, call: { target, token }, clock }: Answered): void => {
+  if (clock === undefined || status !== 200 || !token.startsWith("pk_") || !target.startsWith("/v1/accounts/")) return
+  const keyId = keyIdIn(token)
+  sure.set(keyId, Math.max(clock[0], sure.get(keyId) ?? 0))
+}
+
+/**
+ * When a key was used is journaled now and then: of what was before the process it may be told late, or as never, and not as of a moment
+ * at which it was not.
+ */
+const usesVerdict = (state: State, seen: Answered): Verdict => {
+  const { uses } = state
+  const { answer: { json, status }, call, model: { identity: { keys, tickets } } } = seen
   if (status !== 200 || !tellsUses.has(call.endpoint)) return holds
   const { key, keys: listed } = json as { readonly key?: ToldKey; readonly keys?: ReadonlyArray<ToldKey> }
-  const fault = [...listed ?? [], ...key === undefined ? [] : [key]].find(({ keyId, lastUsedAtEpochMs: at }) => {
+  const all = [...listed ?? [], ...key === undefined ? [] : [key]]
+  for (const each of all) {
+    const least = lateUse(state, seen, each)
+    if (least === undefined) continue
+    return broken(`${call.target} of ${call.client} tells that ${each.keyId} was used at ${each.lastUsedAtEpochMs}, and it was at ${least}`)
+  }
+  const fault = all.find(({ keyId, lastUsedAtEpochMs: at }) => {
     if (at === null || uses.get(keyId)?.has(at) === true) return false
     // What is done by a ticket is done by its key, and comes by the stream.
     const index = keys.find((each) => each.keyId === keyId)?.index
@@ -177,7 +218,10 @@ const usesVerdict = ({ uses }: State, { answer: { json, status }, call, model: {
 }
 
 /** Notes that a request came by a key. */
-const used = ({ uses }: State, { token }: Call, atEpochMs: number): void => {
+const used = (state: State, { token }: Call, atEpochMs: number): void => {
+  const { sure, uses } = state
+  if (atEpochMs < state.cameAtEpochMs) sure.clear()
+  state.cameAtEpochMs = atEpochMs
   if (!token.startsWith("pk_")) return
   const keyId = keyIdIn(token)
   const times = uses.get(keyId)
@@ -204,7 +248,7 @@ export const identityEqualsModel: Property<State> = {
   name: "who-may-act-equals-model",
   invariant: "I11",
   kind: "safety",
-  initial: () => ({ asked: new Map(), model: undefined, changed: new Set(), uses: new Map() }),
+  initial: () => ({ asked: new Map(), model: undefined, changed: new Set(), uses: new Map(), sure: new Map(), cameAtEpochMs: 0 }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Committed":
@@ -224,8 +268,15 @@ export const identityEqualsModel: Property<State> = {
       case "Handling":
         used(state, seen.call, seen.atEpochMs)
         return holds
-      case "Answered":
-        return answered(state, seen) ?? usesVerdict(state, seen)
+      case "Started":
+        state.sure.clear()
+        state.cameAtEpochMs = 0
+        return holds
+      case "Answered": {
+        const verdict = answered(state, seen) ?? usesVerdict(state, seen)
+        usedSurely(state, seen)
+        return verdict
+      }
       default:
         return holds
     }

@@ -2,7 +2,8 @@
  * Safety (I12). What a preview says of a placement is what the placement comes to at the same sequence: the order, its fills and
  * fees, and the account's margin after it, as the reference model has them. Asked in the moment in which a turn of the writer
  * takes the placement, where nothing else falls due with its record; where a session of its market comes to its cutoff or its close with
- * that, what the placement is refused for then it is refused for in the preview.
+ * that, what the placement is refused for then it is refused for in the preview. Who was told a preview and has just that order placed with
+ * the very next record was told what it came to, member by member.
  */
 import type { PreviewView } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -10,8 +11,12 @@ import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { liquidationPrice } from "../model/NaiveMoney.js"
 import type { NaiveOutcome } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
-import type { Observation } from "./Observation.js"
-import { firstDifference, type Pair } from "./Difference.js"
+import * as Shown from "../model/Shown.js"
+import * as Told from "../model/Told.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { Markets } from "../reading/Markets.js"
+import type { Call, Observation } from "./Observation.js"
+import { difference, firstDifference, type Pair, without } from "./Difference.js"
 import { holds, type Property, type Verdict } from "./Property.js"
 
 interface Previewed {
@@ -21,10 +26,24 @@ interface Previewed {
   readonly isDue: boolean
 }
 
+/** A preview as it was told. */
+interface ToldPreview {
+  readonly body: string
+  readonly json: Json
+}
+
 interface State {
+  readonly markets: Markets
+  /** What each account was told last, and what placements of just that ask for, by account and key. */
+  readonly told: Map<number, ToldPreview>
+  readonly placed: Map<string, ToldPreview & { readonly call: Call }>
   /** By the sequence of the record that was to follow. */
   readonly previews: Map<number, Previewed>
 }
+
+/** What an account pays for its own order. */
+const feesOf = ({ account }: PlaceOrders, fills: Extract<Observation, { readonly _tag: "Committed" }>["decision"]["fills"]): bigint =>
+  fills.filter(({ taker }) => taker.account === account).reduce((sum, { takerFee }) => sum + takerFee, 0n)
 
 const ofOrder = ({ outcome }: PreviewView, decided: NaiveOutcome): ReadonlyArray<Pair> =>
   outcome._tag === "Refused" ? [["refusal", outcome.refusal, decided.refusal]] : [
@@ -85,8 +104,46 @@ const verdictOf = ({ command, isDue, preview }: Previewed, seen: Extract<Observa
     const said = preview.outcome._tag === "Refused" ? preview.outcome.refusal : Refusal.none
     return firstDifference(what, [["refusal", said, outcomes[0]!.refusal]], ["preview", "model"])
   }
-  const fees = fills.filter(({ taker }) => taker.account === command.account).reduce((sum, { takerFee }) => sum + takerFee, 0n)
+  const fees = feesOf(command, fills)
   return firstDifference(what, [...ofOrder(preview, outcomes[0]!), ...ofAccount(preview, command, fees, model)], ["preview", "model"])
+}
+
+/** What only the time between a preview and its placement may bring about. */
+const byTime: ReadonlySet<Refusal> = new Set([Refusal.expiryPassed, Refusal.sessionClosed, Refusal.sessionCutoff])
+
+/** Where an account was told otherwise than what its order came to with the record just behind. */
+const toldOtherwise = (
+  { markets, placed }: State,
+  { command, isDue }: Previewed,
+  { decision: { fills, outcomes }, model, record: { sequence } }: Extract<Observation, { readonly _tag: "Committed" }>
+): Verdict => {
+  const told = placed.get(`${command.account}/${command.idempotencyKey}`)
+  const { call, json } = told ?? {}
+  if (call?.reading._tag !== "asked" || json?.["journalSequence"] !== sequence - 1 || isDue || byTime.has(outcomes[0]!.refusal))
+    return holds
+  const { asked } = call.reading
+  const memory = call.scope === undefined ? undefined : model.memory.get(call.scope)
+  if (asked.wanted.kind !== "PlaceOrders" || memory?.sequence !== sequence) return holds
+  const decision: Told.Decision = {
+    asked,
+    accountId: call.accountId,
+    idempotencyKey: call.idempotencyKey ?? "",
+    memory,
+    model,
+    find: (name) => markets.find(name, "native")
+  }
+  const isAccepted = outcomes[0]!.refusal === Refusal.none
+  const expected = Told.previewed(decision, asked.wanted, feesOf(command, fills))
+  const { accepted, after, order, refusal } = json
+  return difference(
+    `the preview that ${call.client} was told before record ${sequence}`,
+    { accepted, after, order, refusal: without(refusal, ["safeMessage"]) },
+    {
+      ...expected,
+      refusal: without(expected["refusal"], ["safeMessage"]),
+      after: isAccepted ? Shown.accountMargin(model, command.account, call.body) : null
+    }
+  )
 }
 
 /** A name that is forgotten with the record itself is taken still when it is asked about. */
@@ -97,7 +154,7 @@ export const previewsEqualDecisions: Property<State> = {
   name: "previews-equal-decisions",
   invariant: "I12",
   kind: "safety",
-  initial: () => ({ previews: new Map() }),
+  initial: () => ({ markets: new Markets(), told: new Map(), placed: new Map(), previews: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
@@ -114,7 +171,24 @@ export const previewsEqualDecisions: Property<State> = {
         state.previews.delete(sequence)
         const isSame = previewed !== undefined && command.kind === "PlaceOrders" && command.account === previewed.command.account
           && command.idempotencyKey === previewed.command.idempotencyKey
-        return isSame ? verdictOf(previewed, seen) : holds
+        const verdict = isSame ? verdictOf(previewed, seen) ?? toldOtherwise(state, previewed, seen) : holds
+        state.placed.delete(`${command.account}/${command.idempotencyKey}`)
+        if (seen.decision.outcomes[0]?.refusal === Refusal.none) state.markets.done(command)
+        return verdict
+      }
+      case "Answered": {
+        const { answer: { json, status }, call: { account, body, endpoint } } = seen
+        if (endpoint === "previewMargin" && status === 200 && isObject(json)) state.told.set(account, { body, json })
+        return holds
+      }
+      case "Asked": {
+        const { account, body, endpoint, idempotencyKey } = seen.call
+        const told = state.told.get(account)
+        if (endpoint === "placeOrder" && told !== undefined && told.body === body) {
+          state.placed.set(`${account}/${idempotencyKey}`, { ...told, call: seen.call })
+          state.told.delete(account)
+        }
+        return holds
       }
       default:
         return holds

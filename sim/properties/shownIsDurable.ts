@@ -4,6 +4,7 @@
  * one.
  */
 import { parseOrderId } from "../../src/domain/Ids.js"
+import { answeredIn } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
 const sequences = /"(\w*[sS]equence)":([0-9]+)/g
@@ -15,8 +16,9 @@ export const shownIsDurable: Property<null> = {
   invariant: "I8",
   kind: "safety",
   initial: () => null,
-  observe: (_, seen) => {
-    if (seen._tag !== "Answered" || seen.answer.status !== 200) return holds
+  observe: (_, observed) => {
+    const seen = answeredIn(observed)
+    if (seen === undefined || seen.answer.status !== 200) return holds
     const { answer: { text }, call: { endpoint }, leftBehind, model } = seen
     for (const [, name = "", digits] of text.matchAll(sequences)) {
       if (Number(digits) > leftBehind)

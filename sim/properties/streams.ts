@@ -3,7 +3,8 @@
  * two can be compared and when all is quiet. Each update names the sequence that the client had before. Of all that is told of an
  * account, and of a market but for its levels and candles, everything comes exactly once, in order and whole as the model has it,
  * whatever was cut in between.
- * Nothing is shown before it is durable, nothing of another account, and nothing of an account once the ticket is over that was shown
+ * What a book's client can reckon by itself, decimals, digests and checksums, is as it is told, and a checksum comes with all of a book
+ * and with every hundred updates. Nothing is shown before it is durable, nothing of another account, and nothing of an account once the ticket is over that was shown
  * for it. Who asks by REST what has changed is told the same events.
  */
 import type { Members } from "../model/Shown.js"
@@ -134,6 +135,7 @@ export const streams: Property<State> = {
         if (sequence > durable) return broken(`${what} when only ${durable} was durable`)
         if (isLate) return broken(`${what} when its ticket was over`)
         if (isForeign) return broken(`${what}, which is about another account`)
+        if (seen.misread !== undefined) return broken(`${what}: ${seen.misread}`)
         if (expected !== undefined && held !== expected) return broken(`${what}, by which it has ${held}, and it is ${expected}`)
         const data = seen.data === "" ? [] : listOf(JSON.parse(seen.data) as Members | ReadonlyArray<Members>)
         if (isSnapshot) {

@@ -29,8 +29,8 @@ export type Frame =
   | { readonly _tag: "order"; readonly id: string }
 
 const candles = "market.candles"
-const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status", candles]
-const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"]
+export const marketChannels = ["market.book", "market.trades", "market.ticker", "market.funding", "market.status", candles]
+export const accountChannels = ["account.orders", "account.fills", "account.positions", "account.balance", "account.deposits"]
 
 const isText = (value: unknown): boolean => typeof value === "string"
 const isId = (value: unknown): value is string => typeof value === "string" && /^[!-~]{1,64}$/.test(value)

@@ -4,7 +4,8 @@
  */
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { Request, Response } from "../../src/edge/http/Listener.js"
-import { type Answer, type Call, isLimited, recordNamed } from "../properties/Observation.js"
+import { type Answer, type Call, isLimited, type Observation, recordNamed } from "../properties/Observation.js"
+import * as Refusals from "../reading/Refusals.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
@@ -136,9 +137,22 @@ export class Clients {
     this.#attempt(callOf(draft, firstOfStreams + this.#unscripted++), 1, settled)
   }
 
-  /** Has it seen that something is asked for over a connection of the stream, where nobody is seen to get an answer. */
-  saidOver(draft: Draft): void {
-    this.witness.see({ _tag: "Asked", call: callOf(draft, firstOfStreams + this.#unscripted++), attempt: 1 })
+  /** Has it seen that something is asked for over a connection of the stream. */
+  saidOver(draft: Draft): SaidOver {
+    const call = callOf(draft, firstOfStreams + this.#unscripted++)
+    this.witness.see({ _tag: "Asked", call, attempt: 1 })
+    return { call, sent: this.#moment() }
+  }
+
+  /** Has it seen that a frame answers what was said: with a result or a refusal. `leftBehind`: what was durable when that left. */
+  heardOver({ call, sent }: SaidOver, isResult: boolean, json: unknown, leftBehind: number): void {
+    const { requestId } = (json ?? {}) as { readonly requestId?: string }
+    const status = isResult ? 200 : statusOf(json)
+    if (status === undefined) return
+    const text = JSON.stringify(json) ?? ""
+    const headers = { ...!isResult && requestId !== undefined ? { "x-request-id": requestId } : {} }
+    const answered = this.#answer(call, 1, { status, headers, text, json }, leftBehind, sent)
+    this.witness.see({ _tag: "AnsweredOver", answered })
   }
 
   #attempt(call: Call, attempt: number, settled: Settled): void {
@@ -184,8 +198,7 @@ export class Clients {
   }
 
   #answered(call: Call, attempt: number, answer: Answer, leftBehind: number, sent: Moment): void {
-    const { follower, witness, world } = this
-    const { model } = follower
+    const { follower, witness } = this
     if (answer.status === 200) this.wallet.note(call.id, answer.json)
     if (answer.status === 200 && call.target === ticketTarget && call.id < firstOfStreams) {
       const { accountId, ticket } = answer.json as { readonly accountId: string; readonly ticket: string }
@@ -193,7 +206,19 @@ export class Clients {
     }
     witness.count(`answered ${answer.status}`)
     follower.drain()
-    witness.see({
+    witness.see(this.#answer(call, attempt, answer, leftBehind, sent))
+  }
+
+  /** An answer with what is known as its client gets it. */
+  #answer(
+    call: Call,
+    attempt: number,
+    answer: Answer,
+    leftBehind: number,
+    sent: Moment
+  ): Extract<Observation, { readonly _tag: "Answered" }> {
+    const { follower: { model }, world } = this
+    return {
       _tag: "Answered",
       call,
       attempt,
@@ -204,7 +229,7 @@ export class Clients {
       atEpochMs: world.time.nowEpochMs(),
       clock: between(sent, this.#moment()),
       model
-    })
+    }
   }
 
   #settle(call: Call, answer: Answer | undefined, settled: Settled): void {
@@ -218,6 +243,24 @@ export class Clients {
 
 /** From when on a reply is late. */
 const longMs = 3_000
+
+/** What was asked for over a connection of the stream, and when. */
+export interface SaidOver {
+  readonly call: Call
+  readonly sent: Moment
+}
+
+/** What a connection refuses by itself, or for its ticket. */
+const ofConnection: ReadonlySet<string | undefined> = new Set(["realtime_ticket_rejected", "scope_missing"])
+
+/** The status that a refusal has by its route; undefined where it is the connection's own. One that there is not is none of them. */
+const statusOf = (json: unknown): number | undefined => {
+  const { code, rejectionGuard } = (json ?? {}) as { readonly code?: string; readonly rejectionGuard?: string }
+  const isOfConnection = ofConnection.has(code) || rejectionGuard === "connection_ended"
+    || (code === "rate_limited" && rejectionGuard === undefined)
+  if (isOfConnection) return undefined
+  return Refusals.all.find((told) => told.code === code && told.guard === rejectionGuard)?.status ?? 500
+}
 
 /** A moment by true time and by the process's clock. */
 interface Moment {

@@ -148,6 +148,8 @@ const conversing = ({ messagesPerSecond, orders, subscriptions }: Conversing): C
 /** What the contract has a connection have. */
 const usualConversing: Conversing = { messagesPerSecond: 100, orders: 64, subscriptions: 128 }
 const usualSilenceMs = 60_000
+/** What is kept of a market's stream. */
+const usualKept = { updates: 1_024, bytes: 1024 * 1024 }
 
 /** How long its histories rest, near the end of the journal and behind it. */
 const pausesOf = ({ histories }: Options): { readonly pauseMs?: number; readonly pauseBehindMs?: number } =>
@@ -292,6 +294,7 @@ export class Host {
       limits,
       set: settingsOf(options),
       toldAgain: options.streams?.toldAgain ?? promised,
+      keptOfMarkets: { updates: options.streams?.keptUpdates ?? usualKept.updates, bytes: usualKept.bytes },
       conversing: options.streams?.odd ?? usualConversing,
       behindBytes: options.streams?.behindBytes ?? Number.POSITIVE_INFINITY,
       bufferedBytes: options.streams?.bufferedBytes ?? Number.POSITIVE_INFINITY,

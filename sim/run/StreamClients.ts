@@ -10,9 +10,9 @@ import type { Line } from "../world/SimNetwork.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Call, FrameLeft } from "../properties/Observation.js"
 import { firstOfStreamReads } from "../workload/Wallet.js"
-import type { Clients, Ticketed } from "./Clients.js"
+import type { Clients, SaidOver, Ticketed } from "./Clients.js"
 import type { Follower } from "./Follower.js"
-import { candlesKept, type Data, listOf, modelled, type Names, textOf, thingsIn } from "./StreamContents.js"
+import { bookMisread, candlesKept, type Data, listOf, modelled, type Names, textOf, thingsIn } from "./StreamContents.js"
 import * as Queries from "../reading/Queries.js"
 import { type OddLine, path, StreamOddities } from "./StreamOddities.js"
 import { StreamTrading } from "./StreamTrading.js"
@@ -28,6 +28,8 @@ const againMs = 200
 const patienceMs = 20_000
 /** How often it reads again what it has read before, from somewhere on. */
 const againShare = 0.15
+/** Of so many updates of a book that follow one another one has a checksum. */
+const provedEvery = 100
 /** Between two reads of what has changed, on average. */
 const meanReadMs = 300
 
@@ -52,6 +54,10 @@ interface Frame extends Omit<FrameLeft, "error"> {
   readonly resumed?: boolean
   readonly expiresAt?: number
   readonly data?: Data
+  /** What an order came to. */
+  readonly body?: unknown
+  /** Of a book's update: what its best levels are then. */
+  readonly checksum?: string
 }
 
 /** What is told where changes are no longer: from where on they are, and the last record. */
@@ -118,6 +124,10 @@ class Client {
   #hasAsked = false
   /** What it is subscribed to on this connection. */
   readonly #begun = new Set<string>()
+  /** What it has said over this connection that its routes answer otherwise, by the frame's id. */
+  readonly #saidOver = new Map<string, SaidOver>()
+  /** Updates of each book since the last that had its checksum, or all of it, as far as it was heard of on this connection. */
+  readonly #unproved = new Map<string, number>()
   /** Frames that asked for candles on this connection and have no answer: those come once the histories have them. */
   readonly #waiting = new Set<string>()
   #isSlow = false
@@ -261,6 +271,8 @@ class Client {
     this.#hasAsked = false
     this.#begun.clear()
     this.#waiting.clear()
+    this.#saidOver.clear()
+    this.#unproved.clear()
     this.#away.clear()
     this.#onItsWay = 0
     this.#timesBehindOf.clear()
@@ -442,10 +454,11 @@ class Client {
       mayAct: () => this.#isTrusted,
       ticket: () => this.#shown,
       send: (draft, frame) => {
-        clients.saidOver(draft)
+        const said = clients.saidOver(draft)
         const scope = draft.scope!
         witness.see({ _tag: "SaidBy", ticket: this.#shown!, scope })
         if (this.#isToCancel) witness.see({ _tag: "SaidOver", connectionId: this.#connectionId, scope })
+        this.#saidOver.set(`f${this.#ids + 1}`, said)
         this.#say(frame)
       }
     })
@@ -507,6 +520,7 @@ class Client {
         this.#again()
       }
     }
+    this.#heardOver(frame, durable)
     if (frame.type === "result") this.all.witness.count("an order over the stream was answered")
     if (frame.type === "error") {
       const { code } = frame.error!
@@ -534,8 +548,11 @@ class Client {
       held.last = undefined
       this.all.witness.count(`resync for ${frame.reason}`)
     }
-    if (frame.type === "subscribed") this.#begun.add(keyOf(frame as Names))
-    if (frame.type === "subscribed" && frame.resumed === true) this.all.witness.count("resumed")
+    if (frame.type === "subscribed") {
+      this.#begun.add(keyOf(frame as Names))
+      this.#unproved.delete(keyOf(frame as Names))
+      if (frame.resumed === true) this.all.witness.count("resumed")
+    }
     if (frame.type !== "snapshot" && frame.type !== "update") return
     const key = keyOf(frame as Names)
     const held = this.held.get(key)!
@@ -563,8 +580,26 @@ class Client {
       durable,
       isLate,
       expected,
-      held: expected === undefined ? "" : textOf(held.things)
+      held: expected === undefined ? "" : textOf(held.things),
+      misread: frame.channel === "market.book" ? this.#bookMisread(key, frame, held.things) : undefined
     })
+  }
+
+  /** Has it seen where a frame answers what was traded over the connection. */
+  #heardOver(frame: Frame, durable: number): void {
+    const said = frame.type === "result" || frame.type === "error" ? this.#saidOver.get(frame.id ?? "") : undefined
+    if (said === undefined) return
+    this.#saidOver.delete(frame.id!)
+    this.all.clients.heardOver(said, frame.type === "result", frame.type === "result" ? frame.body : frame.error, durable)
+  }
+
+  /** What of a book's frame is not as its client can reckon: a checksum comes with all of it, and with every so many updates. */
+  #bookMisread(key: string, { checksum, data, marketId, sequence, type }: Frame, things: ReadonlyMap<string, string>): string | undefined {
+    const isProved = type === "snapshot" || checksum !== undefined
+    const unproved = isProved ? 0 : (this.#unproved.get(key) ?? 0) + 1
+    this.#unproved.set(key, unproved)
+    if (unproved >= provedEvery) return `has had no checksum for ${unproved} updates`
+    return bookMisread(this.all.model, { marketId: marketId!, sequence: sequence!, checksum, data: data! }, things)
   }
 
   #authenticated(accountId: string): void {

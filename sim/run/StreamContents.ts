@@ -8,8 +8,9 @@ import * as Order from "../../src/domain/Order.js"
 import { type NaiveFill, type NaiveOrder, remaining } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
+import { checksumOf, snapshotOf } from "../model/ShownBooks.js"
 import * as ShownHistories from "../model/ShownHistories.js"
-import { without } from "../properties/Difference.js"
+import { difference, without } from "../properties/Difference.js"
 
 /** One thing that is told of, as far as it is looked at: a level, an order, a position, a balance. */
 interface Thing {
@@ -44,6 +45,39 @@ export const listOf = (data: Data): ReadonlyArray<Thing> =>
     : Array.isArray(data)
     ? data
     : [data as Thing]
+
+/** A frame that tells of a book. */
+interface BookFrame {
+  readonly marketId: string
+  readonly sequence: number
+  readonly checksum: string | undefined
+  readonly data: Data
+}
+
+/** Levels by the price that names them, as a client keeps them: those of one side, best first. */
+const bestFirst = (things: ReadonlyMap<string, string>, side: "bid" | "ask"): ReadonlyArray<readonly [number, number]> =>
+  [...things].filter(([name]) => name.startsWith(side)).map(([name, size]) => [Number(name.slice(4)), Number(size)] as const)
+    .sort(([one], [other]) => side === "bid" ? other - one : one - other)
+
+/** What of a book's frame is not as whoever has the book by it can reckon; undefined where all is. */
+export const bookMisread = (
+  model: NaiveVenue,
+  { checksum, data, marketId, sequence }: BookFrame,
+  things: ReadonlyMap<string, string>
+): string | undefined => {
+  const { parameters } = model.markets.find((market) => market.parameters.marketId === marketId)!
+  if (isBook(data)) {
+    const book = { bids: bestFirst(things, "bid"), asks: bestFirst(things, "ask") }
+    return difference("its book", data, snapshotOf(book, parameters, sequence, Number.POSITIVE_INFINITY))
+  }
+  for (const { priceAtoms, side, sizeAtoms, ...told } of data as ReadonlyArray<Thing>) {
+    const [level] = Shown.levels([[Number(priceAtoms), Number(sizeAtoms)]], parameters)
+    const verdict = difference(`the ${side} ${priceAtoms}`, { ...told, priceAtoms, sizeAtoms }, level)
+    if (verdict !== undefined) return verdict
+  }
+  if (checksum === undefined) return undefined
+  return difference("its checksum", checksum, checksumOf({ bids: bestFirst(things, "bid"), asks: bestFirst(things, "ask") }))
+}
 
 /** What a stream is called by those who ask for it. */
 export interface Names {

@@ -1,6 +1,6 @@
 /**
  * What a client of the stream trades over its connections: a demo account's orders, mostly over connections that are to cancel them
- * as they end. Everything is drawn from a generator of its own, and asked for once: nobody is seen to get an answer.
+ * as they end. Everything is drawn from generators of its own; now and then a frame is sent once more under its key.
  */
 import { orderId } from "../../src/domain/Ids.js"
 import type { Trading as Options } from "../faults/Options.js"
@@ -17,6 +17,13 @@ const againMs = 500
 const mostTickets = 20
 
 const weights = { place: 12, batch: 4, amend: 3, cancel: 2, all: 1, end: 3 } as const
+/** How often it does what is done to several orders at once beside that, or says once more what it has said last over the connection. */
+const moreShare = 0.2
+const moreWeights = { again: 3, cancelBatch: 3, cancelAllAfter: 1 } as const
+/** Orders of a batch that is cancelled, and after what time all are where nothing is heard until then; 0: not at all. */
+const mostCancelled = 4
+const timeoutsMs = [0, 5_000, 60_000] as const
+
 /** Orders that are sent just before the ticket is ended that they come by. */
 const lastOrders = 3
 /** How many orders of the account are changed or taken back meanwhile, and within what time: some of those that leave are there still. */
@@ -42,8 +49,11 @@ export interface TradingLine {
 export class StreamTrading {
   readonly who: Calls.Identity
   readonly #wishes: Wishes
+  readonly #more: SimRandom
   #tickets = 0
   #keys = 0
+  /** What was said last, and over which connection by which ticket. */
+  #last: { readonly line: TradingLine; readonly ticket: string | undefined; readonly again: () => void } | undefined
 
   constructor(
     readonly name: string,
@@ -52,6 +62,7 @@ export class StreamTrading {
     readonly random: SimRandom,
     readonly options: Options
   ) {
+    this.#more = random.split("more")
     this.who = { ...random.pick(clients.identities), client: name }
     this.#wishes = new Wishes(clients.follower.model, this.who, random, world.options.workload, () => `${name}-${this.#keys}`)
   }
@@ -78,6 +89,7 @@ export class StreamTrading {
       void this.world.time.after(this.random.until(this.options.meanPauseMs), () => {
         if (!line.isOpen() || !this.clients.open) return
         if (line.mayAct()) this.#act(line)
+        if (line.mayAct() && this.#more.chance(moreShare)) this.#actMore(line)
         next()
       })
     next()
@@ -107,14 +119,44 @@ export class StreamTrading {
     }
   }
 
-  #act({ send, ticket }: TradingLine): void {
+  /** Says something, and keeps it to say it again. */
+  #say(line: TradingLine, draft: Calls.Draft, frame: object): void {
+    const again = (): void => line.send(draft, frame)
+    this.#last = { line, ticket: line.ticket(), again }
+    again()
+  }
+
+  /** What only some clients say: drawn by itself, so that it moves nothing of the others. */
+  #actMore(line: TradingLine): void {
+    const random = this.#more
+    const { who } = this
+    const key = `${this.name}-more-${++this.#keys}`
+    const say = (op: string, draft: Calls.Draft): void => this.#say(line, draft, { op, idempotencyKey: key, body: JSON.parse(draft.body) })
+    const act = random.weighted(moreWeights)
+    if (act === "again") {
+      const last = this.#last
+      if (last?.line === line && last.ticket === line.ticket()) last.again()
+      return
+    }
+    if (act === "cancelAllAfter") return say("cancel_all_after", Calls.cancelAllAfter(who, "over the stream", key, random.pick(timeoutsMs)))
+    const open = [...this.#wishes.me().open]
+    const some = Array.from({ length: Math.min(open.length, 1 + random.below(mostCancelled)) },
+      () => open.splice(random.below(open.length), 1)[0]!)
+    if (some.length === 0) return
+    const { markets } = this.clients.follower.model
+    const named = some.map(({ market, number }) => ({ marketId: markets[market]!.parameters.marketId, orderId: orderId(number) }))
+    say("cancel_batch", Calls.cancelBatch(who, "over the stream", key, named))
+  }
+
+  #act(line: TradingLine): void {
+    const { send, ticket } = line
     const { follower: { model } } = this.clients
     const { random, who } = this
     const key = `${this.name}-${++this.#keys}`
     const market = this.#wishes.tradable()
     const open = this.#wishes.me().open
     const say = (op: string, draft: Calls.Draft, more: object = {}): void =>
-      send(draft, { op, idempotencyKey: key, body: JSON.parse(draft.body), ...more })
+      this.#say(line, draft, { op, idempotencyKey: key, body: JSON.parse(draft.body), ...more })
     const wish = (index: number): Calls.Wish => ({
       ...this.#wishes.wish(market, { timeInForce: "GTC" }),
       ...random.chance(expiringShare) ? { expiresAtEpochMs: Math.floor(this.world.time.nowEpochMs()) + random.pick(expiriesMs) } : {},

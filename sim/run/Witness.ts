@@ -197,6 +197,8 @@ const describeProcess = (seen: OfProcess): string => {
 
 type OfStream = Extract<Observation, {
   readonly _tag:
+    | "AnsweredOver"
+    | "SaidBy"
     | "Streamed"
     | "Resynced"
     | "StreamRests"
@@ -232,6 +234,10 @@ const describeStream = (seen: OfStream): string => {
       return `${seen.line} is open`
     case "OpenedElsewhere":
       return `a connection is taken at ${seen.target}`
+    case "SaidBy":
+      return `${seen.scope} by a ticket`
+    case "AnsweredOver":
+      return `over a connection ${seen.answered.call.id} ${seen.answered.answer.status} ${seen.answered.answer.text}`
     case "Streamed":
       return `streamed ${seen.stream} ${seen.isSnapshot ? "snapshot" : seen.previousSequence} ${seen.sequence} to ${seen.client}`
     case "Resynced":
@@ -316,6 +322,8 @@ const describe = (seen: Observation): string => {
       return `quoted ${seen.marketId} ${seen.priceAtoms} of ${seen.sourceEpochMs}`
     case "Fed":
       return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
+    case "AnsweredOver":
+    case "SaidBy":
     case "Streamed":
     case "Resynced":
     case "StreamRests":
@@ -329,8 +337,6 @@ const describe = (seen: Observation): string => {
     case "Arming":
     case "HungUp":
       return describeStream(seen)
-    case "SaidBy":
-      return `${seen.scope} by a ticket`
     case "Shown":
       return `${seen.client} shows a ticket, ${seen.id}`
     case "TurnedAway":

@@ -127,6 +127,12 @@ export const spelled = (draft: Draft, spell: (number: string) => string): Draft 
 export const place = (who: Identity, intent: string, key: string, wish: Wish): Draft =>
   trade(who, intent, key, "placeOrder", Operation.placeV1, "/v1/orders", nativeBody(who, wish))
 
+/** Places what a body says, as it says it. */
+export const placeAs = (who: Identity, intent: string, key: string, body: string): Draft => ({
+  ...trade(who, intent, key, "placeOrder", Operation.placeV1, "/v1/orders", {}),
+  body
+})
+
 export const placeBatch = (who: Identity, intent: string, key: string, wishes: ReadonlyArray<Wish>): Draft =>
   trade(who, intent, key, "placeOrderBatch", Operation.placeBatchV1, "/v1/orders/batch", {
     orders: wishes.map((wish) => nativeBody(who, wish))

@@ -1,9 +1,13 @@
 /**
- * What everybody reads who looks back, once all is quiet, at what has been: a listing from its first page to its last, and rows since the
- * very times at which rows were made. Nothing happens meanwhile, so that each answer is known to the last row, and nothing that is read
- * so at a run's end depends on who happened to ask for it in between.
+ * What everybody reads who looks back, once all is quiet, at what has been: a listing from its first page to its last, rows since the
+ * very times at which rows were made, and single orders that the engine has forgotten, which the histories tell. Nothing happens
+ * meanwhile, so that each answer is known to the last row, and nothing that is read so at a run's end depends on who happened to ask for
+ * it in between.
  */
+import { orderId } from "../../src/domain/Ids.js"
 import { isListed, symbol } from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { isKept } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer } from "../properties/Observation.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -22,6 +26,20 @@ const timesOf = (made: ReadonlyArray<number>, random: SimRandom): ReadonlySet<nu
   const shared = near.filter((time, at) => at > 0 && near[at - 1] === time)
   const some = Array.from({ length: timesAsked }, () => random.pick(random.chance(0.5) ? near : made))
   return new Set([...some, ...shared.length === 0 ? [] : [random.pick(shared)]])
+}
+
+/** Of the orders of an account that are surely forgotten one that was filled and one that was not, by their ids and by their names. */
+const forgotten = (model: NaiveVenue, who: Identity, random: SimRandom): ReadonlyArray<Draft> => {
+  const gone = model.accounts[who.account]!.placed.filter((order) => !isKept(order, model.atEpochMs))
+  const [filled, others] = [true, false].map((isFilled) => gone.filter(({ status }) => (status === Order.closed) === isFilled))
+  return [filled!, others!].flatMap((orders) => {
+    if (orders.length === 0) return []
+    const { clientOrderId, number } = random.pick(orders)
+    return [
+      Calls.read(who, "getOrder", `/v1/orders/${orderId(number)}`, "trader"),
+      ...clientOrderId === "" ? [] : [Calls.lookUp(who, "clientOrderId", clientOrderId)]
+    ]
+  })
 }
 
 const ofAccount = (model: NaiveVenue, who: Identity, random: SimRandom): ReadonlyArray<Draft> => {
@@ -56,8 +74,14 @@ const ofMarkets = ({ markets }: NaiveVenue, random: SimRandom): ReadonlyArray<Dr
 /** First pages, and lists without any. */
 export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => [
   ...ofMarkets(model, random),
-  ...everybody.flatMap((who) => ofAccount(model, who, random))
+  ...everybody.flatMap((who) => ofAccount(model, who, random)),
+  ...everybody.flatMap((who) => forgotten(model, who, random.split(`forgotten by ${who.client}`)))
 ]
+
+/** The leaderboard's windows, each asked for once. */
+export const boards: ReadonlyArray<Draft> = ["daily", "weekly", "monthly", "all_time"].map((window) =>
+  Calls.read(Calls.passerBy, "getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`, "none")
+)
 
 /** The page behind one that was answered; undefined where there is none. */
 export const nextPage = (draft: Draft, answer: Answer | undefined): Draft | undefined => {

@@ -4,11 +4,12 @@
  * the margin, across the book, exactly its position. It also does all that a client should not.
  */
 import type { Intent, Options } from "../faults/Options.js"
+import type { Answer } from "../properties/Observation.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import { amending } from "./Amending.js"
 import { leastRetentionMs } from "../../src/domain/Retention.js"
 import { asking, fenceAgain, lookUpOfMine } from "./Asking.js"
-import { cancelAll, type Identity } from "./Calls.js"
+import { cancelAll, type Draft, type Identity, placeAs } from "./Calls.js"
 import { cancelling } from "./Cancelling.js"
 import { compatPlacing } from "./CompatPlacing.js"
 import type { Desk } from "./Desk.js"
@@ -44,6 +45,9 @@ const lookedUpAfterwards = 4
 /** How often a trader says in other words what a library would print. */
 const respelledShare = 0.1
 
+/** How often a trader places an order of which it was told what it would come to. */
+const placedShare = 0.8
+
 /** Volleys begin at times that are multiples of this, so that those of several traders meet in the inbox. */
 const beatMs = 200
 const leastAtOnce = 3
@@ -68,6 +72,15 @@ const meetSwitch = ({ desk, model, nextKey, who }: Seat, random: SimRandom): voi
     const { marketId } = model.markets[random.pick(open).market]!.parameters
     desk.issue(cancelAll(who, "cancel all", nextKey(), marketId), () => {})
   })
+}
+
+/** What whoever was told what an order would come to does at once, mostly: it places it just so. */
+const asPreviewed = (seat: Seat, draft: Draft, answer: Answer | undefined, random: SimRandom): Draft | undefined => {
+  const isPreview = draft.endpoint === "previewMargin" && answer?.status === 200
+  if (!isPreview || !seat.desk.isOpen() || !random.chance(placedShare)) return undefined
+  const placement = placeAs(seat.who, "as previewed", seat.nextKey(), draft.body)
+  seat.remember(placement)
+  return placement
 }
 
 export const make = (
@@ -119,6 +132,7 @@ export const make = (
   }
 
   const lastMoments = random.split("last moments")
+  const previewing = random.split("previewing")
 
   const act = (): void => {
     if (!desk.isOpen()) return
@@ -131,9 +145,11 @@ export const make = (
     const drafted = drafts[intent](seat, intent)
     const draft = random.chance(respelledShare) ? Twist.respelled(drafted, random) : drafted
     seat.remember(draft)
-    desk.issue(draft, () => {
+    desk.issue(draft, (answer) => {
       if (intent === "dead-man switch") meetSwitch(seat, lastMoments)
-      next()
+      const placement = asPreviewed(seat, draft, answer, previewing)
+      if (placement === undefined) next()
+      else desk.issue(placement, next)
     })
   }
 

@@ -1,0 +1,51 @@
+/** Books as readers must be shown them, with the digests that anyone can compute again. */
+import * as crypto from "node:crypto"
+import type * as Market from "../../src/domain/Market.js"
+import * as Shown from "./Shown.js"
+
+type Json = { readonly [name: string]: unknown }
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
+
+/** Price and size atoms of each level, best first. */
+type Levels = ReadonlyArray<readonly [number, number]>
+
+export interface Book {
+  readonly bids: Levels
+  readonly asks: Levels
+}
+
+/** Levels a side that a checksum is of. */
+const levelsSummed = 25
+
+const sha256 = (text: string): string => `sha256:${crypto.createHash("sha256").update(text).digest("hex")}`
+
+/** JSON with members in the order of their names: canonical, as long as it holds ASCII texts and whole numbers. */
+const canonical = (value: unknown): string =>
+  Array.isArray(value)
+    ? `[${value.map(canonical).join(",")}]`
+    : isObject(value)
+    ? `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`
+    : JSON.stringify(value)
+
+export const checksumOf = ({ asks, bids }: Book): string => {
+  const lines = ([["b", bids], ["a", asks]] as const).flatMap(([side, levels]) =>
+    levels.slice(0, levelsSummed).map(([price, size]) => `${side}|${price}|${size}`)
+  )
+  return sha256(lines.join("\n"))
+}
+
+/** `external-book-snapshot/v1`, of so many levels a side at most. */
+export const snapshotOf = (book: Book, parameters: Market.Parameters, snapshotSequence: number, most: number): Json => {
+  const { marketId } = parameters
+  const [bids, asks] = [book.bids, book.asks].map((side) => Shown.levels(side.slice(0, most), parameters))
+  return {
+    version: "external-book-snapshot/v1",
+    marketId,
+    snapshotSequence,
+    readModelDigest: sha256(canonical({ marketId, snapshotSequence, bids, asks })),
+    bids,
+    asks,
+    checksum: checksumOf(book),
+    resync: { stream: "market.book", fromSequence: snapshotSequence }
+  }
+}
