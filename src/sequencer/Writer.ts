@@ -202,7 +202,7 @@ const quietMs = 2_000
  */
 const lastSnapshotMs = 5_000
 
-/** What a million of orders, keys and accounts takes at most: a quiet machine encodes and saves them in a quarter of it. */
+/** What a million of orders, keys and accounts takes at most: a quiet machine encodes and saves them in a third of it. */
 const snapshotMsPerMillion = 10_000
 
 /** However much is remembered, whoever stops the process waits no longer than the service's file allows. */
@@ -256,7 +256,10 @@ const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequ
     Effect.orDie
   )
 
-/** How long the last snapshot waits for a follower that may still be writing one: two never write at once. */
+/**
+ * How long the last snapshot waits for a follower that may still be writing one: two never write at once. Where much is remembered, it
+ * has a quarter of what a stop is given for that.
+ */
 const followerEndingMs = 1_000
 
 interface Stopping {
@@ -286,9 +289,11 @@ const stopping = (
     yield* drain
     yield* unlessFailed
     drained(state.sequence)
-    const ended = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), followerEndingMs)
+    const tablesMs = stopMsForTables(state)
+    const endingMs = followerEndingMs + tablesMs / 4
+    const ended = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), endingMs)
     const saving = Option.isSome(ended)
-      ? lastSnapshot(last, stopMsForTables(state))
+      ? lastSnapshot(last, tablesMs * 3 / 4)
       : Effect.fail("the follower, which may be writing one, has not ended in time")
     yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(state.sequence, reason)))
   })
