@@ -134,6 +134,8 @@ export interface Options extends Secrets {
   readonly watch?: Sequencer.Watch
   /** Told of the state that the writer has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
   readonly recovered?: (state: Reads) => void
+  /** Told at a stop that all up to a sequence is durable, and that nothing but its snapshot is left to be done. */
+  readonly drained?: (sequence: number) => void
   /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
   readonly stopFailed?: Writer.StopFailed
 }
@@ -226,6 +228,7 @@ const writerLayer = <E>(options: Options, stages: Stages.Stages, opening: Effect
     ...(options.followers === undefined ? undefined : { followers: options.followers }),
     ...(options.watch === undefined ? undefined : { watch: options.watch }),
     ...(options.recovered === undefined ? undefined : { recovered: options.recovered }),
+    ...(options.drained === undefined ? undefined : { drained: options.drained }),
     ...(options.stopFailed === undefined ? undefined : { stopFailed: options.stopFailed })
   }, (state) => Effect.zipRight(Bootstrap.ofEnvironment(state, options.environment), opening)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),

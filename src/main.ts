@@ -45,10 +45,10 @@ import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
 import * as NodeFollower from "./sequencer/NodeFollower.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
-import { NewerFormat, OlderFormat } from "./journal/Journal.js"
-import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
+import { Corrupt, NewerFormat, OlderFormat } from "./journal/Journal.js"
+import * as Recovery from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
-import { NotFlushed, NotSaved, whyEnded, WriterStopped } from "./sequencer/Writer.js"
+import { NotFlushed, NotSaved, stopMsForTables, whyEnded, WriterStopped } from "./sequencer/Writer.js"
 import * as HttpSigner from "./signer/HttpSigner.js"
 import { StoreRefused } from "./signer/KeyStore.js"
 import * as NodeKeyStore from "./signer/NodeKeyStore.js"
@@ -61,10 +61,13 @@ import { config, type IndexExchanges, type IndexSetting, type VenueConfig } from
 
 /**
  * Exit codes: 1 could not start or stopped for good; 65 (sysexits' EX_DATAERR) the data directory needs another version of
- * the program, whose name is said; 78 (EX_CONFIG) a setting is wrong. Starting again helps after none but the first.
+ * the program, whose name is said; 70 (EX_SOFTWARE) the journal is damaged, or what it comes to differs from what it or the follower
+ * says, and somebody has to look at the directory before anything is written to it; 78 (EX_CONFIG) a setting is wrong. Starting
+ * again helps after none but the first.
  */
 const exitFailed = 1
 const exitOtherVersion = 65
+const exitToBeLookedAt = 70
 const exitConfig = 78
 
 /** The markets that come with the program, beside the compiled output. */
@@ -249,8 +252,8 @@ const inboxOf = (capacity: number) => ({
   reserved: Math.floor((capacity * defaultBounds.reserved) / defaultBounds.capacity)
 })
 
-/** What kept the stop from its end, once something has. */
-const stop: { fault: Error | undefined } = { fault: undefined }
+/** The state that a stop leaves, once there is one, and what kept it from its end, once something has. */
+const stop: { state: Reads | undefined; fault: Error | undefined } = { state: undefined, fault: undefined }
 
 /** A stop before there was a writer whose last snapshot it would have left: whoever waits for one to go on from is told. */
 class StoppedEarly extends Error {
@@ -263,82 +266,96 @@ class StoppedEarly extends Error {
   }
 }
 
-/** Starts the venue, and goes on until it is stopped; `recovered` is told of the state that it goes on with. */
-const run = (recovered: (state: Reads) => void) =>
+/** Says where a venue is that has started, what it goes on from, and what may be done next. */
+const told = (settings: VenueConfig, { fromSequence, records }: Venue.Venue["Type"]["recovered"], url: string, pages: string) =>
   Effect.gen(function*() {
-    const settings = yield* config
-    const connections = yield* connectionLimit(settings)
-    const custody = yield* SignerConfig.custody
-    const signer = yield* signerPlace(settings)
-    const markets = yield* readMarkets(settings)
-    const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
-    const development = settings.environment === "development"
-    const random = yield* SecureRandom
-    const hashWords = new Int32Array(Uint8Array.from(random.bytes(8)).buffer)
-    const hashKey = [hashWords[0]!, hashWords[1]!] as const
-    const capacity = { ...settings.capacity, hashKey }
-    const leaves = Layer.mergeAll(
-      NodeDisk.layer(settings.dataDir),
-      NodeListener.layer(listening(settings, connections, tls)),
-      NodeTurns.layer,
-      NodeEventLoop.layer,
-      NodeSecureRandom.layer,
-      NodePasskeyVerifier.layer,
-      NodeAssets.layer(builtPages),
-      NodeWritten.layer(writtenReference),
-      NodeWorkloads.layer(settings.workloads),
-      threads(settings, capacity),
-      indexFeed(settings.index, markets)
-    )
-    const venue = Venue.layerOpening({
-      environment: settings.environment,
-      operatorToken: hasOperator(settings) ? nobodys(random) : undefined,
-      signerSecret: nobodys(random),
-      acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
-      acceptsIndexStream: settings.index.feed === "push",
-      indexFeedName: settings.index.feed,
-      rateLimits: settings.rateLimits,
-      trustedProxies: settings.trustedProxies,
-      stream: settings.stream,
-      corsOrigins: settings.corsOrigins,
-      site: settings.site,
-      affiliateEnabled: settings.affiliateEnabled,
-      markets,
-      capacity,
-      sequencer: {
-        ...Sequencer.defaultOptions,
-        inbox: inboxOf(settings.inboxCapacity)
-      },
-      snapshotEveryRecords: settings.snapshotEveryRecords,
-      journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
-      ledger: custody,
-      funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
-      feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
-      recovered,
-      stopFailed: (fault) => {
-        stop.fault = fault
-      }
-    }, opening(settings, custody, signer))
-    return yield* Effect.flatMap(Venue.Venue, (running) =>
-      Effect.gen(function*() {
-        const url = `${tls === undefined ? "http" : "https"}://${running.address}:${running.port}`
-        yield* Effect.log(
-          `${settings.environment} venue at ${url}, data in ${settings.dataDir}, `
-            + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
-        )
-        yield* Effect.log(`the owner's pages at ${siteAt(settings.site, running.port).publicOrigin}, the API reference at ${url}/docs`)
-        if (development && Option.isNone(settings.operatorToken)) {
-          yield* Effect.log(`the operator token is kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)}`)
-        }
-        yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
-        const failure = yield* running.failure
-        const stopped = new WriterStopped(failure)
-        // Nobody has asked for this end, and nobody would look for one that does not come.
-        late.words = `${stopped.message}; ${late.words}`
-        endInTime()
-        return yield* Effect.die(stopped)
-      })).pipe(Effect.provide(Layer.provide(venue, leaves)))
+    const { dataDir, environment, operatorToken } = settings
+    const development = environment === "development"
+    yield* Effect.log(`${environment} venue at ${url}, data in ${dataDir}, snapshot ${fromSequence}, ${records} records replayed`)
+    if (!development && fromSequence + records === 0) {
+      yield* Effect.logWarning(
+        `a new journal begins in ${dataDir}, which had none: where this venue has traded before, stop it and look where its data are`
+      )
+    }
+    yield* Effect.log(`the owner's pages at ${pages}, the API reference at ${url}/docs`)
+    if (development && Option.isNone(operatorToken)) {
+      yield* Effect.log(`the operator token is kept in ${path.join(dataDir, NodeSecrets.operatorTokenFile)}`)
+    }
+    yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
   })
+
+/** Starts the venue, and goes on until it is stopped. */
+const run = Effect.gen(function*() {
+  const settings = yield* config
+  const connections = yield* connectionLimit(settings)
+  const custody = yield* SignerConfig.custody
+  const signer = yield* signerPlace(settings)
+  const markets = yield* readMarkets(settings)
+  const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
+  const random = yield* SecureRandom
+  const hashWords = new Int32Array(Uint8Array.from(random.bytes(8)).buffer)
+  const hashKey = [hashWords[0]!, hashWords[1]!] as const
+  const capacity = { ...settings.capacity, hashKey }
+  const leaves = Layer.mergeAll(
+    NodeDisk.layer(settings.dataDir),
+    NodeListener.layer(listening(settings, connections, tls)),
+    NodeTurns.layer,
+    NodeEventLoop.layer,
+    NodeSecureRandom.layer,
+    NodePasskeyVerifier.layer,
+    NodeAssets.layer(builtPages),
+    NodeWritten.layer(writtenReference),
+    NodeWorkloads.layer(settings.workloads),
+    threads(settings, capacity),
+    indexFeed(settings.index, markets)
+  )
+  const venue = Venue.layerOpening({
+    environment: settings.environment,
+    operatorToken: hasOperator(settings) ? nobodys(random) : undefined,
+    signerSecret: nobodys(random),
+    acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
+    acceptsIndexStream: settings.index.feed === "push",
+    indexFeedName: settings.index.feed,
+    rateLimits: settings.rateLimits,
+    trustedProxies: settings.trustedProxies,
+    stream: settings.stream,
+    corsOrigins: settings.corsOrigins,
+    site: settings.site,
+    affiliateEnabled: settings.affiliateEnabled,
+    markets,
+    capacity,
+    sequencer: {
+      ...Sequencer.defaultOptions,
+      inbox: inboxOf(settings.inboxCapacity)
+    },
+    snapshotEveryRecords: settings.snapshotEveryRecords,
+    journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
+    ledger: custody,
+    funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
+    feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 },
+    recovered: (state) => {
+      stop.state = state
+    },
+    drained: (sequence) => {
+      late.words = `the stop did not end in time: all that was decided up to sequence ${sequence} is durable, and its snapshot may `
+        + "not have been saved; killed"
+    },
+    stopFailed: (fault) => {
+      stop.fault = fault
+    }
+  }, opening(settings, custody, signer))
+  return yield* Effect.flatMap(Venue.Venue, (running) =>
+    Effect.gen(function*() {
+      const url = `${tls === undefined ? "http" : "https"}://${running.address}:${running.port}`
+      yield* told(settings, running.recovered, url, siteAt(settings.site, running.port).publicOrigin)
+      const failure = yield* running.failure
+      const stopped = new WriterStopped(failure)
+      // Nobody has asked for this end, and nobody would look for one that does not come.
+      late.words = `${stopped.message}; ${late.words}`
+      endIn(stopMs)
+      return yield* Effect.die(stopped)
+    })).pipe(Effect.provide(Layer.provide(venue, leaves)))
+})
 
 /** What whoever started a venue may type next: with nothing to try in it, how it stands. */
 const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string => {
@@ -352,17 +369,11 @@ const nextCommand = ({ dataDir, environment }: VenueConfig, url: string): string
 const defaultUrl = "http://127.0.0.1:8080"
 
 /** The same, and says at the end of a stop that was asked for that nothing is left to be done. */
-const launch = Effect.suspend(() => {
-  let state: Reads | undefined
-  const noted = run((recovered) => {
-    state = recovered
-  })
-  return Effect.onExit(noted, (exit) => {
-    if (!Exit.isFailure(exit) || whyEnded(exit, stop.fault) !== undefined) return Effect.void
-    if (state !== undefined) return Effect.log(`stopped cleanly at sequence ${state.sequence}: all that was decided is durable`)
-    stop.fault = new StoppedEarly()
-    return Effect.void
-  })
+const launch = Effect.onExit(run, (exit) => {
+  if (!Exit.isFailure(exit) || whyEnded(exit, stop.fault) !== undefined) return Effect.void
+  if (stop.state !== undefined) return Effect.log(`stopped cleanly at sequence ${stop.state.sequence}: all that was decided is durable`)
+  stop.fault = new StoppedEarly()
+  return Effect.void
 })
 
 /** What the operator reads when the process ends by itself. */
@@ -376,20 +387,34 @@ const explain = (cause: Cause.Cause<unknown>): string => {
 const isSettingWrong = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   // Every tagged error is an Effect too, and looks much the same from outside.
-  return [SettingRefused, CapacityTooSmall, Bootstrap.MarketsFileInvalid, Bootstrap.WrongEnvironment].some((tag) => error instanceof tag)
+  return [SettingRefused, Recovery.CapacityTooSmall, Bootstrap.MarketsFileInvalid, Bootstrap.WrongEnvironment].some((tag) =>
+    error instanceof tag
+  )
     || error instanceof StoreRefused && error.setting !== undefined
 }
 
 /** Whether nothing is wrong with the data directory, and another version of the program has to be started on it. */
 const isOtherVersions = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
-  return [UndecidedByOther, NewerRules, MigrationDiffers, NewerFormat, OlderFormat].some((tag) => error instanceof tag)
+  return [Recovery.UndecidedByOther, Recovery.NewerRules, Recovery.MigrationDiffers, NewerFormat, OlderFormat].some((tag) =>
+    error instanceof tag
+  )
 }
 
-const exitCode = (cause: Cause.Cause<unknown>): number =>
-  isSettingWrong(cause) ? exitConfig : isOtherVersions(cause) ? exitOtherVersion : exitFailed
+/** Whether the journal, a snapshot or one of two engines is wrong: what is there is all that can tell which, and a start writes to it. */
+const isToBeLookedAt = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Cause.squash(cause)
+  return [Corrupt, Recovery.Diverged, Recovery.JournalBehind, Recovery.SnapshotUnexplained].some((tag) => error instanceof tag)
+    || error instanceof WriterStopped && error.why === "FollowerDiffers"
+}
 
-/** How long the process may take to stop once it was asked to, or has nothing to go on for. */
+const exitCode = (cause: Cause.Cause<unknown>): number => {
+  if (isSettingWrong(cause)) return exitConfig
+  if (isOtherVersions(cause)) return exitOtherVersion
+  return isToBeLookedAt(cause) ? exitToBeLookedAt : exitFailed
+}
+
+/** How long the process may take to stop once it was asked to, beside what its tables need, or has nothing to go on for. */
 const stopMs = 9_500
 
 /**
@@ -435,10 +460,13 @@ const leave = (onExit: (code: number) => void, code: number, before?: Held, wait
   setTimeout(() => leave(onExit, code, held, heldMs + 20), 20)
 }
 
-/** Sees to it that the process ends, if it does not by itself. */
-const endInTime = (): void => void setTimeout(() => killItself(late.words), stopMs).unref()
+/** Sees to it that the process ends within so many milliseconds, if it does not by itself. */
+const endIn = (mostMs: number): void => void setTimeout(() => killItself(late.words), mostMs).unref()
 
-runMainAsked(endInTime)(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
+/** The same of a stop that somebody asked for: it leaves a snapshot of all that is remembered. */
+const endAsked = (): void => endIn(stopMs + (stop.state === undefined ? 0 : stopMsForTables(stop.state)))
+
+runMainAsked(endAsked)(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {
   disableErrorReporting: true,
   // What is logged, and how, is the layer's to say.
   disablePrettyLogger: true,

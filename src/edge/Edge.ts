@@ -124,6 +124,8 @@ const registerGauges = ({ barrier, metrics, now, state }: Services): void => {
     "How far the clock lies behind the last record's time, at which it stands still until then; 0 where it does not.",
     () => clockBehindMs({ now, state })
   )
+  const startedAtSeconds = Math.floor(now() / 1_000)
+  metrics.gauge("venue_started_at_seconds", "When this process began to serve, in seconds of the epoch.", () => startedAtSeconds)
   metrics.gauge("venue_durable_sequence", "The last record that is durable.", () => barrier.durableSequence())
   metrics.gauge("venue_engine_sequence", "The last record that the engine has applied.", () => state.sequence)
   metrics.gauge("venue_halted", "1 while a global halt is on.", () => state.halted ? 1 : 0)

@@ -47,6 +47,8 @@ export interface Standing {
   readonly treasury: string | undefined
   /** The last comparison of books that came to an end. */
   readonly report: Report | undefined
+  /** Why the books could not be compared when that was last tried; undefined while they can be. */
+  readonly uncompared: string | undefined
 }
 
 export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
@@ -94,7 +96,8 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
       offsetLag: 0,
       openQuestions: 0,
       treasury: undefined,
-      report: undefined
+      report: undefined,
+      uncompared: undefined
     })
   }
 }
@@ -114,18 +117,19 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   const steps = new Approvals<StepQuestion>(random)
   const pins = new Approvals<PinsQuestion>(random)
   const last: { report: Report | undefined } = { report: undefined }
+  /** What is in the way of a comparison, as it is logged, and in one line. */
+  let inTheWay: { readonly said: string; readonly inShort: string } | undefined
   const reconciled = Effect.tap(reconcile(parts, driver), (report) =>
     Effect.suspend(() => {
       const before = last.report?.differenceAtoms ?? 0n
       last.report = report
+      inTheWay = undefined
       if (report.differenceAtoms === before) return Effect.void
       return report.differenceAtoms === 0n
         ? Effect.logInfo(`the treasury holds what the journal says, at offset ${report.atOffset}`)
         : Effect.logWarning(`the treasury holds ${report.differenceAtoms} atoms beside the journal, at offset ${report.atOffset}`)
     }))
-  let inTheWay: string | undefined
   const compared = Effect.tap(reconciled, ({ pieces, seen }) => {
-    inTheWay = undefined
     if (pieces * 10 < mostHoldings * 8 && seen * 10 < mostContracts * 8) return Effect.void
     const most = `of more than ${mostHoldings} or ${mostContracts} neither books nor withdrawals can be made`
     return Effect.logWarning(`the treasury has ${pieces} holdings of the settlement asset and sees ${seen} of any: ${most}`)
@@ -134,8 +138,9 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   const uncompared = (cause: Cause.Cause<Trouble>): Effect.Effect<void> => {
     if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
     const said = Cause.pretty(cause)
-    if (said === inTheWay) return Effect.void
-    inTheWay = said
+    if (said === inTheWay?.said) return Effect.void
+    const error = Cause.squash(cause)
+    inTheWay = { said, inShort: error instanceof Error ? error.message : String(error) }
     return Effect.logWarning("the books could not be compared with the ledger", cause)
   }
   const watched = Effect.forever(Effect.zipRight(Effect.sleep(options.reconcileMs), Effect.catchAllCause(compared, uncompared)))
@@ -160,7 +165,8 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         offsetLag: driver.offsetLag,
         openQuestions: steps.count + pins.count,
         treasury: driver.treasury,
-        report: last.report
+        report: last.report,
+        uncompared: inTheWay?.inShort
       })
     },
     loops: options.reconcileMs === 0 ? driver.loops : [...driver.loops, watched]

@@ -38,7 +38,7 @@ export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
  * A snapshot is ahead of the journal. It was saved only once its last record was durable, so records that had been
  * acknowledged are gone: the venue does not go on without them by itself.
  */
-class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind", {
+export class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind", {
   snapshotSequence: Schema.Number,
   lastSequence: Schema.Number
 }) {
@@ -54,7 +54,7 @@ class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind",
  * A file is named like a snapshot of a sequence that the journal does not have, and is none that can be read. It may be a
  * stray one, or the last trace of records that are gone: the venue does not decide which.
  */
-class SnapshotUnexplained extends Schema.TaggedError<SnapshotUnexplained>()("SnapshotUnexplained", {
+export class SnapshotUnexplained extends Schema.TaggedError<SnapshotUnexplained>()("SnapshotUnexplained", {
   snapshotSequence: Schema.Number,
   lastSequence: Schema.Number,
   reason: Schema.String

@@ -52,6 +52,8 @@ export interface Options {
   readonly stages?: Stages.Stages
   /** Told of the state that it has recovered: from here on a stop leaves a snapshot, or tells what kept it from that. */
   readonly recovered?: (state: Reads) => void
+  /** Told at a stop that all up to a sequence is durable, and that nothing but its snapshot is left to be done. */
+  readonly drained?: (sequence: number) => void
   /** Told what kept a stop from its end, whatever becomes of the fiber that stops. */
   readonly stopFailed?: StopFailed
 }
@@ -107,8 +109,10 @@ const reasonOf = (failure: Sequencer.Failure): string =>
 /** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
 export class WriterStopped extends Error {
   override readonly name = "WriterStopped"
+  readonly why: Sequencer.Failure["_tag"]
   constructor(failure: Sequencer.Failure) {
     super(`the writer stopped (${failure._tag}): ${reasonOf(failure)}`)
+    this.why = failure._tag
   }
 }
 
@@ -192,8 +196,27 @@ const drainMs = 4_000
  */
 const quietMs = 2_000
 
-/** How long it waits for its snapshot, where all became durable: what listener and drain leave of 10 s, and some to spare. */
+/**
+ * How long it waits for its snapshot, where all became durable and little is remembered: what listener and drain leave of 10 s, and
+ * some to spare.
+ */
 const lastSnapshotMs = 5_000
+
+/** What a million of orders, keys and accounts takes at most: a quiet machine encodes and saves them in a third of it. */
+const snapshotMsPerMillion = 10_000
+
+/** However much is remembered, whoever stops the process waits no longer than the service's file allows. */
+const mostForTablesMs = 150_000
+
+/**
+ * How much longer a stop may take for what is remembered, milliseconds. Below a million of orders, keys and accounts together it is
+ * over within 10 s; a snapshot grows with them, and without it no version with other rules could take over.
+ */
+export const stopMsForTables = (
+  { occupancy: { accounts, idempotencyEntries, orders } }: {
+    readonly occupancy: Pick<Reads["occupancy"], "accounts" | "idempotencyEntries" | "orders">
+  }
+): number => Math.min(Math.floor((orders + idempotencyEntries + accounts) / 1_000_000) * snapshotMsPerMillion, mostForTablesMs)
 
 /** From when on a block that is on its way to the disk is trouble. */
 const slowMs = 1_000
@@ -209,10 +232,10 @@ const troubleOf = (pendingMs: number, { freeBytes, room, shortage }: Space): str
   return undefined
 }
 
-const lastSnapshot = (save: Effect.Effect<void, string>): Effect.Effect<void, string> =>
+const lastSnapshot = (save: Effect.Effect<void, string>, tablesMs: number): Effect.Effect<void, string> =>
   Effect.timeoutFail(Effect.interruptible(save), {
-    duration: lastSnapshotMs,
-    onTimeout: () => "it took too long and was given up"
+    duration: lastSnapshotMs + tablesMs,
+    onTimeout: () => `it took more than ${(lastSnapshotMs + tablesMs) / 1_000} s and was given up`
   })
 
 /** Waits until all that is sequenced is durable, or nothing will be any more. Whoever asked for the stop is told where it was none. */
@@ -233,7 +256,10 @@ const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequ
     Effect.orDie
   )
 
-/** How long the last snapshot waits for a follower that may still be writing one: two never write at once. */
+/**
+ * How long the last snapshot waits for a follower that may still be writing one: two never write at once. Where much is remembered, it
+ * has a quarter of what a stop is given for that.
+ */
 const followerEndingMs = 1_000
 
 interface Stopping {
@@ -242,14 +268,17 @@ interface Stopping {
   /** Begun once, whoever waits for it: a disk that does not answer is waited for no longer than that. */
   readonly drain: Effect.Effect<void>
   readonly last: Effect.Effect<void, string>
-  readonly sequence: () => number
+  readonly state: Reads
 }
 
 /**
  * A graceful stop, or what is left to be done where the writer has failed before. It dies with what kept it from its end, so that
  * nobody takes it for one: that the writer failed, also while it was stopped, and that there is no snapshot.
  */
-const stopping = ({ drain, failed, followers, last, sequence }: Stopping): Effect.Effect<void> =>
+const stopping = (
+  { drain, failed, followers, last, state }: Stopping,
+  drained: (sequence: number) => void = () => {}
+): Effect.Effect<void> =>
   Effect.gen(function*() {
     const follower = yield* Effect.forkDaemon(followers?.stop ?? Effect.void)
     const unlessFailed = Effect.suspend(() => {
@@ -259,9 +288,14 @@ const stopping = ({ drain, failed, followers, last, sequence }: Stopping): Effec
     yield* unlessFailed
     yield* drain
     yield* unlessFailed
-    const ended = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), followerEndingMs)
-    const saving = Option.isSome(ended) ? lastSnapshot(last) : Effect.fail("the follower, which may be writing one, has not ended in time")
-    yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(sequence(), reason)))
+    drained(state.sequence)
+    const tablesMs = stopMsForTables(state)
+    const endingMs = followerEndingMs + tablesMs / 4
+    const ended = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), endingMs)
+    const saving = Option.isSome(ended)
+      ? lastSnapshot(last, tablesMs * 3 / 4)
+      : Effect.fail("the follower, which may be writing one, has not ended in time")
+    yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(state.sequence, reason)))
   })
 
 /**
@@ -279,12 +313,11 @@ const undisturbed = (stop: Effect.Effect<void>, failed: StopFailed = () => {}): 
 /** Has it stop when its scope closes, and tells of the state that such a stop will leave. */
 const stopsWithScope = (
   parts: Stopping,
-  { recovered, stopFailed }: Options,
-  state: Reads
+  { drained, recovered, stopFailed }: Options
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.zipRight(
-    Effect.addFinalizer(() => undisturbed(stopping(parts), stopFailed)),
-    Effect.sync(() => recovered?.(state))
+    Effect.addFinalizer(() => undisturbed(stopping(parts, drained), stopFailed)),
+    Effect.sync(() => recovered?.(parts.state))
   )
 
 /** What others may ask of the writer at any time. */
@@ -401,10 +434,10 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   yield* stopsWithScope({
     followers,
     failed: () => failed,
-    sequence: () => engine.sequence,
+    state: engine,
     drain: Effect.flatMap(drain, Fiber.join),
     last: Effect.suspend(() => isUnchanged() ? Effect.void : snapshotting.last(sequencer.headDigest))
-  }, options, engine)
+  }, options)
 
   return Context.make(Writer, {
     failure: Deferred.await(failure),

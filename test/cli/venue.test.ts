@@ -179,6 +179,25 @@ describe("an operator's request", () => {
     expect(seen).toHaveLength(1 + target.retries)
   })
 
+  it("how the venue stands is told by its readiness where its metrics do not come", async () => {
+    const body = {
+      version: "readiness/v1",
+      status: "unavailable",
+      dependency: "journal",
+      reason: "a block has been on its way to the disk for 61000 ms",
+      durableSequence: 3,
+      details: {},
+      markets: []
+    }
+    const { result } = await asked([{ status: 503, body }, "no connection"], Operator.status("http://venue.test"))
+    expect(result).toMatchObject({ _tag: "Right", right: { readiness: { reason: body.reason }, metrics: undefined } })
+  })
+
+  it("a comparison of books that got no answer is not begun again beside the one that may be under way", async () => {
+    const { seen } = await asked(["no connection"], Operator.reconcile(target, "k"))
+    expect(seen).toHaveLength(1)
+  })
+
   it("that is refused is not sent again", async () => {
     const { result, seen } = await asked([envelope(404, "market_not_found")], Operator.halt(target, "k"))
     expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Refused", status: 404, code: "market_not_found" } })
@@ -306,7 +325,7 @@ describe("metrics", () => {
   it("leave what is told of each market to its table, and tell of a halt", () => {
     expect(Metrics.summarize("venue_index_stale{market=\"A\"} 1\nvenue_index_age_ms{market=\"A\"} 5\nvenue_index_held{market=\"A\"} 0"))
       .toEqual([])
-    expect([Metrics.isHalted("venue_halted 1"), Metrics.isHalted("venue_halted 0"), Metrics.isHalted("")]).toEqual([true, false, false])
+    expect(["venue_halted 1", "venue_halted 0", ""].map(Metrics.trading)).toEqual(["halted", "not halted", "unknown"])
   })
 })
 

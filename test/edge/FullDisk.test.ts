@@ -322,7 +322,11 @@ test("a failed write of a block still ends the writer, at once and with every co
 test("a stop that has no room for its snapshot says so, and is none that another version can go on from", async () => {
   const { disk, state } = fillable()
   const faults: Array<Error> = []
-  const { venue } = await ready(disk.mount(), { stopFailed: (fault) => faults.push(fault) })
+  const drained: Array<number> = []
+  const { venue } = await ready(disk.mount(), {
+    stopFailed: (fault) => faults.push(fault),
+    drained: (sequence) => drained.push(sequence)
+  })
   const { durableSequence } = (await venue.ask("GET", "/readyz")).json
   state.full = true
   const exit = await venue.stop()
@@ -330,6 +334,8 @@ test("a stop that has no room for its snapshot says so, and is none that another
   expect(said).toBeInstanceOf(NotSaved)
   // It is told beside the fiber too, which may forget it.
   expect(faults).toEqual([said])
+  // So is what was durable before the snapshot was begun, for whoever ends the process meanwhile.
+  expect(drained).toEqual([durableSequence])
   expect((said as Error).message).toMatch(new RegExp(`^stopped at sequence ${durableSequence} without its snapshot: .*ENOSPC`))
   expect(disk.files().filter((path) => path.endsWith(".snap"))).toEqual([])
   state.full = false

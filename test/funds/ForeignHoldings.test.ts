@@ -1,6 +1,7 @@
 /** What anybody on the ledger can make a treasury hold without its consent: it stops neither withdrawals nor the comparison of books. */
 import { Effect } from "effect"
 import { expect, test } from "vitest"
+import * as Driver from "../../src/funds/Driver.js"
 import { setting } from "../../src/ledger/development/Setting.js"
 import type { Question, Transport } from "../../src/ledger/Transport.js"
 import { Bank, Owner } from "./Bank.js"
@@ -70,4 +71,23 @@ test("more holdings of another asset than can be spent of the settlement asset a
   expect(books).toMatchObject({ heldAtoms: "15000000", unattributedAtoms: "0", withdrawalsStopped: false })
   expect(metrics).toContain("venue_treasury_holdings 1\n")
   expect(metrics).toContain("venue_treasury_contracts 12001\n")
+})
+
+test("books that cannot be compared any more are told of, and the last comparison does not pass for one of now", async () => {
+  const bank = await Bank.open({ funds: { reconcileMs: 10_000, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } } })
+  const standing = async () => {
+    await bank.venue.leap(30_000)
+    const { details } = (await bank.venue.ask("GET", "/readyz")).json
+    const metrics: string = (await bank.venue.ask("GET", "/metrics")).json
+    return { details, failing: /^venue_reconciliation_failing (.*)$/m.exec(metrics)?.[1] }
+  }
+  const before = await standing()
+  expect([before.failing, before.details.reconciliationTrouble]).toEqual(["0", undefined])
+  expect(before.details.reconciliation).toMatch(/^agrees/)
+  await bank.restartOver(sent(60, { amount: "0.000001", instrument: setting.token.id }))
+  const crowded = await standing()
+  expect([crowded.failing, typeof crowded.details.reconciliationTrouble]).toEqual(["1", "string"])
+  await bank.restartOver((transport) => transport)
+  expect((await standing()).failing).toBe("0")
+  await bank.venue.stop()
 })

@@ -1,8 +1,12 @@
 /** What Dockerfile, unit and operators' page name: it is there, and it is what `npm start` runs. That the image has all that the program
  * looks for is told by `Running.test.ts`, which runs it from there. */
+import { execFile } from "node:child_process"
 import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
 import { expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
+import { stopMsForTables } from "../../src/sequencer/Writer.js"
 import { connectionsWithin } from "../../src/edge/http/NodeDescriptors.js"
 
 const text = (file: string): string => fs.readFileSync(file, "utf8")
@@ -62,12 +66,48 @@ test("the unit runs what `npm start` runs, where its program lies, and lets it w
 test("the unit's limits fit the venue's own", () => {
   const main = text("src/main.ts")
   const constant = (name: string): number => Number(new RegExp(`^const ${name} = ([0-9_]+)$`, "m").exec(main)![1]!.replaceAll("_", ""))
-  expect(unitSays("RestartPreventExitStatus")).toEqual([`${constant("exitOtherVersion")} ${constant("exitConfig")}`])
-  expect(Number(unitSays("TimeoutStopSec")[0])).toBeGreaterThan((constant("stopMs") + constant("fileMs")) / 1_000)
+  const left = ["exitOtherVersion", "exitToBeLookedAt", "exitConfig"].map(constant)
+  expect(unitSays("RestartPreventExitStatus")).toEqual([left.join(" ")])
+  for (const code of left) expect(text("README.md")).toContain(`| ${code} | `)
+  expect(text("OPERATIONS.md")).toContain(`${left.slice(0, -1).join(", ")} and ${left.at(-1)} (`)
+  const full = stopMsForTables({ occupancy: { orders: 16_000_000, idempotencyEntries: 16_000_000, accounts: 1_000_000 } })
+  const mostSeconds = (constant("stopMs") + constant("fileMs") + full) / 1_000
+  expect(Number(unitSays("TimeoutStopSec")[0])).toBeGreaterThan(mostSeconds)
+  expect(Number(/--stop-timeout (\d+)/.exec(text("OPERATIONS.md"))![1])).toBeGreaterThan(mostSeconds)
+  expect(Number(/--stop-timeout (\d+)/.exec(text("Dockerfile"))![1])).toBeGreaterThan(mostSeconds)
   const connections = Number(
     /between\("CONNECTION_LIMIT", 16, 1_000_000, ([0-9_]+)\)/.exec(text("src/VenueConfig.ts"))![1]!.replaceAll("_", "")
   )
   expect(connectionsWithin(connections, Number(unitSays("LimitNOFILE")[0]))).toBe(connections)
+})
+
+test("a start that is refused for what the directory holds ends with the code that the service is not started again behind", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-looked-at-"))
+  try {
+    // Named like a snapshot, in a directory whose journal is gone.
+    fs.mkdirSync(path.join(directory, "snapshots"))
+    fs.writeFileSync(path.join(directory, "snapshots", "00000000000000999999.snap"), "not a snapshot")
+    const { code, said } = await new Promise<{ readonly code: unknown; readonly said: string }>((resolve) =>
+      execFile(process.execPath, ["dist/venue/main.js"], { env: { DATA_DIR: directory, PORT: "0" } }, (error, _, said) =>
+        resolve({ code: error?.code, said }))
+    )
+    expect(said).toContain("shows that there were some: put them back from a backup")
+    expect(code).toBe(70)
+  } finally {
+    fs.rmSync(directory, { recursive: true, force: true })
+  }
+})
+
+test("a stop has longer the more is remembered, from a million of orders, keys and accounts on", () => {
+  const rows = (orders: number, idempotencyEntries: number, accounts: number): number =>
+    stopMsForTables({ occupancy: { orders, idempotencyEntries, accounts } })
+  expect([rows(0, 0, 0), rows(499_999, 500_000, 0), rows(500_000, 499_999, 1), rows(1_200_000, 1_200_000, 50_000)])
+    .toEqual([0, 0, 10_000, 20_000])
+})
+
+test("the sample of settings has its comments on lines of their own, where both of its readers know them", () => {
+  const [, block] = /# venue\.env: [^\n]*\n(.*?)```/s.exec(text("OPERATIONS.md"))!
+  expect(block!.split("\n").filter((line) => !line.startsWith("#") && line.includes("#"))).toEqual([])
 })
 
 test("every setting that the program reads is in the README's table, and every one that operators are told of", () => {

@@ -39,6 +39,17 @@ const onDisk = <A, E>(
     ? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
     : usage(`there is no directory ${dataDir}`)
 
+/** The same for a task that writes there: whoever else made a file would leave one that the venue cannot open. */
+const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>) =>
+  Effect.suspend((): Effect.Effect<A, E | DiskError | Ended> => {
+    const owner = fs.existsSync(dataDir) ? fs.statSync(dataDir).uid : process.geteuid?.()
+    return owner === process.geteuid?.()
+      ? onDisk(dataDir, task)
+      : usage(
+        `${dataDir} belongs to the user ${owner}: run this as that user, since the venue could not open what another one writes there`
+      )
+  })
+
 const sayLines = (lines: ReadonlyArray<string>) => Console.log(lines.join("\n"))
 
 /** Where a journal ends. */
@@ -54,12 +65,12 @@ const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue
 export const cut = (parsed: Options.Of<typeof Options.cut>) =>
   Effect.gen(function*() {
     if (parsed.at < 1) return yield* usage("--at is a sequence, from 1")
-    yield* onDisk(parsed.data, JournalTasks.unlocked)
+    yield* onOwnDisk(parsed.data, JournalTasks.unlocked)
     if (!parsed.yes) {
       const gone = yield* onDisk(parsed.data, JournalTasks.givenUp(parsed.at))
       yield* beSure(`Give up everything from sequence ${parsed.at} on in ${parsed.data}, for good? ${gone}.`, "cuts", "nothing was cut")
     }
-    yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
+    yield* sayLines(yield* onOwnDisk(parsed.data, JournalTasks.cut(parsed.at)))
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))
 
 /** Whether anything but directories is in a place: those are what a copy leaves that came to nothing. */
@@ -87,7 +98,7 @@ const endedFollowing = {
 export const rebuildHistories = ({ data }: Options.Of<typeof Options.info>) =>
   Effect.gen(function*() {
     const task = Histories.rebuilt(yield* capacity).pipe(Effect.provide(NodeHistories.layer(data)))
-    yield* sayLines(yield* onDisk(data, task))
+    yield* sayLines(yield* onOwnDisk(data, task))
   }).pipe(Effect.provide(warningsAside), settingTooSmall, Effect.catchTags({ Locked: lockedError, ...endedFollowing }))
 
 /** Standard output is the records' alone. */

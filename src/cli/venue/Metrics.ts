@@ -17,8 +17,11 @@ interface Sample {
   readonly value: number
 }
 
-/** Whether the venue's metrics tell of a global halt. */
-export const isHalted = (text: string): boolean => samplesOf(text).some(({ name, value }) => name === "venue_halted" && value === 1)
+/** Whether the venue's metrics tell of a global halt; a venue that is still starting does not tell. */
+export const trading = (text: string): "halted" | "not halted" | "unknown" => {
+  const halted = samplesOf(text).find(({ name }) => name === "venue_halted")
+  return halted === undefined ? "unknown" : halted.value === 1 ? "halted" : "not halted"
+}
 
 const samplesOf = (text: string): ReadonlyArray<Sample> =>
   text.split("\n").flatMap((line) => {

@@ -70,6 +70,8 @@ interface Call<A, I> {
   readonly key: string
   readonly body: unknown
   readonly answer: Schema.Schema<A, I>
+  /** How long its answer may take, where that is longer than usual. */
+  readonly timeout?: Duration.Duration
 }
 
 type Endpoint = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof routes)[number]["endpoint"]>
@@ -92,6 +94,10 @@ const placeOf = (
 }
 
 const requestTimeout = Duration.seconds(10)
+
+/** A comparison of books asks the participant several times, each of which may take 30 s, and once more where something lacks. */
+const comparisonTimeout = Duration.minutes(3)
+
 const longestPause = Duration.seconds(2)
 
 const again = (retries: number) =>
@@ -131,7 +137,10 @@ const sendOnce = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Fail
     const response = yield* client.execute(request)
     return { status: response.status, text: yield* response.text }
   }).pipe(
-    Effect.timeoutFail({ duration: requestTimeout, onTimeout: () => new NoAnswer({ text: `${target.url} takes too long` }) }),
+    Effect.timeoutFail({
+      duration: call.timeout ?? requestTimeout,
+      onTimeout: () => new NoAnswer({ text: `${target.url} takes too long` })
+    }),
     Effect.catchTags({
       RequestError: (error) => new NoAnswer({ text: `${target.url} cannot be reached: ${error.message}` }),
       ResponseError: (error) => new NoAnswer({ text: `${target.url} broke off: ${error.message}` })
@@ -186,9 +195,9 @@ export const setMarketStatus = (target: Target, key: string, marketId: string, s
 export const addToFund = (target: Target, key: string, amount: string) =>
   send(target, { endpoint: "addToFund", key, body: { amount }, answer: OperatorResult })
 
-/** Compares the treasury's holdings on the ledger with what the journal says. */
+/** Compares the treasury's holdings on the ledger with what the journal says. It is asked once: another would run beside it. */
 export const reconcile = (target: Target, key: string) =>
-  send(target, { endpoint: "reconcile", key, body: undefined, answer: Reconciliation })
+  send({ ...target, retries: 0 }, { endpoint: "reconcile", key, body: undefined, answer: Reconciliation, timeout: comparisonTimeout })
 
 /** Stops withdrawals, and lets them go on. */
 export const stopWithdrawals = (target: Target, key: string) =>
@@ -301,12 +310,12 @@ const read = (url: string, path: string) =>
 
 const withoutToken = (url: string): Target => ({ url, token: "", retries: 0 })
 
-/** Whether the venue takes requests, and its metrics as text. */
+/** Whether the venue takes requests, and its metrics as text: undefined where they do not come, since they wait for the writer. */
 export const status = (url: string) =>
   Effect.gen(function*() {
     const readiness = yield* Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text))
-    const metrics = yield* read(url, "/metrics")
-    return { readiness, metrics: metrics.text }
+    const metrics = yield* Effect.option(read(url, "/metrics"))
+    return { readiness, metrics: Option.getOrUndefined(Option.map(metrics, ({ text }) => text)) }
   })
 
 /** Where a venue's index comes from, by the name of the setting; undefined where it does not tell. */

@@ -7,7 +7,7 @@ import { isRetention } from "../../domain/Retention.js"
 import type { MarketSession } from "../../edge/markets/Snapshot.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
-import { against, asked, isDecimal, noAnswerCode, refusedCode, sayDone } from "./Against.js"
+import { against, asked, isDecimal, looking, noAnswerCode, refusedCode, sayDone } from "./Against.js"
 import * as Metrics from "./Metrics.js"
 import * as Operator from "./Operator.js"
 import type * as Options from "./Options.js"
@@ -42,11 +42,13 @@ export const status = ({ url }: Options.Of<typeof Options.status>) =>
     const { metrics, readiness } = yield* asked(Operator.status(url))
     yield* Console.log(Format.table(["what", "value"], [
       ["status", readiness.status],
-      ["trading", Metrics.isHalted(metrics) ? "halted" : "not halted"],
+      ["trading", Metrics.trading(metrics ?? "")],
       ["durable sequence", String(readiness.durableSequence)],
+      ...("dependency" in readiness ? [["waits for", String(readiness.dependency)]] : []),
+      ...("reason" in readiness ? [["reason", String(readiness.reason)]] : []),
       ...Object.entries(readiness.details).map(([name, value]) => [name, String(value)]),
       ["oldest stale index", oldestStale(readiness.markets)],
-      ...Metrics.summarize(metrics).map(({ name, value }) => [name, value])
+      ...Metrics.summarize(metrics ?? "").map(({ name, value }) => [name, value])
     ]))
     yield* Console.log(Format.table(
       ["market", "status", "session", "index age ms>", "index"],
@@ -59,6 +61,7 @@ export const status = ({ url }: Options.Of<typeof Options.status>) =>
       ])
     ))
     if (readiness.status !== "ready") return yield* new Ended({ code: noAnswerCode, text: `the venue is ${readiness.status}` })
+    if (metrics === undefined) return yield* new Ended({ code: noAnswerCode, text: "the venue does not tell its metrics" })
   })
 
 /** Moves collected fees into the insurance fund. */
@@ -106,7 +109,7 @@ export const limits = (parsed: Options.Of<typeof Options.limits>) =>
 /** Compares what the treasury holds with what the venue owes. */
 export const reconcile = (parsed: Options.Of<typeof Options.remote>) =>
   Effect.gen(function*() {
-    const report = yield* against(parsed, Operator.reconcile)
+    const report = yield* looking(parsed, Operator.reconcile)
     yield* Console.log(Reconcile.lines(report).join("\n"))
     if (report.unattributedAtoms !== "0") {
       const what = report.unattributedAtoms.startsWith("-") ? "less" : "more"

@@ -8,7 +8,7 @@ const mostNamed = 16
 
 /** What `/readyz` tells of it. */
 export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<string, string | number | boolean>> => {
-  const { offsetLag, report, stopped, trouble } = funds.standing()
+  const { offsetLag, report, stopped, trouble, uncompared } = funds.standing()
   const { acceptedAtoms, alarms, offset, openTransfers, stop } = state.funds
   const alarmed = Object.values(alarms).reduce((sum, count) => sum + count, 0)
   return {
@@ -27,7 +27,9 @@ export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<strin
       ? `agrees at ledger offset ${report.atOffset}`
       : `differs by ${report.differenceAtoms} atoms at ledger offset ${report.atOffset}${
         acceptedAtoms === 0 ? "" : `, of which ${acceptedAtoms} are accepted`
-      }`
+      }`,
+    // The line above is of the last comparison that came to an end, however long ago that was.
+    ...(uncompared === undefined ? undefined : { reconciliationTrouble: uncompared })
   }
 }
 
@@ -84,6 +86,11 @@ export const registerLedger = ({ funds, metrics, now, state }: Services): void =
       const { report } = funds.standing()
       return report === undefined ? [] : [{ labels: {}, value: report.seen }]
     })
+  metrics.gauge(
+    "venue_reconciliation_failing",
+    "1 while the books cannot be compared with the ledger: what else is told of them is of the last comparison that came to an end.",
+    () => funds.standing().uncompared === undefined ? 0 : 1
+  )
   metrics.gauges("venue_reconciliation_age_ms", "How long ago the books were last compared; absent before that.", [], () => {
     const { report } = funds.standing()
     return report === undefined ? [] : [{ labels: {}, value: now() - report.atEpochMs }]
