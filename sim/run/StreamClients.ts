@@ -530,24 +530,7 @@ class Client {
       // The histories are being opened, or made anew: there are no candles until they are.
       if (code === "dependency_unavailable") this.#askForCandlesLater()
     }
-    if (frame.type === "resync") {
-      const stream = keyOf({ ...frame, channel: frame.stream! })
-      const held = this.held.get(stream)!
-      const { errorRate, nameErrorRate, noSpaceShare, readErrorRate } = this.all.world.options.disk
-      // A file cannot be opened either where the disk says that it is full.
-      const mayBeUnread = readErrorRate + nameErrorRate + errorRate * noSpaceShare > 0
-      this.all.witness.see({
-        _tag: "Resynced",
-        client: this.name,
-        stream,
-        reason: frame.reason!,
-        before: held.last,
-        durable,
-        mayBeUnread
-      })
-      held.last = undefined
-      this.all.witness.count(`resync for ${frame.reason}`)
-    }
+    if (frame.type === "resync") this.#heardOfGap(frame, durable)
     if (frame.type === "subscribed") {
       this.#begun.add(keyOf(frame as Names))
       this.#unproved.delete(keyOf(frame as Names))
@@ -583,6 +566,26 @@ class Client {
       held: expected === undefined ? "" : textOf(held.things),
       misread: frame.channel === "market.book" ? this.#bookMisread(key, frame, held.things) : undefined
     })
+  }
+
+  /** Holds nothing any more of a stream that has to be begun anew. */
+  #heardOfGap(frame: Frame, durable: number): void {
+    const stream = keyOf({ ...frame, channel: frame.stream! })
+    const held = this.held.get(stream)!
+    const { errorRate, nameErrorRate, noSpaceShare, readErrorRate } = this.all.world.options.disk
+    // A file cannot be opened either where the disk says that it is full.
+    const mayBeUnread = readErrorRate + nameErrorRate + errorRate * noSpaceShare > 0
+    this.all.witness.see({
+      _tag: "Resynced",
+      client: this.name,
+      stream,
+      reason: frame.reason!,
+      before: held.last,
+      durable,
+      mayBeUnread
+    })
+    held.last = undefined
+    this.all.witness.count(`resync for ${frame.reason}`)
   }
 
   /** Has it seen where a frame answers what was traded over the connection. */
