@@ -6,6 +6,7 @@ import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -197,10 +198,11 @@ const drainMs = 4_000
 const quietMs = 2_000
 
 /**
- * How long it waits for its snapshot, where all became durable and little is remembered: what listener and drain leave of 10 s, and
- * some to spare.
+ * How long it waits for its follower's end and its snapshot, where all became durable and little is remembered: what listener and
+ * drain leave of 10 s, and some to spare. A follower may still be writing a snapshot, and two never write at once: it has half of
+ * the time at most, and the snapshot all that is left.
  */
-const lastSnapshotMs = 5_000
+const lastMs = 6_000
 
 /** What a million of orders, keys and accounts takes at most: a quiet machine encodes and saves them in a third of it. */
 const snapshotMsPerMillion = 10_000
@@ -232,10 +234,10 @@ const troubleOf = (pendingMs: number, { freeBytes, room, shortage }: Space): str
   return undefined
 }
 
-const lastSnapshot = (save: Effect.Effect<void, string>, tablesMs: number): Effect.Effect<void, string> =>
+const lastSnapshot = (save: Effect.Effect<void, string>, ms: number): Effect.Effect<void, string> =>
   Effect.timeoutFail(Effect.interruptible(save), {
-    duration: lastSnapshotMs + tablesMs,
-    onTimeout: () => `it took more than ${(lastSnapshotMs + tablesMs) / 1_000} s and was given up`
+    duration: ms,
+    onTimeout: () => `it took more than ${(ms / 1_000).toFixed(1)} s and was given up`
   })
 
 /** Waits until all that is sequenced is durable, or nothing will be any more. Whoever asked for the stop is told where it was none. */
@@ -255,12 +257,6 @@ const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequ
     }),
     Effect.orDie
   )
-
-/**
- * How long the last snapshot waits for a follower that may still be writing one: two never write at once. Where much is remembered, it
- * has a quarter of what a stop is given for that.
- */
-const followerEndingMs = 1_000
 
 interface Stopping {
   readonly followers: Followers.Followers | undefined
@@ -289,11 +285,11 @@ const stopping = (
     yield* drain
     yield* unlessFailed
     drained(state.sequence)
-    const tablesMs = stopMsForTables(state)
-    const endingMs = followerEndingMs + tablesMs / 4
-    const ended = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), endingMs)
+    const endingMs = lastMs + stopMsForTables(state)
+    const ending = Effect.timeoutOption(Effect.interruptible(Fiber.await(follower)), endingMs / 2)
+    const [took, ended] = yield* Effect.timed(ending)
     const saving = Option.isSome(ended)
-      ? lastSnapshot(last, tablesMs * 3 / 4)
+      ? lastSnapshot(last, endingMs - Duration.toMillis(took))
       : Effect.fail("the follower, which may be writing one, has not ended in time")
     yield* Effect.catchAll(saving, (reason) => Effect.die(new NotSaved(state.sequence, reason)))
   })
