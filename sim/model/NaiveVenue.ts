@@ -537,7 +537,7 @@ export class NaiveVenue {
 
   /** Whether no look is taken for now: under a halt, while funding is settled, and while orders beyond a band are left. */
   get areLooksPut(): boolean {
-    return this.halted || this.isSettling || this.markets.some(({ index }) => this.isBeingCleared(index))
+    return this.halted || this.isSettling || this.isClearing
   }
 
   /** Whether what was decided under a scope must still be remembered at a time. */
@@ -765,6 +765,11 @@ export class NaiveVenue {
   /** Whether orders beyond their edge are left in a market, so that nothing may be placed there. */
   isBeingCleared(market: number): boolean {
     return this.markets[market]?.resting.some((order) => this.isBeyondEdge(order)) === true
+  }
+
+  /** Whether orders beyond a band are left in any market. */
+  get isClearing(): boolean {
+    return this.markets.some(({ index }) => this.isBeingCleared(index))
   }
 
   /** Whether a record of a time takes parameters there that were announced, and with their band orders lie beyond an edge. */

@@ -214,7 +214,7 @@ export const everyRecordHasACause: Property<State> = {
         noteExpiry(state, seen.model)
         if (seen.model.nextSettlementEpochMs < Number.POSITIVE_INFINITY && !seen.model.halted) noteSettlement(state, seen.model)
         // What a record leaves to the next is due at once, and another command may be quicker than the record that comes for it.
-        if (seen.model.isBehind) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
+        if (seen.model.isBehind || seen.model.isClearing) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
         return verdict
       }
       default:
