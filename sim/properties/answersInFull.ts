@@ -97,6 +97,10 @@ const refused = (decision: Told.Decision, { json, status: answered }: Answer, wh
   return difference(what, info, spelledAs(info, expected))
 }
 
+/** Whether what was done has nothing to show any more: of API keys that have ended only so many are remembered. */
+const showsNothing = ({ asked: { wanted } }: Told.Decision, { status }: Answer): boolean =>
+  wanted.kind === "RevokeKeyByOperator" && status === 404
+
 const answered = (markets: Markets, { answer, call, memory, model }: Answered): Verdict => {
   const { reading } = call
   if (reading._tag !== "asked" || memory === undefined || !isOf(reading.asked, memory)) return holds
@@ -116,7 +120,8 @@ const answered = (markets: Markets, { answer, call, memory, model }: Answered): 
   // What is overloaded on its way back, or ends with its process, is not told at all.
   const isNamed = recordNamed(answer) === memory.sequence && answer.status !== 503
   if (!isDone) return refused(decision, answer, what, isNamed)
-  if (isNamed && answer.status !== 200) return broken(`${what} was done, and is answered ${answer.status}: ${answer.text}`)
+  if (isNamed && answer.status !== 200 && !showsNothing(decision, answer))
+    return broken(`${what} was done, and is answered ${answer.status}: ${answer.text}`)
   if (answer.status !== 200 || !isKnown(asked, memory, model)) return holds
   const expected = Told.done(decision)
   return expected === undefined ? holds : difference(what, answer.json, allSpelledAs(answer.json, expected))
