@@ -156,7 +156,8 @@ export const dueActsBeforeMatching: Property<State> = {
       const wasBehind = state.behindAt === sequence - 1
       if (seen.model.isBehind) state.behindAt = sequence
       if (command.kind === "ResumeEngine") state.halted = false
-      if (!state.halted) fire(state, sequence, atEpochMs, wasBehind)
+      // A start ends the connections of the process before it first of all, and with them what they have lost.
+      if (!state.halted) fire(state, sequence, atEpochMs, wasBehind || command.kind === "StartVenue")
       if (command.kind === "HaltEngine") halt(state, seen.model)
       if (command.kind === "SetCancelAllAfter") {
         if (command.timeoutMs === 0) state.switches.delete(command.account)

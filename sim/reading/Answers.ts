@@ -62,7 +62,7 @@ const is = (what: string, json: Json, name: string, expected: unknown): Said =>
 
 /** The digits of a decimal at a scale, as answers write its atoms. */
 const atomsText = (whole: string, fraction: string, scale: number): string => {
-  const digits = whole + fraction.padEnd(scale, "0")
+  const digits = whole + fraction.slice(0, scale).padEnd(scale, "0")
   let from = 0
   while (from < digits.length - 1 && digits[from] === "0") from++
   return digits.slice(from)

@@ -77,6 +77,8 @@ export class Session implements Conversation {
   private orders = 0
   private second = 0
   private messages = 0
+  /** Of the connection, while it spoke for nobody. */
+  private anonymousFrames = 0
   /** Seconds in which nothing was heard of the client, told by ticks: a clock that is set makes nobody silent, and nobody heard. */
   private quietSeconds = 0
   /** For how long a client that is behind has taken nothing, and how much the connection held when that was looked at last. */
@@ -290,8 +292,10 @@ export class Session implements Conversation {
       this.end(abuse, `a connection sends at most ${messagesPerSecond} frames a second`)
       return false
     }
-    // What is sent for an account counts for nobody here: whoever shares an address with somebody else is not ended by him.
-    if (this.authority !== undefined || this.setting.mayHear(this.address)) return true
+    // What is sent for an account counts for nobody here: whoever shares an address with somebody else is not ended by him. Nor does what
+    // every client begins with: after a restart thousands of one address show their tickets in the same second.
+    const isOfNobody = this.authority === undefined && ++this.anonymousFrames > bounds.openingFrames
+    if (!isOfNobody || this.setting.mayHear(this.address)) return true
     this.end(abuse, tooManyOfAddress)
     return false
   }

@@ -28,6 +28,8 @@ export const bounds = {
   snapshotMs: 30_000,
   /** And where all of them together have more than the venue has room for. */
   snapshotUnderPressureMs: 2_000,
+  /** Frames that a connection may begin with before they count for its address: a ticket, and what is subscribed along with it. */
+  openingFrames: 16,
   /**
    * As many frames as so many connections may send are looked at in a second of one address, of connections that speak for nobody; and so
    * many of one API key's are refused.
