@@ -70,7 +70,7 @@ class Venue {
     const draft: Calls.Draft = { ...Calls.read(who, "", "", "trader"), credential: "issued", ...of }
     const call = { ...draft, id: this.#calls++, reading: { _tag: "other" as const } }
     this.see({ _tag: "Asked", call, attempt: 1 })
-    this.see({ _tag: "Handling", call, atEpochMs: openedAtEpochMs })
+    this.see({ _tag: "Handling", call, atEpochMs: clock?.[0] ?? openedAtEpochMs })
     meanwhile()
     const answered: Observation = {
       _tag: "Answered",
@@ -110,7 +110,9 @@ const behind: Clock = [endsAtEpochMs, endsAtEpochMs + 5]
 test("a key is told what it was at some moment on the way, whatever the clock did and whatever was recorded meanwhile", () => {
   const unlike = (state: string, clock: Clock) => {
     const venue = new Venue(identityEqualsModel)
-    const body = { version: "api-key-current/v1", key: shown(venue, 0, state), rateLimit: {} }
+    // Whoever reads of his key uses it by that.
+    const key = { ...shown(venue, 0, state), lastUsedAtEpochMs: clock?.[0] ?? openedAtEpochMs }
+    const body = { version: "api-key-current/v1", key, rateLimit: {} }
     const leap = () => venue.commit({ kind: "PassTime" }, endsAtEpochMs + 90_000_000)
     return venue.verdict({ endpoint: "getCurrentApiKey", target: "/v1/api-keys/current" }, 200, body, clock, leap) !== undefined
   }
