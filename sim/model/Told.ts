@@ -27,6 +27,12 @@ export interface Decision {
   readonly find: (name: string) => Place | undefined
 }
 
+/** The decision of a call, with whose it is and under which key. */
+export const decisionOf = (
+  { accountId, idempotencyKey = "" }: { readonly accountId: string; readonly idempotencyKey: string | undefined },
+  decided: Omit<Decision, "accountId" | "idempotencyKey">
+): Decision => ({ accountId, idempotencyKey, ...decided })
+
 const accepted = ({ refusal }: NaiveOutcome): boolean => refusal === Refusal.none
 
 const reasonOf = (outcome: NaiveOutcome): string | undefined =>

@@ -108,14 +108,7 @@ const answered = (markets: Markets, { answer, call, memory, model }: Answered): 
   const { asked } = reading
   if (isOffGrid(asked, markets)) return holds
   const what = `${call.target} with ${call.body} under key ${call.idempotencyKey}`
-  const decision: Told.Decision = {
-    asked,
-    accountId: call.accountId,
-    idempotencyKey: call.idempotencyKey ?? "",
-    memory,
-    model,
-    find: (name) => markets.find(name, familyOf(asked))
-  }
+  const decision = Told.decisionOf(call, { asked, memory, model, find: (name) => markets.find(name, familyOf(asked)) })
   const isDone = isBatch(asked) || memory.outcomes.every(({ refusal }) => refusal === Refusal.none)
   // What is overloaded on its way back, or ends with its process, is not told at all.
   const isNamed = recordNamed(answer) === memory.sequence && answer.status !== 503

@@ -124,14 +124,7 @@ const toldOtherwise = (
   const { asked } = call.reading
   const memory = call.scope === undefined ? undefined : model.memory.get(call.scope)
   if (asked.wanted.kind !== "PlaceOrders" || memory?.sequence !== sequence) return holds
-  const decision: Told.Decision = {
-    asked,
-    accountId: call.accountId,
-    idempotencyKey: call.idempotencyKey ?? "",
-    memory,
-    model,
-    find: (name) => markets.find(name, "native")
-  }
+  const decision = Told.decisionOf(call, { asked, memory, model, find: (name) => markets.find(name, "native") })
   const isAccepted = outcomes[0]!.refusal === Refusal.none
   const expected = Told.previewed(decision, asked.wanted, feesOf(command, fills))
   const { accepted, after, order, refusal } = json

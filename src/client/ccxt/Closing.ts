@@ -1,6 +1,15 @@
 /** Take-profit and stop-loss, from the library's terms to the venue's: of an order, and of a whole position. */
 import { ArgumentsRequired, type Dict, InvalidOrder, NotSupported, type Num, type Position, Precise } from "ccxt"
 
+/** Whether an id is that of a pair, and of no order. */
+export const isTriggerId = (id: unknown): boolean => typeof id === "string" && id.startsWith("trg_")
+
+/** Whether pairs are asked for, as the library says it, and what else is. */
+export const askedFor = ({ stop, trigger, ...rest }: Dict): { readonly isTrigger: boolean; readonly rest: Dict } => ({
+  isTrigger: trigger === true || stop === true,
+  rest
+})
+
 /** Members of `params` by which an order closes a position when a price is reached. */
 const closing = ["triggerPrice", "stopLossPrice", "takeProfitPrice"] as const
 

@@ -14,6 +14,7 @@ import {
 } from "ccxt"
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { Accounts } from "./Accounts.js"
+import * as Closing from "./Closing.js"
 import * as Description from "./Description.js"
 import { entryErrorName, refusedEarlier } from "./Refusals.js"
 
@@ -273,7 +274,7 @@ export class Orders extends Accounts {
     limit: Int,
     params: Dict
   ): Promise<Array<Order>> {
-    if (params["trigger"] === true || params["stop"] === true) {
+    if (Closing.askedFor(params).isTrigger) {
       throw new NotSupported(`${this.id} what closes positions by itself is listed by fetchOpenOrders() alone, while it is set`)
     }
     await this.loadMarkets()

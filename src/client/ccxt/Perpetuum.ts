@@ -31,7 +31,6 @@ import * as Closing from "./Closing.js"
 import * as Cost from "./Cost.js"
 import * as Description from "./Description.js"
 import { isRefused, refusedEntry } from "./Refusals.js"
-import { askedFor, isTriggerId } from "./Triggers.js"
 import { Watching } from "./Watching.js"
 
 export { apiKeyOf } from "./KeyFile.js"
@@ -160,7 +159,7 @@ export class Perpetuum extends Watching {
   }
 
   private async amendment(id: string, symbol: string, amount: Num, price: Num, params: Dict): Promise<Amendment> {
-    if (isTriggerId(id)) throw new NotSupported(`${this.id} ${id} is no order: createOrder() with its prices sets it anew`)
+    if (Closing.isTriggerId(id)) throw new NotSupported(`${this.id} ${id} is no order: createOrder() with its prices sets it anew`)
     const { clientOrderId, ...rest }: Dict = params
     const { market, ...target } = await this.prepared(Description.editOrderPath, params, async () => ({
       market: await this.loadMarket(symbol),
@@ -266,8 +265,8 @@ export class Perpetuum extends Watching {
 
   override async cancelOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
     const named = this.required(symbol, "cancelOrder")
-    const { isTrigger, rest: others } = askedFor(params)
-    if (isTrigger || isTriggerId(id)) return await this.cancelTrigger(id, named, others)
+    const { isTrigger, rest: others } = Closing.askedFor(params)
+    if (isTrigger || Closing.isTriggerId(id)) return await this.cancelTrigger(id, named, others)
     const { clientOrderId, ...rest } = others
     const { market, orderId } = await this.prepared(Description.cancelOrderPath, params, async () => ({
       market: await this.loadMarket(named),
@@ -288,7 +287,7 @@ export class Perpetuum extends Watching {
   }
 
   override async cancelOrdersForSymbols(orders: Array<CancellationRequest>, params: Dict = {}): Promise<Array<Order>> {
-    const pair = orders.find(({ id }) => isTriggerId(id))
+    const pair = orders.find(({ id }) => Closing.isTriggerId(id))
     if (pair !== undefined) throw new NotSupported(`${this.id} ${pair.id} is no order: cancelOrder() cancels it`)
     const accountId = await this.prepared(Description.cancelBatchPath, params, async () => {
       await this.loadMarkets()
@@ -307,7 +306,7 @@ export class Perpetuum extends Watching {
    * all that closes positions by itself, and no order: `info.canceledTriggers`.
    */
   override async cancelAllOrders(symbol: Str = undefined, params: Dict = {}): Promise<Array<Order>> {
-    const { isTrigger, rest } = askedFor(params)
+    const { isTrigger, rest } = Closing.askedFor(params)
     if (isTrigger) return await this.cancelTriggers(symbol, rest)
     await this.prepared(Description.cancelAllPath, params, () => this.loadMarkets())
     const scope = symbol === undefined ? {} : { symbol: this.market(symbol).symbol }

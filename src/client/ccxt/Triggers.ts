@@ -31,22 +31,13 @@ import { isRefused, OutcomeUnknown } from "./Refusals.js"
 /** What ends when the next one may begin. */
 type Turn = Promise<unknown>
 
-/** Whether an id is that of a pair, and of no order. */
-export const isTriggerId = (id: unknown): boolean => typeof id === "string" && id.startsWith("trg_")
-
-/** Whether pairs are asked for, as the library says it, and what else is. */
-export const askedFor = ({ stop, trigger, ...rest }: Dict): { readonly isTrigger: boolean; readonly rest: Dict } => ({
-  isTrigger: trigger === true || stop === true,
-  rest
-})
-
 export class Triggers extends Orders {
   /** By market, who sets or cancels there. One waits for the other: of two that look at once each would take the place of the other's. */
   private readonly turns = new Map<string, Turn>()
 
   override async fetchOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
-    const { isTrigger, rest } = askedFor(params)
-    if (!isTrigger && !isTriggerId(id)) return await super.fetchOrder(id, symbol, rest)
+    const { isTrigger, rest } = Closing.askedFor(params)
+    if (!isTrigger && !Closing.isTriggerId(id)) return await super.fetchOrder(id, symbol, rest)
     const listed = await this.fetchTriggers(symbol, rest)
     const trigger = listed.find(({ triggerId }) => triggerId === id)
     if (trigger === undefined) throw this.noTrigger(id, listed)
@@ -60,7 +51,7 @@ export class Triggers extends Orders {
     limit: Int = undefined,
     params: Dict = {}
   ): Promise<Array<Order>> {
-    const { isTrigger, rest } = askedFor(params)
+    const { isTrigger, rest } = Closing.askedFor(params)
     if (!isTrigger) return await super.fetchOpenOrders(symbol, since, limit, rest)
     const armed = (await this.fetchTriggers(symbol, rest)).filter(Closing.isArmed).map((trigger) => this.parseTrigger(trigger))
     return this.filterBySinceLimit(this.sortBy(armed, "timestamp"), since, limit) as Array<Order>
@@ -71,7 +62,7 @@ export class Triggers extends Orders {
    * is more than this pair, it is refused.
    */
   protected async cancelTrigger(id: string, symbol: string, params: Dict): Promise<Order> {
-    const { idempotencyKey, ...rest } = askedFor(params).rest
+    const { idempotencyKey, ...rest } = Closing.askedFor(params).rest
     const market = await this.prepared(Description.autoClosePath, params, () => this.loadMarket(symbol))
     return await this.inTurn(market, async () => {
       const seen = await this.outcomeBefore(idempotencyKey)
@@ -99,7 +90,7 @@ export class Triggers extends Orders {
       await this.loadMarkets()
       return symbol === undefined ? undefined : this.market(symbol)
     })
-    const info = await this.sendTriggersCancel(market, askedFor(params).rest)
+    const info = await this.sendTriggersCancel(market, Closing.askedFor(params).rest)
     const scope = market === undefined ? {} : { symbol: market.symbol }
     return [this.safeOrder({ info, status: "canceled", timestamp: this.safeInteger(info, "decidedAtEpochMs"), ...scope })]
   }

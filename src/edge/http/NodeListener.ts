@@ -496,9 +496,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
 const close = ({ cut, server, stop }: Listening, patienceMs: number): Effect.Effect<void> =>
   Effect.async((resume) => {
     stop()
-    const patience = setTimeout(() => {
-      cut()
-    }, patienceMs)
+    const patience = setTimeout(cut, patienceMs)
     server.close(() => {
       clearTimeout(patience)
       resume(Effect.void)
