@@ -608,7 +608,14 @@ class Run {
   private finished(): Observation {
     const { clients, host, world } = this
     const unsettled: ReadonlyArray<Call> = [...clients.pending]
-    return { _tag: "Finished", atEpochMs: world.time.nowEpochMs(), unsettled, ready: host.reads !== undefined }
+    const atEpochMs = world.time.nowEpochMs()
+    return {
+      _tag: "Finished",
+      atEpochMs,
+      clockEpochMs: host.process?.clock.unsafeCurrentTimeMillis() ?? atEpochMs,
+      unsettled,
+      ready: host.reads !== undefined
+    }
   }
 
   /** Lives on until `done`; a failure if that takes longer than the budget of simulated time. */

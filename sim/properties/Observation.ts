@@ -502,6 +502,8 @@ export type Observation =
   | {
     readonly _tag: "Finished"
     readonly atEpochMs: number
+    /** What the venue's clock shows, which days that were let pass for it alone put ahead of the true time. */
+    readonly clockEpochMs: number
     readonly unsettled: ReadonlyArray<Call>
     readonly ready: boolean
   }

@@ -42,10 +42,11 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
 
 /**
  * A market without a mark of a second that was over by a time, in words. One that was not all the while between then and now as it is,
- * stale or halted or not listed yet, may have come back this very moment and be ticked with the next record.
+ * stale or halted or not listed yet, may have come back this very moment and be ticked with the next record. While the clock lies
+ * behind the journal the engine's time stands still, and with it its marks.
  */
 const unmarked = ({ model, movedAtEpochMs }: State, atEpochMs: number, nowEpochMs: number): string | undefined => {
-  if (model === undefined || model.halted || movedAtEpochMs > atEpochMs) return undefined
+  if (model === undefined || model.halted || movedAtEpochMs > atEpochMs || model.atEpochMs > nowEpochMs) return undefined
   const market = model.markets.find((each) =>
     each.risk.liveSince <= atEpochMs && Risk.isDue(each, atEpochMs) && Risk.isGoing(each, nowEpochMs)
   )
@@ -70,8 +71,8 @@ export const dueIsDone: Property<State> = {
       if (seen.record.command.kind === "SetMarketStatus") state.movedAtEpochMs = seen.record.atEpochMs
     }
     if (seen._tag !== "Finished" || state.model === undefined || !seen.ready) return holds
-    const { atEpochMs } = seen
-    const what = overdue(state.model, atEpochMs - graceMs) ?? unmarked(state, atEpochMs - graceMs, atEpochMs)
-    return what === undefined ? holds : broken(`${what} and is not done at ${atEpochMs}`)
+    const { clockEpochMs: now } = seen
+    const what = overdue(state.model, now - graceMs) ?? unmarked(state, now - graceMs, now)
+    return what === undefined ? holds : broken(`${what} and is not done at ${now}`)
   }
 }

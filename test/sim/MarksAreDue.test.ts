@@ -14,11 +14,12 @@ const marked = {
   index: 60_000,
   status: "open",
   halted: false,
-  movedAtEpochMs: 0
+  movedAtEpochMs: 0,
+  journalEpochMs: 0
 }
 
 const verdictOf = (stands: Partial<typeof marked>) => {
-  const { halted, index, liveSince, movedAtEpochMs, second, source, status } = { ...marked, ...stands }
+  const { halted, index, journalEpochMs, liveSince, movedAtEpochMs, second, source, status } = { ...marked, ...stands }
   const model = {
     markets: [{ index: 0, status, parameters: { marketType: "crypto", indexStaleMs: 10_000 }, risk: { second, liveSince, source, index } }],
     accounts: [],
@@ -26,12 +27,13 @@ const verdictOf = (stands: Partial<typeof marked>) => {
     funds: { nextDueEpochMs: Number.POSITIVE_INFINITY },
     nextSettlementEpochMs: Number.POSITIVE_INFINITY,
     brackets: { nextEpochMs: Number.POSITIVE_INFINITY },
-    halted
+    halted,
+    atEpochMs: journalEpochMs
   } as unknown as NaiveVenue
   const state = dueIsDone.initial()
   const record = { atEpochMs: movedAtEpochMs, command: { kind: "SetMarketStatus" } }
   dueIsDone.observe(state, { _tag: "Committed", record, model } as unknown as Observation)
-  return dueIsDone.observe(state, { _tag: "Finished", atEpochMs: nowEpochMs, unsettled: [], ready: true })
+  return dueIsDone.observe(state, { _tag: "Finished", atEpochMs: 0, clockEpochMs: nowEpochMs, unsettled: [], ready: true })
 }
 
 test.each<readonly [what: string, stands: Partial<typeof marked>, isBroken: boolean]>([
@@ -43,7 +45,8 @@ test.each<readonly [what: string, stands: Partial<typeof marked>, isBroken: bool
   ["stale since just now", { second: 98, source: 90_500 }, false],
   ["without an index", { second: 98, index: 0 }, false],
   ["halted", { second: 98, status: "halted" }, false],
-  ["in a venue that is halted", { second: 98, halted: true }, false]
+  ["in a venue that is halted", { second: 98, halted: true }, false],
+  ["in a venue whose clock lies behind its journal", { second: 98, journalEpochMs: nowEpochMs + 1 }, false]
 ])("%s", (_, stands, isBroken) => {
   expect(verdictOf(stands) !== undefined).toBe(isBroken)
 })
