@@ -4,7 +4,7 @@
  * meanwhile, so that each answer is known to the last row, and nothing that is read so at a run's end depends on who happened to ask for
  * it in between.
  */
-import { orderId } from "../../src/domain/Ids.js"
+import { idsPerRecord, orderId } from "../../src/domain/Ids.js"
 import { isListed, symbol } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { isKept } from "../model/NaiveState.js"
@@ -58,6 +58,18 @@ const ofAccount = (model: NaiveVenue, who: Identity, random: SimRandom): Readonl
   ]
 }
 
+/**
+ * The changes of one account from some order of it on, on pages of one record, two, three, and so on: small ones end within a block, and
+ * there are not too many of them however much there is.
+ */
+const changes = ({ accounts }: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => {
+  const traders = everybody.filter(({ account }) => accounts[account]!.placed.length > 0)
+  if (traders.length === 0) return []
+  const who = random.pick(traders)
+  const behind = Math.floor(random.pick(accounts[who.account]!.placed).number / idsPerRecord) - 1
+  return [Calls.read(who, "listChanges", `/v1/accounts/${who.accountId}/changes?fromSequence=${behind}&limit=1`, "trader")]
+}
+
 const ofMarkets = ({ markets }: NaiveVenue, random: SimRandom): ReadonlyArray<Draft> => {
   const anybodys = (endpoint: string, target: string): Draft => Calls.read(Calls.passerBy, endpoint, target, "none")
   return markets.filter(({ status }) => isListed(status)).flatMap(({ parameters, trades }) => {
@@ -75,7 +87,8 @@ const ofMarkets = ({ markets }: NaiveVenue, random: SimRandom): ReadonlyArray<Dr
 export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => [
   ...ofMarkets(model, random),
   ...everybody.flatMap((who) => ofAccount(model, who, random)),
-  ...everybody.flatMap((who) => forgotten(model, who, random.split(`forgotten by ${who.client}`)))
+  ...everybody.flatMap((who) => forgotten(model, who, random.split(`forgotten by ${who.client}`))),
+  ...changes(model, everybody, random.split("changes"))
 ]
 
 /** The leaderboard's windows, each asked for once. */
@@ -83,8 +96,22 @@ export const boards: ReadonlyArray<Draft> = ["daily", "weekly", "monthly", "all_
   Calls.read(Calls.passerBy, "getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`, "none")
 )
 
+/**
+ * The page of changes behind one that was answered, of one record more; what is told no more is passed over to the oldest that is.
+ * Undefined where there is none.
+ */
+const nextChanges = (draft: Draft, answer: Answer | undefined): Draft | undefined => {
+  const { hasMore, limit: oldest, rejectionGuard, throughSequence } = (answer?.json ?? {}) as Partial<Record<string, unknown>>
+  const behind = hasMore === true ? throughSequence : rejectionGuard === "sequence_not_retained" ? oldest : undefined
+  if (behind === undefined) return undefined
+  const [path, search] = draft.target.split("?")
+  const limit = Number(new URLSearchParams(search).get("limit")) + 1
+  return { ...draft, target: `${path}?fromSequence=${String(behind)}&limit=${limit}` }
+}
+
 /** The page behind one that was answered; undefined where there is none. */
 export const nextPage = (draft: Draft, answer: Answer | undefined): Draft | undefined => {
+  if (draft.endpoint === "listChanges") return nextChanges(draft, answer)
   const cursor = answer?.status === 200 ? (answer.json as { readonly nextCursor?: unknown } | undefined)?.nextCursor : undefined
   if (typeof cursor !== "string") return undefined
   const [path, search = ""] = draft.target.split("?")
