@@ -57,7 +57,14 @@ const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
   revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
 
 /** So many of each of these are kept of an account, the latest. */
-const frequent = ["sign_in_failed", "operator_credited", "operator_canceled_orders", "user_codes_locked"]
+const frequent = [
+  "sign_in_failed",
+  "approval_failed",
+  "key_used_from_new_address",
+  "operator_credited",
+  "operator_canceled_orders",
+  "user_codes_locked"
+]
 
 export interface NaiveGrant {
   readonly deviceSha256: string
