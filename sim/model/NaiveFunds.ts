@@ -483,7 +483,7 @@ export class NaiveFunds {
   #requestPartyChange({ account, remoteAddress }: CommandOfKind<"RequestPartyChange">): Came {
     if (this.around.isDisabled(account)) return refused(Refusal.accountNotEnabled)
     if (this.openOf(account).length > 0) return refused(Refusal.transferInProgress)
-    if (this.parties.get(account)?.isConfirmed !== true) return refused(Refusal.partyMissing)
+    if (!this.parties.has(account)) return refused(Refusal.partyMissing)
     const transfer = this.#request("party_change", account, 0n, "", ["owner_account_acceptance"])
     this.around.note(account, "party_change_requested", "", remoteAddress, idOf(transfer))
     return { transfer }

@@ -57,7 +57,14 @@ const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
   revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
 
 /** So many of each of these are kept of an account, the latest. */
-const frequent = ["sign_in_failed", "operator_credited", "operator_canceled_orders", "user_codes_locked"]
+const frequent = [
+  "sign_in_failed",
+  "approval_failed",
+  "key_used_from_new_address",
+  "operator_credited",
+  "operator_canceled_orders",
+  "user_codes_locked"
+]
 
 export interface NaiveGrant {
   readonly deviceSha256: string
@@ -199,9 +206,13 @@ export class NaiveIdentity {
     return this.grants.filter((grant) => grant.account === account && grant.expiresAtEpochMs > now).length
   }
 
-  /** Whether there is no room for another grant at a time: some that are over are forgotten with each new one, the oldest among them. */
+  /** Whether there is no room for another grant at a time: of the oldest, those that are over are forgotten with each new one. */
   isFullOfGrants(now: number): boolean {
-    return this.grants.length >= this.bounds.grants && this.grants[0]!.expiresAtEpochMs > now
+    return this.grants.length >= this.bounds.grants && this.#overOfOldest(now).length === 0
+  }
+
+  #overOfOldest(now: number): ReadonlyArray<NaiveGrant> {
+    return this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
   }
 
   /** Keys of an account, newest first, as long as they are known. */
@@ -454,10 +465,12 @@ export class NaiveIdentity {
     const { account, clientName, codeChallenge, credential: session, deviceSha256, grantMs } = command
     const { keyLifetimeSeconds, remoteAddress, scopes } = command
     const now = this.around.now()
-    if (this.grants.some((grant) => grant.deviceSha256 === deviceSha256)) return { refusal: Refusal.grantTaken }
+    const before = this.grants.find((grant) => grant.deviceSha256 === deviceSha256)
+    if (before !== undefined && before.expiresAtEpochMs > now) return { refusal: Refusal.grantTaken }
     if (this.waitingOf(account, now) >= this.bounds.grantsOfAccount) return { refusal: Refusal.keyLimit }
-    if (this.isFullOfGrants(now)) return { refusal: Refusal.tableFull }
-    const over = this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
+    if (before === undefined && this.isFullOfGrants(now)) return { refusal: Refusal.tableFull }
+    this.grants = this.grants.filter((grant) => grant !== before)
+    const over = this.#overOfOldest(now)
     this.grants = this.grants.filter((grant) => !over.includes(grant))
     const expiresAtEpochMs = Math.min(now + grantMs, this.signedInUntil(session))
     const what = { deviceSha256, account, session, clientName, codeChallenge, scopes, keyLifetimeSeconds }

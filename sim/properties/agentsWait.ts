@@ -50,7 +50,7 @@ interface Asked {
   readonly agent: Agent
   readonly wish: Wish
   readonly stood: Stands | undefined
-  /** How often it had been approved by the records, and whether the last time was withdrawn by them. */
+  /** How often it had been approved by the records, and whether the last time was withdrawn by them, or over by their time. */
   readonly approvals: number
   readonly isWithdrawn: boolean
   /** When the poll before this one was, where it is one. */
@@ -96,7 +96,9 @@ const handling = (state: State, { atEpochMs, call }: Observation & { readonly _t
   const isThere = state.begun - agent.place < surelyWaiting && isInTime(agent, atEpochMs)
   const isOfAgent = ({ deviceSha256 }: { readonly deviceSha256: string }): boolean => deviceSha256 === agent.deviceSha256
   const approvals = state.identity?.everGrants.filter(isOfAgent).length ?? 0
-  const isWithdrawn = agent.stands.is === "approved" && state.identity?.grants.some(isOfAgent) === false
+  const { identity } = state
+  const isStanding = identity?.grants.some((grant) => isOfAgent(grant) && grant.expiresAtEpochMs > identity.around.now())
+  const isWithdrawn = agent.stands.is === "approved" && isStanding === false
   const stood = agent.isUnclear || !isThere ? undefined : agent.stands
   const { polled } = agent
   state.asked.set(call.id, { agent, wish, stood, approvals, isWithdrawn, polled, isOffered: false })

@@ -22,10 +22,16 @@ const differing = (refusal: Refusal | undefined, reasons: ReadonlyArray<readonly
   return holds
 }
 
-const grantVerdict = ({ account }: CommandOfKind<"ApproveAgent">, at: number, refusal: Refusal | undefined, model: NaiveVenue): Verdict => {
+const grantVerdict = (
+  { account, deviceSha256 }: CommandOfKind<"ApproveAgent">,
+  at: number,
+  refusal: Refusal | undefined,
+  model: NaiveVenue
+): Verdict => {
   const { identity } = model
   const isOwn = identity.waitingOf(account, at) >= identity.bounds.grantsOfAccount
-  const isAll = identity.isFullOfGrants(at)
+  // One of the same code that is over leaves its place.
+  const isAll = identity.isFullOfGrants(at) && !identity.grants.some((grant) => grant.deviceSha256 === deviceSha256)
   return differing(refusal, [[Refusal.keyLimit, isOwn, isOwn], [Refusal.tableFull, isAll, isAll]])
 }
 

@@ -596,6 +596,8 @@ export interface Reads {
   readonly accountOfParty: (partyId: string) => number
   /** All of them, by account. */
   readonly parties: ReadonlyArray<PartyView>
+  /** Whether there is any. */
+  readonly hasParties: boolean
   readonly funds: FundsView
   readonly occupancy: Occupancy
   readonly limits: LimitsView

@@ -22,6 +22,7 @@ export const layer: Layer.Layer<Ledger | PartySigner> = Layer.merge(
   Layer.succeed(PartySigner, {
     newParty: () => signer,
     treasuryKey: signer,
+    knownTreasuryKey: signer,
     accountKeys: () => signer,
     signTopology: () => signer,
     sign: () => signer,

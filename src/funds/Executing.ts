@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
+import { isOwners } from "../ledger/Planned.js"
 import type { submissionOutcomes } from "../operations/funds/NoteSubmission.js"
 import type { Signed } from "../signer/Requests.js"
 import { elsewhere, here, placeOf } from "./Elsewhere.js"
@@ -51,9 +52,8 @@ const signed = (
   const { approval, binding, name, submissions, unlisted } = step
   const { account, id, keyId, kind, number } = transfer
   const accountId = reads.accountId(account)
-  const isOwners = name === "owner_account_acceptance" || name === "owner_offer_acceptance"
   return signer.sign({
-    keyId: isOwners ? keyId : treasuryKeyId,
+    keyId: isOwners(name) ? keyId : treasuryKeyId,
     accountId,
     kind,
     id,

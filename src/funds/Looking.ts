@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
+import { isOwners } from "../ledger/Planned.js"
 import type { NoteCompletion } from "../operations/funds/NoteCompletion.js"
 import { elsewhere, placeOf } from "./Elsewhere.js"
 import type { StepView } from "./Facts.js"
@@ -46,7 +47,7 @@ export const factOf = ({ commandId, offset, outcome, recordTimeEpochMs = 0, subm
 
 /** Who acts in a step: the treasury, or the party that the transfer is of. */
 export const actorOf = (treasury: string, { partyId }: Pick<TransferView, "partyId">, { name }: Pick<StepView, "name">): string =>
-  name === "owner_account_acceptance" || name === "owner_offer_acceptance" ? partyId : treasury
+  isOwners(name) ? partyId : treasury
 
 const ofCompletions = (error: Ledger.LedgerError): Trouble =>
   error._tag === "Refused" && error.code === Ledger.codes.pruned
@@ -55,8 +56,8 @@ const ofCompletions = (error: Ledger.LedgerError): Trouble =>
 
 /**
  * Reads on from a place to the ledger's end, and journals what it finds of the step's command. Of a step that is bound to another
- * participant nothing is read, as offsets are each participant's own; of one that is bound to another synchronizer an acceptance is
- * found, and nothing else is said: the record time that is read is not that of the step.
+ * participant nothing is read, as offsets are each participant's own, nor of one that another treasury acts in; of one that is bound to
+ * another synchronizer an acceptance is found, and nothing else is said: the record time that is read is not that of the step.
  */
 export const through = (
   { ledger, reads, submit }: Parts,
@@ -70,7 +71,7 @@ export const through = (
     if (binding === null) return { throughOffset: 0, recordTimeEpochMs: 0, isAccepted: false, isWhole: false }
     const { commandId, ledgerEndOffset, userId } = binding
     const stopped = elsewhere(placeOf(bound), step)
-    if (stopped?.reason === "participant_changed") return yield* stopped
+    if (stopped !== undefined && stopped.reason !== "synchronizer_changed") return yield* stopped
     const end = yield* Effect.mapError(ledger.end, ofLedger)
     let place: Place = from ?? { throughOffset: ledgerEndOffset, recordTimeEpochMs: 0 }
     if (end.offset < Math.max(place.throughOffset, ledgerEndOffset)) {

@@ -44,10 +44,26 @@ export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ w
 
 const treasuryHint = "treasury"
 
+/**
+ * The treasury's key. A venue whose accounts have parties had a treasury before them, and takes no other: what the ledger did with that
+ * one would be looked for with another in vain, and what has been paid would be given back.
+ */
+const treasuryKeyOf = ({ reads, signer }: Pick<Parts, "reads" | "signer">) =>
+  Effect.suspend(() => reads.hasParties ? signer.knownTreasuryKey : signer.treasuryKey).pipe(
+    Effect.mapError((error) =>
+      error._tag === "SignerRefused"
+        ? new Unreachable({
+          whom: "signer",
+          detail: `its directory is not the venue's, or lacks keys, and has to be restored: ${error.message}`
+        })
+        : ofSigner(error)
+    )
+  )
+
 /** Finds out by whom and with which key; repeating it changes nothing. */
 export const bind = ({ ledger, reads, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>
   Effect.gen(function*() {
-    const { keyId: treasuryKeyId, publicKey } = yield* Effect.mapError(signer.treasuryKey, ofSigner)
+    const { keyId: treasuryKeyId, publicKey } = yield* treasuryKeyOf({ reads, signer })
     const participantId = yield* Effect.mapError(ledger.participantId, ofLedger)
     const allocated = Effect.map(
       ledger.allocateParty(publicKey, treasuryHint, (multiHash, topologyTransactions) =>

@@ -21,6 +21,8 @@ const stopReasons = [
   "participant_changed",
   /** It deals on another synchronizer than the step is bound to, whose time says nothing of the step. */
   "synchronizer_changed",
+  /** Another treasury acts in the step than the one that the signer has the key of: completions of this one say nothing of the step. */
+  "treasury_changed",
   /** The ledger's end is before what was read of it. */
   "ledger_went_back",
   /** The signer does not sign again what it has signed. */

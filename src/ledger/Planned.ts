@@ -53,6 +53,9 @@ export const Step = Schema.Literal(
 )
 export type Step = typeof Step.Type
 
+/** Whether the owner's party acts in a step, and not the treasury. */
+export const isOwners = (step: Step): boolean => step === "owner_account_acceptance" || step === "owner_offer_acceptance"
+
 /** Where and as whom the venue deals on the ledger. The venue and the signer each have it from their own settings. */
 export const Custody = Schema.Struct({
   /** In the ids of commands, so that two venues on one ledger never share one. */

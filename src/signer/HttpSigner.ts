@@ -97,6 +97,7 @@ export const layer = ({ timeoutMs, token, url }: Settings): Layer.Layer<PartySig
       return {
         newParty: (request) => send(calls.newParty, request),
         treasuryKey: Effect.suspend(() => send(calls.treasuryKey, {})),
+        knownTreasuryKey: Effect.suspend(() => send(calls.knownTreasuryKey, {})),
         accountKeys: (accountId) => send(calls.accountKeys, { accountId }),
         signTopology: (request) => send(calls.signTopology, request),
         sign: (request) => send(calls.sign, request),

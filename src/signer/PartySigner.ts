@@ -74,8 +74,10 @@ export const wellFormed = <A, I>(schema: Schema.Schema<A, I>, request: A): Effec
 export class PartySigner extends Context.Tag("venue/signer/PartySigner")<PartySigner, {
   /** Makes a key for an account's party. At the account's first it pins its passkeys; after that only `repin` changes them. */
   readonly newParty: (request: NewParty) => Effect.Effect<PartyKey, SignerError>
-  /** The treasury's key, which is made at the first question. */
+  /** The treasury's key, which is made at the first question, before that of any account. */
   readonly treasuryKey: Effect.Effect<PartyKey, SignerError>
+  /** The same where it was made before; `unknown_key` where it was not, or is lost. */
+  readonly knownTreasuryKey: Effect.Effect<PartyKey, SignerError>
   /** What it holds of an account; `unknown_key` where it holds nothing. */
   readonly accountKeys: (accountId: string) => Effect.Effect<AccountKeys, SignerError>
   /** Signs the topology that makes a key's party, once: it binds the key to that party for good. */

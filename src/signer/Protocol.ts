@@ -15,6 +15,7 @@ const Nothing = Schema.Record({ key: Schema.String, value: Schema.Unknown }).pip
 export const calls = {
   newParty: { path: "/v1/parties", request: NewParty, answer: PartyKey },
   treasuryKey: { path: "/v1/treasury-key", request: Nothing, answer: PartyKey },
+  knownTreasuryKey: { path: "/v1/known-treasury-key", request: Nothing, answer: PartyKey },
   accountKeys: { path: "/v1/account-keys", request: Schema.Struct({ accountId: AccountId }), answer: AccountKeys },
   signTopology: { path: "/v1/topology-signatures", request: SignTopology, answer: Signed },
   sign: { path: "/v1/signatures", request: SignRequest, answer: Signed },

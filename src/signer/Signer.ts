@@ -38,6 +38,9 @@ export interface Settings {
   readonly mostAccounts?: number
 }
 
+/** A treasury is made before the first account's key: where it is missing, so is more of what the directory held. */
+const withoutTreasury = "it holds no key of the treasury"
+
 const refuse = (reason: RefusalReason, detail: string) => Effect.fail(new SignerRefused({ reason, detail }))
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
@@ -123,6 +126,7 @@ class Signer {
   newParty(request: NewParty): Effect.Effect<PartyKey, SignerError> {
     return Effect.gen(this, function*() {
       const { accountId, passkeys, reference } = request
+      if (this.treasury === undefined) return yield* refuse("unknown_key", withoutTreasury)
       const { mostAccounts = maxAccounts } = this.settings
       const known = this.accounts.get(accountId)
       const held = this.accounts.size
@@ -148,10 +152,15 @@ class Signer {
   treasuryKey(): Effect.Effect<PartyKey, SignerError> {
     return Effect.gen(this, function*() {
       if (this.treasury !== undefined) return publicOf(this.treasury.key)
+      if (this.accounts.size > 0) return yield* refuse("unknown_key", `${withoutTreasury}, and keys of accounts`)
       const key = yield* this.newKey(Records.treasuryName)
       yield* this.writeTreasury({ key, day: 0, givenAtoms: 0, withdrawals: [] })
       return publicOf(key)
     })
+  }
+
+  knownTreasuryKey(): Effect.Effect<PartyKey, SignerError> {
+    return this.treasury === undefined ? refuse("unknown_key", withoutTreasury) : Effect.succeed(publicOf(this.treasury.key))
   }
 
   accountKeys(accountId: string): Effect.Effect<AccountKeys, SignerError> {
@@ -256,12 +265,15 @@ class Signer {
   }
 }
 
+/** Says in the log what was refused, and why. */
+const warned = <A>(what: string, act: Effect.Effect<A, SignerError>): Effect.Effect<A, SignerError> =>
+  Effect.tapError(act, ({ message }) => Effect.logWarning(`signer: not ${what}: ${message}`))
+
 /** Says in the log what was signed, and what was refused and why. */
 const logged = <A>(what: string, act: Effect.Effect<A, SignerError>): Effect.Effect<A, SignerError> =>
-  act.pipe(
-    Effect.tap(() => Effect.logInfo(`signer: ${what}`)),
-    Effect.tapError(({ message }) => Effect.logWarning(`signer: not ${what}: ${message}`))
-  )
+  Effect.tap(warned(what, act), () => Effect.logInfo(`signer: ${what}`))
+
+const treasuryTold = "told the treasury's key"
 
 /** A signer over the store that is provided. */
 export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused, KeyStore | PasskeyVerifier> =>
@@ -279,7 +291,8 @@ export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused
         Effect.zipRight(wellFormed(form, request), turn(logged(what, act)))
       return {
         newParty: (request) => decided(NewParty, request, `made a key of ${request.accountId}`, signer.newParty(request)),
-        treasuryKey: turn(signer.treasuryKey()),
+        treasuryKey: turn(warned(treasuryTold, signer.treasuryKey())),
+        knownTreasuryKey: turn(warned(treasuryTold, Effect.suspend(() => signer.knownTreasuryKey()))),
         accountKeys: (accountId) => Effect.suspend(() => signer.accountKeys(accountId)),
         signTopology: (request) => decided(SignTopology, request, `signed the topology of ${request.keyId}`, signer.signTopology(request)),
         sign: (request) => {

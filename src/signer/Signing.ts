@@ -41,11 +41,9 @@ const isOfTransfer = ({ accountId, facts, id, kind }: SignRequest): boolean => {
   }
 }
 
-const isOwners = ({ step }: Planned.Facts): boolean => step === "owner_account_acceptance" || step === "owner_offer_acceptance"
-
 /** The key that a step is signed with: the treasury's for what the treasury does, else the account's own. */
 const keyFor = ({ facts, keyId }: SignRequest, account: Account, treasury: Treasury): Key | SignerRefused => {
-  const key = isOwners(facts) ? account.keys.find((each) => each.keyId === keyId) : treasury.key
+  const key = Planned.isOwners(facts.step) ? account.keys.find((each) => each.keyId === keyId) : treasury.key
   if (key === undefined || key.keyId !== keyId) return unknown("the key is not the one that this step is signed with")
   return key.party === undefined ? unknown("the key has no party yet") : key
 }
@@ -53,7 +51,7 @@ const keyFor = ({ facts, keyId }: SignRequest, account: Account, treasury: Treas
 /** Whether the owner whom the facts name is the account's own party; whoever is paid may be anybody but the treasury. */
 const isOwnersParty = (facts: Planned.Facts, account: Account, key: Key): boolean => {
   if (facts.step === "treasury_withdrawal") return true
-  return isOwners(facts)
+  return Planned.isOwners(facts.step)
     ? key.party?.partyId === facts.owner
     : account.keys.some(({ party }) => party?.partyId === facts.owner)
 }

@@ -292,6 +292,8 @@ export class FakeEngine implements Reads {
 
   readonly parties = []
 
+  readonly hasParties = false
+
   readonly funds = {
     depositedAtoms: 0n,
     withdrawnAtoms: 0n,

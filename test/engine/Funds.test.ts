@@ -145,9 +145,20 @@ describe("what is asked for", () => {
     expect(driver.refusal(driver.askPartyChange(owner))).toBe(Refusal.transferInProgress)
   })
 
-  test("an account without a confirmed party changes none", () => {
+  test("an account without a party changes none, and one whose party was never confirmed does", () => {
     const driver = new FundsDriver()
-    expect(driver.refusal(driver.askPartyChange(driver.owner()))).toBe(Refusal.partyMissing)
+    const owner = driver.owner()
+    expect(driver.refusal(driver.askPartyChange(owner))).toBe(Refusal.partyMissing)
+    const deposit = driver.deposit(owner, usdc(5))
+    driver.bind(owner)
+    expect(driver.refusal(driver.askPartyChange(owner))).toBe(Refusal.transferInProgress)
+    driver.send({ kind: "CancelTransfer", ...driver.by(owner), transfer: deposit })
+    const change = driver.partyChange(owner)
+    driver.bind(owner, change, "changed::1220")
+    driver.finish(owner, change)
+    expect(driver.engine.party(owner.account)).toMatchObject({ partyId: "changed::1220", confirmedAtEpochMs: expect.any(Number) })
+    expect(driver.transfer(driver.deposit(owner, usdc(5))).steps.map(({ name }) => name)).toEqual(["treasury_offer",
+      "owner_offer_acceptance"])
   })
 
   test("a disabled account moves no money, and what it has under way is not approved", () => {

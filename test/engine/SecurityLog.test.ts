@@ -43,10 +43,11 @@ test("keeps the latest of each account, and counts them on", () => {
   expect(log.of(8, Infinity, 9)).toEqual([])
 })
 
-test("whoever fails to sign in pushes out nothing but earlier failures", () => {
+// Who tries a passkey, who asks to approve and fails, and who uses a key behind more addresses than are known of it.
+test.each(["sign_in_failed", "approval_failed", "key_used_from_new_address"] as const)("%s pushes out nothing but its like", (kind) => {
   const log = new SecurityLog({ events: 256, frequentEvents: 16 }, 10_000)
   log.add(event(1, "key_issued", 0))
-  for (let sequence = 1; sequence <= 1_000; sequence++) log.add(event(1, "sign_in_failed", sequence))
+  for (let sequence = 1; sequence <= 1_000; sequence++) log.add(event(1, kind, sequence))
   const kept = log.of(1, Infinity, 300)
   expect(kept).toHaveLength(16 + 1)
   expect(kept.at(-1)!.kind).toBe("key_issued")

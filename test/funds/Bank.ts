@@ -173,6 +173,16 @@ export class Bank {
     this.keys.failsWith = isSo ? "EIO" : undefined
   }
 
+  /** What the signer's directory holds: what it is set to is there when the signer starts again. */
+  get signersRecords(): ReadonlyMap<string, string> {
+    return new Map(this.keys.records)
+  }
+
+  set signersRecords(records: ReadonlyMap<string, string>) {
+    this.keys.records.clear()
+    for (const [name, record] of records) this.keys.records.set(name, record)
+  }
+
   private holding(signer: Context.Tag.Service<PartySigner>): Context.Tag.Service<PartySigner> {
     return {
       ...signer,

@@ -108,6 +108,7 @@ test("a signer with keys of as many accounts as it may have says so from near on
     })
     const store = new SimKeyStore()
     const signer = yield* over(store.layer, { ...settings, mostAccounts: 16 })
+    yield* signer.treasuryKey
     const passkey = yield* registered(new Authenticator())
     const ask = (accountId: string, reference = "first", by = signer) =>
       reasonOf(by.newParty({ accountId, reference, passkeys: [passkey] })).pipe(
@@ -123,6 +124,24 @@ test("a signer with keys of as many accounts as it may have says so from near on
     // As a venue may have a million accounts, so has its signer.
     expect(maxAccounts).toBe(1_000_000)
     expect(yield* ask("acc_17", "first", yield* over(store.layer))).toBe("signed")
+  }))))
+
+test("without the treasury's key it makes and tells none: it is made first, and only where nothing was made before", () =>
+  run(Effect.scoped(Effect.gen(function*() {
+    const passkeys = [yield* registered(new Authenticator())]
+    const party = { accountId: "acc_2s", reference: "first", passkeys }
+    const fresh = yield* over(new SimKeyStore().layer)
+    expect(yield* reasonOf(fresh.knownTreasuryKey)).toBe("unknown_key")
+    expect(yield* reasonOf(fresh.newParty(party))).toBe("unknown_key")
+    const made = yield* fresh.treasuryKey
+    expect(yield* fresh.knownTreasuryKey).toStrictEqual(made)
+    expect(yield* reasonOf(fresh.newParty(party))).toBe("signed")
+
+    const { store } = yield* opened()
+    store.records.delete("treasury")
+    const lost = yield* over(store.layer)
+    for (const asked of [lost.treasuryKey, lost.knownTreasuryKey, lost.newParty(party)]) expect(yield* reasonOf(asked)).toBe("unknown_key")
+    expect([...store.records.keys()]).toStrictEqual(["acc_1s"])
   }))))
 
 test("an account has at most sixteen keys and thirty-two passkeys", () =>

@@ -151,6 +151,12 @@ const Approved = Schema.Struct({
   approvedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "AgentConnectApproved" })
 
+/** What fetches a key for the agent of a device code; undefined where nothing was approved, or it is over. */
+const standingGrant = (services: Services, deviceSha256: string) => {
+  const grant = services.state.findGrant(deviceSha256)
+  return grant === undefined || grant.expiresAtEpochMs <= decidedAt(services) ? undefined : grant
+}
+
 /** The command that an approval is. A clock that was set back meanwhile makes nothing last longer. */
 const approvalOf = (
   { clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes }: Waiting,
@@ -198,8 +204,8 @@ export const approveAgentConnect = Route.effect({
           })
           if (waiting.state === "deciding") return fail(Errors.identityBusy)
           // An owner whose answer was lost asks again: it is told once more, and is no wrong code. What the end of the session that
-          // approved it has withdrawn is decided anew.
-          const isWithdrawn = waiting.state === "approved" && services.state.findGrant(waiting.deviceSha256) === undefined
+          // approved it has withdrawn, also an end by its time, is decided anew.
+          const isWithdrawn = waiting.state === "approved" && standingGrant(services, waiting.deviceSha256) === undefined
           if (waiting.state !== "pending" && !isWithdrawn) return Effect.succeed(approved(waiting.approvedAtEpochMs))
           const approval = approvalOf(waiting, trader, remoteAddress, services.now())
           // Nobody else approves meanwhile; where it is refused, the agent waits on.
@@ -294,8 +300,8 @@ export const exchangeAgentConnect = Route.effect({
       const deviceSha256 = ApiKeys.digest(deviceCode)
       const polled = agents.poll(deviceSha256, now())
       if (polled !== "approved" && polled !== "unknown") return fail(unapproved[polled])
-      const grant = state.findGrant(deviceSha256)
-      if (grant === undefined || grant.expiresAtEpochMs <= decidedAt(services)) {
+      const grant = standingGrant(services, deviceSha256)
+      if (grant === undefined) {
         agents.end(deviceSha256)
         return fail(grantOver)
       }

@@ -75,6 +75,10 @@ export class FundsReads extends AccountReads {
     return this.state.funds.parties.all()
   }
 
+  get hasParties(): boolean {
+    return this.state.funds.parties.count > 0
+  }
+
   get funds(): FundsView {
     const { credited, fees, fundingPool, funds } = this.state
     return {

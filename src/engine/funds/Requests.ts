@@ -113,7 +113,8 @@ export const requestPartyChange = (state: State, command: RequestPartyChange): T
   const { parties, transfers } = state.funds
   if (isDisabled(state, account)) return refusedBy(Refusal.accountNotEnabled)
   if (transfers.openOf(account).length > 0) return refusedBy(Refusal.transferInProgress)
-  if ((parties.of(account)?.confirmedAtEpochMs ?? 0) === 0) return refusedBy(Refusal.partyMissing)
+  // Also of one that has no contract yet: its key may be lost, and no deposit would ever bring another.
+  if (parties.of(account) === undefined) return refusedBy(Refusal.partyMissing)
   const change = request(state, { kind: "party_change", account, amountAtoms: 0, partyId: "", keyId: "" })
   note(state, account, "party_change_requested", "", remoteAddress, idOf(change))
   return requested(change)

@@ -178,14 +178,19 @@ const removePasskey = (state: State, command: RemovePasskey): Done | Refused => 
 }
 
 const refusesApproval = ({ identity: { bounds, grants } }: State, { account, deviceSha256 }: ApproveAgent, atEpochMs: number): Refusal => {
-  if (grants.find(deviceSha256) !== undefined) return Refusal.grantTaken
+  const before = grants.find(deviceSha256)
+  if (before !== undefined && before.expiresAtEpochMs > atEpochMs) return Refusal.grantTaken
   if (grants.liveOf(account, atEpochMs) >= bounds.grantsOfAccount) return Refusal.keyLimit
-  return grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none
+  // One that is over leaves its place to the next of the same code.
+  return before === undefined && grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none
 }
 
 const approveAgent = (state: State, command: ApproveAgent): Done => {
   const { account, clientName, codeChallenge, credential, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
   const { grants, sessions } = state.identity
+  // It ended with its session before its agent came, and the agent still waits.
+  const before = grants.find(deviceSha256)
+  if (before !== undefined) grants.remove(before)
   grants.forget(state.atEpochMs)
   // Nobody fetches a key behind the end of the session that approved it, whichever way it ends.
   const expiresAtEpochMs = Math.min(state.atEpochMs + grantMs, sessions.find(credential)!.expiresAtEpochMs)

@@ -62,18 +62,23 @@ export class Grants {
 
   /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
   isFull(atEpochMs: number): boolean {
-    if (this.byDevice.size < this.bounds.grants) return false
-    const [oldest] = this.byDevice.values()
-    return oldest!.expiresAtEpochMs > atEpochMs
+    return this.byDevice.size >= this.bounds.grants && this.over(atEpochMs).length === 0
   }
 
   /** Forgets some of the oldest that are over at a time. */
   forget(atEpochMs: number): void {
+    for (const grant of this.over(atEpochMs)) this.remove(grant)
+  }
+
+  /** Of the oldest, those that are over at a time: a younger one may be before an older, where its session ended first. */
+  private over(atEpochMs: number): ReadonlyArray<Grant> {
+    const over: Array<Grant> = []
     let left = forgottenAtOnce
     for (const grant of this.byDevice.values()) {
-      if (left-- === 0) return
-      if (grant.expiresAtEpochMs <= atEpochMs) this.remove(grant)
+      if (left-- === 0) break
+      if (grant.expiresAtEpochMs <= atEpochMs) over.push(grant)
     }
+    return over
   }
 
   /** All of them, in the order in which they were approved. */

@@ -55,11 +55,19 @@ export interface SecurityEvent {
 }
 
 /**
- * What may come often. Only so many of a kind are kept of each account, the latest: whoever tries a passkey or codes pushes out
- * nothing but what he did himself, and an operator who cancels thousands of orders, 64 at a time, nothing but that.
+ * What may come often. Only so many of a kind are kept of each account, the latest: whoever tries a passkey or codes, or uses a key
+ * from ever other addresses, pushes out nothing but what he did himself, and an operator who cancels thousands of orders, 64 at a time,
+ * nothing but that.
  */
 const frequent: ReadonlySet<KindName> = new Set(
-  ["sign_in_failed", "operator_credited", "operator_canceled_orders", "user_codes_locked"] as const
+  [
+    "sign_in_failed",
+    "approval_failed",
+    "key_used_from_new_address",
+    "operator_credited",
+    "operator_canceled_orders",
+    "user_codes_locked"
+  ] as const
 )
 
 /** Events kept in all. */

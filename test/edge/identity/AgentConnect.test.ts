@@ -175,6 +175,22 @@ describe("an agent", () => {
     expect((await agent.poll()).status).toBe(200)
   })
 
+  test("whose approval ended with its session's time is approved anew, and gets its key", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    venue.atEpochMs += 12 * 3_600_000 - 120_000
+    const agent = await Agent.begin(venue)
+    await must(decide(owner, "approve", agent.begun.userCode))
+    venue.atEpochMs += 120_000
+    expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(401)
+    await owner.signIn()
+    const { records } = venue
+    expect((await must(decide(owner, "approve", agent.begun.userCode))).approvedAtEpochMs).toBe(venue.atEpochMs)
+    expect((await must(decide(owner, "approve", agent.begun.userCode))).approvedAtEpochMs).toBe(venue.atEpochMs)
+    expect(venue.records).toBe(records + 1)
+    expect((await agent.poll()).status).toBe(200)
+  })
+
   test("that was told that its approval is no more is not approved again: it asks no more", async () => {
     const { agent, owner } = await bench()
     await must(decide(owner, "approve", agent.begun.userCode))

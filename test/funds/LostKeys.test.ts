@@ -1,0 +1,110 @@
+/** A signer that lacks keys which it has made: another directory than the venue's, or an older copy of it. */
+import { Effect } from "effect"
+import { describe, expect, test } from "vitest"
+import { KeyStore } from "../../src/signer/KeyStore.js"
+import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
+import { run } from "../contracts/SignerContract.js"
+import { over } from "../signer/Directory.js"
+import { Bank, Owner } from "./Bank.js"
+
+const party = "/v1/accounts/{account}/ledger-party"
+const deposits = "/v1/accounts/{account}/deposits"
+const withdrawals = "/v1/accounts/{account}/withdrawals"
+
+const statusOf = async (owner: Owner, id: string): Promise<string> => (await owner.must("GET", `${withdrawals}/${id}`)).status
+
+const details = async (bank: Bank) => (await bank.venue.ask("GET", "/readyz")).json.details
+
+/** The directory of another venue's signer, which has a treasury and nobody's keys. */
+const anothers = (): Promise<ReadonlyMap<string, string>> =>
+  run(Effect.scoped(Effect.gen(function*() {
+    const store = new SimKeyStore()
+    // Seeds are made of their number: the first ones are those of the venue's own signer.
+    const { newSeed } = yield* Effect.provide(KeyStore, store.layer)
+    for (let drawn = 0; drawn < 100; drawn++) yield* newSeed
+    yield* (yield* over(store.layer)).treasuryKey
+    return new Map(store.records)
+  })))
+
+/** A venue whose ledger has a withdrawal that was approved, and decides it a little later; and what its signer holds. */
+const paying = async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 25_000_000)
+  await bank.script([{ on: "execute", step: "treasury_withdrawal", skip: 0, times: 1, fault: { name: "complete_after", afterMs: 20_000 } }])
+  const id = await owner.request("withdrawal", 10_000_000, await owner.party)
+  await owner.turn("withdrawal", id, [])
+  await owner.turn("withdrawal", id, [])
+  expect(await statusOf(owner, id)).toBe("submitted")
+  return { bank, owner, id, kept: bank.signersRecords }
+}
+
+describe("where the ledger has a withdrawal", () => {
+  test("a signer that comes back without keys gives the venue no other treasury: nothing is given back that was paid, and nobody deposits elsewhere", async () => {
+    const { bank, id, kept, owner } = await paying()
+    bank.signersRecords = new Map()
+    await bank.restart()
+    // The transaction's time passes.
+    await bank.venue.leap(900_000, 60_000)
+    expect(await statusOf(owner, id)).toBe("submitted")
+    expect((await details(bank)).ledger).toContain("has to be restored")
+    const other = await Owner.open(bank)
+    const depositId = await other.request("deposit", 5_000_000)
+    expect(await other.ask("POST", `${deposits}/confirm`, { action: "initiate", depositId })).toMatchObject({ status: 503 })
+    expect(await other.party).toBeNull()
+    expect(bank.signersRecords.size).toBe(0)
+
+    bank.signersRecords = kept
+    await bank.restart()
+    await bank.venue.leap(60_000)
+    expect(await statusOf(owner, id)).toBe("ledger_confirmed")
+    expect(await owner.collateralAtoms).toBe(15_000_000)
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "0", withdrawalsStopped: false })
+    await bank.venue.stop()
+  })
+
+  test("a signer with another treasury stops it, and nothing is said of it by what that treasury did not do", async () => {
+    const { bank, id, kept, owner } = await paying()
+    bank.signersRecords = await anothers()
+    await bank.restartOver((transport) => (question) =>
+      question.path.includes("completion-by-hash") ? Effect.succeed({ status: 404, body: "" }) : transport(question)
+    )
+    await bank.venue.leap(900_000, 60_000)
+    expect(await statusOf(owner, id)).toBe("submitted")
+    expect((await details(bank)).transfersForTheOperator).toBe(`${id}: treasury_changed`)
+
+    bank.signersRecords = kept
+    await bank.restart()
+    await bank.venue.leap(60_000)
+    expect(await statusOf(owner, id)).toBe("ledger_confirmed")
+    expect(await owner.collateralAtoms).toBe(15_000_000)
+    await bank.venue.stop()
+  })
+})
+
+test("an account whose first key an older copy of the signer's directory lacks changes its party, and deposits by the new one", async () => {
+  const bank = await Bank.open()
+  await Owner.funded(bank, 25_000_000)
+  const older = bank.signersRecords
+  const owner = await Owner.open(bank)
+  const depositId = await owner.request("deposit", 5_000_000)
+  expect(await owner.must("POST", `${deposits}/confirm`, { action: "initiate", depositId })).toMatchObject({ status: "approval_required" })
+  const lost = await owner.party
+  bank.signersRecords = older
+  await bank.restart()
+  await bank.venue.leap(30_000)
+  expect(await owner.confirm("deposit", depositId)).toBe("rejected")
+  expect((await owner.must("GET", `${deposits}/${depositId}`)).ledgerOutcome).toMatchObject({ guard: "unknown_key" })
+
+  expect(await owner.ask("PUT", party, undefined, "first")).toMatchObject({ status: 200 })
+  for (let turn = 0; turn < 4; turn++) {
+    const told = await owner.must("POST", `${party}/confirm`, { action: "initiate" })
+    if (told.status === "approval_required") await owner.must("POST", `${party}/confirm`, owner.completion(told))
+    await bank.venue.leap(5_000)
+  }
+  expect(await owner.must("GET", party)).toMatchObject({ confirmed: true, change: { status: "ledger_confirmed" } })
+  expect(await owner.party).not.toBe(lost)
+  const second = await owner.request("deposit", 5_000_000)
+  await bank.give(await owner.party, 5_000_000)
+  expect(await owner.confirm("deposit", second)).toBe("ledger_confirmed")
+  await bank.venue.stop()
+})
