@@ -5,7 +5,7 @@ import { WebSocket } from "ws"
 import * as Fake from "../FakeVenue.js"
 import { LiveVenue, marketId } from "../LiveVenue.js"
 import type { Application, Peer } from "../../../src/edge/http/Listener.js"
-import { closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
+import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 
@@ -250,6 +250,12 @@ describe("a WebSocket", () => {
     const { text } = await exchange(port, head)
     expect(statusOf(text)).toBe(status)
     expect(text).toContain(`"code":"${code}"`)
+  })
+
+  test("is refused in the envelope of its path's family", async () => {
+    const { port } = await serve(LiveVenue.make().application)
+    const { text } = await exchange(port, upgrade("/v2/time"))
+    expect([statusOf(text), bodyOf(text)]).toMatchObject([404, { name: "BadRequest", code: "route_not_found" }])
   })
 
   test("without a ticket makes room for newcomers, however it pings, one without subscriptions first; with one it stays", async () => {
