@@ -8,7 +8,7 @@
  * Only the current ticket of a family lets anybody speak, and whoever speaks by one is told once, thirty seconds before, that it will be
  * over. Who takes what he is sent has a heartbeat every five seconds, which tells of each stream up to where it has left. A connection is
  * greeted with what it may have, how far back it is told again, and what time it is, which is told to who pings it too; it is
- * ended for three frames that are no JSON, one that is no text, more frames than a second may have and silence, then and not otherwise; and
+ * ended for three frames that are no JSON, one that is no text, more frames than its seconds may have and silence, then and not otherwise; and
  * nothing leaves behind its end.
  *
  * Who is answered what is reckoned here for each connection, frame by frame as the process takes them up, by its clock.
@@ -67,8 +67,9 @@ interface Conversation {
   mustEnd: boolean
   isOver: boolean
   notJson: number
-  second: number
-  messages: number
+  /** Thousandths of frames that it may send, and when that was reckoned. */
+  allowedMillis: number
+  allowedAtEpochMs: number
   heardAtMs: number
   /** When the ticket that lets it speak is over, as it was told, and whether it was warned of that. */
   expiresAtEpochMs: number
@@ -110,6 +111,8 @@ const defect = 1011
 const silent = 4000
 const slow = 4008
 const mostNotJson = 3
+/** As many frames as so many seconds have may be taken up at once. */
+const mostSecondsOfFrames = 5
 /** Of what is said at once when a connection holds nearly as much as it may. */
 const answersAtOnce = 5_000
 /** How often a venue looks whether a connection is silent, and how long it may take to at most. */
@@ -209,10 +212,11 @@ const took = (state: State, line: Conversation, taken: Taken): void => {
     return
   }
   line.heardAtMs = taken.elapsedMs
-  const second = Math.floor(taken.atEpochMs / 1_000)
-  line.messages = second === line.second ? line.messages + 1 : 1
-  line.second = second
-  line.mustEnd = line.messages > state.conversing.messagesPerSecond
+  const { messagesPerSecond } = state.conversing
+  const sinceMs = Math.max(0, taken.atEpochMs - line.allowedAtEpochMs)
+  line.allowedMillis = Math.min(line.allowedMillis + sinceMs * messagesPerSecond, mostSecondsOfFrames * 1_000 * messagesPerSecond) - 1_000
+  line.allowedAtEpochMs = taken.atEpochMs
+  line.mustEnd = line.allowedMillis < 0
   if (!line.mustEnd && taken.kind === "text") text(state, line, taken)
 }
 
@@ -433,7 +437,7 @@ const greeted = (
   })
 
 const opened = (state: State, left: Left): Verdict => {
-  const { elapsedMs, frame: { type }, line } = left
+  const { atEpochMs, elapsedMs, frame: { type }, line } = left
   const { lines } = state
   lines.set(line, {
     account: undefined,
@@ -447,8 +451,8 @@ const opened = (state: State, left: Left): Verdict => {
     mustEnd: false,
     isOver: false,
     notJson: 0,
-    second: 0,
-    messages: 0,
+    allowedMillis: 1_000 * state.conversing.messagesPerSecond,
+    allowedAtEpochMs: atEpochMs,
     heardAtMs: elapsedMs,
     expiresAtEpochMs: 0,
     isWarned: false,

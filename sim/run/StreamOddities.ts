@@ -279,7 +279,8 @@ export class StreamOddities {
     const how = random.weighted({ notJson: 3, binary: 1, flood: 1, silence: 0.6 })
     if (how === "binary") return line.sayBinary()
     if (how === "silence") return line.fallSilent()
-    const count = how === "notJson" ? random.pick([1, 2, 3, 4]) : options.messagesPerSecond + random.pick([-1, 1, 1])
+    // Who has said little for a while may send five seconds' frames at once.
+    const count = how === "notJson" ? random.pick([1, 2, 3, 4]) : 5 * options.messagesPerSecond + random.pick([-1, 1, 1])
     for (let index = 0; index < count; index++) {
       if (how === "notJson") line.say(random.pick(notJson))
       else this.#say(line, { op: "ping" })

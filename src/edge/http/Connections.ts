@@ -14,6 +14,8 @@ export interface Connection {
   readonly isIdle: () => boolean
   /** Whether it speaks for nobody, however busy: such connections cost who opens them nothing. */
   readonly isAnonymous: () => boolean
+  /** Whether nothing has come on it. */
+  readonly isSilent: () => boolean
   readonly destroy: () => void
 }
 
@@ -90,6 +92,11 @@ export class Connections {
   /** Ends every one of them. */
   destroy(): void {
     for (const connection of this.all) connection.destroy()
+  }
+
+  /** Ends those on which nothing has come. */
+  destroySilent(): void {
+    for (const connection of this.all) if (connection.isSilent()) connection.destroy()
   }
 
   /** A connection has become quiet. */

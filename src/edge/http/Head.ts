@@ -76,8 +76,8 @@ const requestLine = /(?:^|[\r\n}])[A-Z]+ ([^ \r\n]+)/g
  * The target of the last request line in bytes that never became a request; undefined where none is seen. It decides
  * the envelope's family only.
  */
-export const lastTarget = (unframed: ReadonlyArray<Buffer>): string | undefined => {
-  const lines = [...Buffer.concat(unframed).toString("latin1").matchAll(requestLine)]
+export const lastTarget = (unframed: Buffer): string | undefined => {
+  const lines = [...unframed.toString("latin1").matchAll(requestLine)]
   const target = lines.at(-1)?.[1]
   return target === undefined ? undefined : originForm(target)
 }

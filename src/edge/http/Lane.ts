@@ -22,6 +22,11 @@ const mostUnread = 256 * 1024
 const mostUnreadToFrame = 8 * 1024
 /** Bytes that are framed at a time. */
 const sliceBytes = 4 * 1024
+/**
+ * Bytes in which no request begins or goes on, from which on nothing more is framed. `node:http` bounds what it reads of a head, which is half
+ * as much, but not the blank lines in front of one nor the spaces in it.
+ */
+const mostWithoutRequest = 32 * 1024
 /** More than the head of a response. */
 const headBytes = 1024
 
@@ -95,8 +100,8 @@ export class Lane implements Holder {
   /** What was received and is not yet framed. */
   private held: Buffer | undefined = undefined
   private framing = false
-  /** The bytes in which the head that is being read begins. */
-  private unframed: Array<Buffer> = []
+  /** The bytes in which the head that is being read begins, in one piece: of pieces there may be as many as bytes. */
+  private unframed: Buffer | undefined = undefined
   private begun = 0
   /**
    * How many were dispatched. No request is kept beyond its answer: of thousands of connections each collection of garbage would
@@ -153,6 +158,11 @@ export class Lane implements Holder {
   /** Whether closing the connection takes no answer from anyone. */
   get isIdle(): boolean {
     return this.underWay === 0
+  }
+
+  /** Whether nothing was ever received. */
+  get isSilent(): boolean {
+    return this.begun === 0 && this.held === undefined && this.unframed === undefined
   }
 
   /** Takes what was received. */
@@ -217,14 +227,14 @@ export class Lane implements Holder {
     }
     const tail = this.waiting.at(-1)
     if (tail === undefined || tail.complete || tail.request.complete) {
-      this.misframed = { reason, target: lastTarget(this.unframed), head: undefined }
+      this.misframed = { reason, target: this.unframed === undefined ? undefined : lastTarget(this.unframed), head: undefined }
     } else {
       // It was never whole, and is what the refusal answers.
       this.waiting.pop()
       this.misframed = { reason, target: tail.target, head: tail.head }
     }
     this.held = undefined
-    this.unframed = []
+    this.unframed = undefined
     if (!this.framing) this.goOn()
   }
 
@@ -264,13 +274,14 @@ export class Lane implements Holder {
       const { begun, held } = this
       const slice = held.length <= sliceBytes ? held : held.subarray(0, sliceBytes)
       this.held = slice === held ? undefined : held.subarray(sliceBytes)
-      this.unframed.push(slice)
+      this.unframed = this.unframed === undefined ? slice : Buffer.concat([this.unframed, slice])
       this.framing = true
       this.server.frame(slice)
       this.framing = false
       const tail = this.waiting.at(-1)
-      if (tail !== undefined && !tail.request.complete) this.unframed = []
-      else if (this.begun !== begun) this.unframed = [slice]
+      if (tail !== undefined && !tail.request.complete) this.unframed = undefined
+      else if (this.begun !== begun) this.unframed = slice
+      else if (this.unframed !== undefined && this.unframed.length > mostWithoutRequest) this.end("headers_too_large")
     }
     if (this.held !== undefined) return void this.socket.pause()
     if (this.socket.isPaused()) this.socket.resume()
@@ -289,13 +300,20 @@ export class Lane implements Holder {
 
   private dispatch(): void {
     const exchange = this.waiting.shift()!
-    this.underWay++
-    const serial = ++this.dispatched
-    if (exchange.refusal === undefined) {
-      this.server.dispatch(exchange, (response) => this.answer(exchange, response, serial === this.dispatched && this.server.stopping()))
-    } else {
-      this.drop()
-      this.answer(exchange, this.server.misframed(exchange.refusal, exchange.target, exchange.head), true)
+    const { head, refusal } = exchange
+    if (refusal === undefined) {
+      this.underWay++
+      const serial = ++this.dispatched
+      return this.server.dispatch(exchange, (response) =>
+        this.answer(exchange, response, serial === this.dispatched && this.server.stopping()))
+    }
+    const { target } = exchange
+    this.drop()
+    // Its client may still be sending: the answer is written as to what cannot be framed, where that does not take it back.
+    if (refusal === "body_too_large") this.misframed = { reason: refusal, target, head }
+    else {
+      this.underWay++
+      this.answer(exchange, this.server.misframed(refusal, target, head), true)
     }
   }
 
@@ -321,7 +339,7 @@ export class Lane implements Holder {
   private drop(): void {
     this.waiting.length = 0
     this.held = undefined
-    this.unframed = []
+    this.unframed = undefined
     if (this.socket.isPaused()) this.socket.resume()
   }
 

@@ -134,6 +134,9 @@ const write = (result: Http.ServerResponse, response: Response, { fixed, more }:
 const isSound = ({ head, request }: Exchange): boolean =>
   request.httpVersionMajor === 1 && (head.hosts === 1 || (head.hosts === 0 && request.httpVersionMinor === 0))
 
+/** Pieces that a body is kept in: an empty one of a client's has the cost of a hundred bytes. */
+const mostPieces = 64
+
 /** Reads a request's body; the lane hears when it is whole, or too large. */
 const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
   const { head, request, result } = exchange
@@ -155,7 +158,7 @@ const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
       refuse()
     } else if (first === undefined) first = chunk
     else if (rest === undefined) rest = [first, chunk]
-    else rest.push(chunk)
+    else if (rest.push(chunk) === mostPieces) rest = [Buffer.concat(rest)]
   }
   const onEnd = (): void => {
     if (first !== undefined) exchange.body = rest === undefined ? first : Buffer.concat(rest)
@@ -197,11 +200,11 @@ const senderOf = ({ remoteAddress = "" }: Socket, head: Head | undefined): Sende
 })
 
 /** An offer to go on as HTTP/2, which several clients make with their first request. */
-const offer = /\r\nupgrade(?=:[ \t]*h2c[ \t]*\r\n)/i
+const offer = /\r\nupgrade(?=:[ \t]*h2c[ \t]*\r\n)/gi
 const offered = Buffer.from("h2c")
 
 /**
- * Passes over an offer of HTTP/2, as RFC 9113 lets a server do: `node:http` would take a request that makes one for the
+ * Passes over offers of HTTP/2, as RFC 9113 lets a server do: `node:http` would take a request that makes one for the
  * beginning of a WebSocket. The header gets a name of the same length that nobody reads.
  */
 const withoutOffer = (bytes: Buffer): Buffer =>
@@ -282,6 +285,7 @@ const admitTo = (
         origin: originOf(socket.remoteAddress ?? ""),
         isIdle: () => admission.conversation?.isIdle() ?? admission.lane?.isIdle ?? true,
         isAnonymous: () => admission.conversation?.isAnonymous() ?? false,
+        isSilent: () => admission.lane?.isSilent ?? false,
         destroy: () => socket.destroy()
       }
     }
@@ -380,18 +384,21 @@ const makeServer = (
     const { exchange, lane } = begin(request, result)
     refuse(lane, exchange)
   })
-  server.on("connect", (request, socket) => {
-    // `node:http` has let go of the socket: nobody else hears of these any more, nor says how long it may be silent.
+  /** Ends a connection behind what is under way on it: `node:http` has let go of it for a request that is not taken. */
+  const endLetGo = ({ socket }: Http.IncomingMessage): void => {
+    // Nobody else hears of these any more, nor says how long it may be silent.
     socket.on("error", () => socket.destroy())
     socket.on("timeout", () => socket.destroy())
-    request.socket.setTimeout(server.timeout)
+    socket.setTimeout(server.timeout)
     laneOf(socket)?.end("malformed")
-  })
+  }
+  server.on("connect", endLetGo)
   server.on("upgrade", (request, socket, head) => {
     const { admission, giveBack, lane } = served.get(socket)!
     const held = lane.release()
+    if (held === undefined) return endLetGo(request)
     giveBack()
-    if (held === undefined || stopping()) return void socket.destroy()
+    if (stopping()) return void socket.destroy()
     admission.conversation = streams.upgrade(request, request.socket, Buffer.concat([head, held]), new Head(request.rawHeaders))
     // No request comes on it any more: how long it may be silent is for the stream to say.
     if (admission.conversation !== undefined) request.socket.setTimeout(0)
@@ -487,6 +494,8 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
         stop: () => {
           stopped = true
           streams.close()
+          // `node:http` holds who has sent nothing yet for busy.
+          connections.destroySilent()
         },
         cut
       }))

@@ -5,7 +5,9 @@
 import type * as Http from "node:http"
 import type { Socket } from "node:net"
 import * as Ws from "ws"
+import { assert } from "../../domain/Assert.js"
 import type { Frame } from "../../streams/Frame.js"
+import { originOf } from "./Connections.js"
 import { Head, targetOf } from "./Head.js"
 import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
 import type { Rotation, Worker } from "./Rotation.js"
@@ -52,9 +54,13 @@ export interface NodeSockets {
   readonly cut: () => void
 }
 
-/** Ends a WebSocket, saying why, and cuts it where the client does not answer that for so long. */
-const end = (socket: Ws.WebSocket, code: number, reason: string, patienceMs: number): void => {
+/**
+ * Ends a WebSocket, saying why, and cuts it where the client does not go away for so long. Nothing that it still says is looked at, also not
+ * its own end, so the venue's side of the connection is over at once.
+ */
+const end = (socket: Ws.WebSocket, wire: Socket, code: number, reason: string, patienceMs: number): void => {
   socket.close(code, reason)
+  wire.end()
   setTimeout(() => socket.terminate(), patienceMs).unref()
 }
 
@@ -84,49 +90,113 @@ const peerOf = (socket: Ws.WebSocket, wire: Socket, patienceMs: number): Peer =>
   ping: () => {
     if (socket.readyState === socket.OPEN) socket.ping()
   },
-  close: (code, reason) => end(socket, code, reason, patienceMs)
+  close: (code, reason) => end(socket, wire, code, reason, patienceMs)
 })
 
-/** Frames of one connection that wait for their turn, from which on nothing more is read of it. */
-const pausesAt = 16
-/** Most that may wait: of short ones a single read has thousands. */
-const mostWaiting = 128
+/**
+ * Bytes that are unframed at a time, and no more before what they held was heard: of the shortest frames a single read of the network has
+ * ten thousand, for each of which something is done outside of any turn.
+ */
+const sliceBytes = 1024
+/** Pieces that a client may send a text in, which is no longer than `frameLimit`. */
+const mostFragments = 16
+
+/** Frames that cancel, as clients begin them: with what they ask, or with what they call it. */
+const canceling = /^\{(?:"id":"[^"]{1,64}",)?"op":"cancel/
+const looksAtBytes = 96
+
+/**
+ * Whether a frame begins as one that cancels: so many of them a turn are heard as they arrive, whatever waits, like the same requests. It
+ * decides nothing but the order in which connections are listened to.
+ */
+const isUrgent = (frame: Buffer): boolean => canceling.test(frame.toString("latin1", 0, looksAtBytes))
 
 /**
  * What one client says. A frame is heard as it arrives where nobody waits; otherwise it waits for a place in the rotation of all
- * connections, as requests do.
+ * connections, as requests do, and so do the bytes behind it, in which nothing is looked at until then.
  */
 class Line implements Worker {
   private waiting: Array<Buffer> = []
+  /** What was received and is not yet unframed. */
+  private held: Buffer | undefined = undefined
 
-  constructor(private readonly socket: Ws.WebSocket, private readonly conversation: Conversation, private readonly rotation: Rotation) {}
+  constructor(
+    private readonly socket: Ws.WebSocket,
+    private readonly conversation: Conversation,
+    private readonly rotation: Rotation,
+    readonly origin: string,
+    private readonly unframe: (bytes: Buffer) => void
+  ) {}
 
+  /** Takes what was received. */
+  receive(bytes: Buffer): void {
+    this.held = this.held === undefined ? bytes : Buffer.concat([this.held, bytes])
+    while (this.waiting.length === 0 && this.held !== undefined) this.unframeSlice()
+    if (this.held !== undefined) this.socket.pause()
+  }
+
+  /** Takes a text that was unframed. */
   take(frame: Buffer): void {
-    if (this.waiting.length === 0 && this.rotation.mayGoFirst()) return this.conversation.text(frame)
+    if (this.waiting.length === 0 && (isUrgent(frame) ? this.rotation.mayGoBeforeAll() : this.rotation.mayGoFirst())) {
+      return this.conversation.text(frame)
+    }
     this.waiting.push(frame)
-    const { length } = this.waiting
-    if (length === 1) this.rotation.add(this)
-    else if (length === pausesAt) this.socket.pause()
-    else if (length > mostWaiting) this.conversation.text(this.waiting.shift()!)
+    if (this.waiting.length === 1) this.rotation.add(this)
   }
 
   step(): boolean {
     const frame = this.waiting.shift()
     if (frame !== undefined) this.conversation.text(frame)
-    if (this.waiting.length > 0) return true
+    if (this.waiting.length === 0 && this.held !== undefined) this.unframeSlice()
+    if (this.waiting.length > 0 || this.held !== undefined) return true
     if (this.socket.isPaused) this.socket.resume()
     return false
   }
 
+  /** The client says no more, or cannot: what it has said is heard, and its end behind that. */
+  finish(): void {
+    this.hearWaiting()
+    while (this.held !== undefined) {
+      this.unframeSlice()
+      this.hearWaiting()
+    }
+  }
+
   /** The connection is over, and what it has said is heard. */
   end(): void {
-    for (const frame of this.waiting.splice(0)) this.conversation.text(frame)
+    this.hearWaiting()
     this.conversation.closed()
+  }
+
+  private hearWaiting(): void {
+    for (const frame of this.waiting.splice(0)) this.conversation.text(frame)
+  }
+
+  /** Unframes a slice of what is held; all of it is dropped once the connection's end was said, by whoever. */
+  private unframeSlice(): void {
+    const held = this.held!
+    const isOpen = this.socket.readyState === this.socket.OPEN
+    const slice = held.length <= sliceBytes ? held : held.subarray(0, sliceBytes)
+    this.held = isOpen && slice !== held ? held.subarray(sliceBytes) : undefined
+    if (isOpen) this.unframe(slice)
   }
 }
 
+/** Takes a connection's bytes from `ws`, which would unframe all that was read at once; gives how it unframes some. */
+const takeBytes = (wire: Socket, receive: (bytes: Buffer) => void): (bytes: Buffer) => void => {
+  const unframe = wire.listeners("data").at(-1) as ((bytes: Buffer) => void) | undefined
+  assert(unframe !== undefined, "ws unframes what its sockets receive")
+  wire.off("data", unframe)
+  wire.on("data", receive)
+  return (bytes) => unframe.call(wire, bytes)
+}
+
 const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation, rotation: Rotation): void => {
-  const line = new Line(socket, conversation, rotation)
+  const unframe = takeBytes(wire, (bytes) => line.receive(bytes))
+  const line = new Line(socket, conversation, rotation, originOf(wire.remoteAddress ?? ""), unframe)
+  // `ws` takes nothing more once it has heard of any of these.
+  const finish = (): void => line.finish()
+  for (const last of ["end", "error", "close"]) wire.prependListener(last, finish)
   socket.on("message", (data, isBinary) => isBinary ? conversation.binary() : line.take(data as Buffer))
   socket.on("ping", (payload) => {
     conversation.alive()
@@ -159,15 +229,18 @@ export const make = (
   const options: Options = {
     noServer: true,
     maxPayload: frameLimit,
+    maxFragments: mostFragments,
     // Frames are shared, and a bomb cannot be sent.
     perMessageDeflate: false,
     // By itself `ws` cuts whoever asks 60 times in one piece, without a word. How often a client may ask is for the conversation to say.
     autoPong: false,
     // Also where the client says the end, or its frame does, and it leaves its own side of the connection open.
     closeTimeout: patienceMs,
-    clientTracking: true
+    clientTracking: false
   }
   const server = new Ws.WebSocketServer(options)
+  /** Those that are open, with their connections. */
+  const open = new Map<Ws.WebSocket, Socket>()
   const refuse = (socket: Socket, response: Response): undefined => {
     endWith(socket, raw({ ...response, headers: { ...response.headers, connection: "close" } }), patienceMs)
     return undefined
@@ -192,16 +265,18 @@ export const make = (
     server.handleUpgrade(request, socket, behind, (websocket) => {
       begun = opening.accept(peerOf(websocket, socket, patienceMs))
       connect(websocket, socket, begun, rotation)
+      open.set(websocket, socket)
+      websocket.once("close", () => open.delete(websocket))
     })
     return begun
   }
   return {
     upgrade,
     close: () => {
-      for (const socket of server.clients) end(socket, goingAway, "the venue stops", patienceMs)
+      for (const [socket, wire] of open) end(socket, wire, goingAway, "the venue stops", patienceMs)
     },
     cut: () => {
-      for (const socket of server.clients) socket.terminate()
+      for (const socket of open.keys()) socket.terminate()
     }
   }
 }

@@ -1,7 +1,12 @@
-/** Work of many connections, a step of each in turn: so that nobody's flood holds up what others sent. */
+/**
+ * Work of many connections: a step of each address in turn, and of an address's connections in turn. So nobody's flood holds up what others
+ * sent, however many connections it comes over.
+ */
 
 /** Whoever has work: does one step of it, and says whether there is more to do at once. */
 export interface Worker {
+  /** Where its connection comes from. */
+  readonly origin: string
   readonly step: () => boolean
 }
 
@@ -18,7 +23,8 @@ const directPerTurn = 16
 const urgentPerTurn = 16
 
 export class Rotation {
-  private readonly workers = new Set<Worker>()
+  /** Those that have work, by where they come from. No origin is here without one. */
+  private readonly workers = new Map<string, Set<Worker>>()
   private scheduled = false
   /** What was let through since the last turn. */
   private direct = 0
@@ -34,9 +40,11 @@ export class Rotation {
     private readonly now: () => number
   ) {}
 
-  /** Gives a worker its place behind all others; it keeps the one that it has. */
+  /** Gives a worker its place behind all others of its origin; it keeps the one that it has. */
   add(worker: Worker): void {
-    this.workers.add(worker)
+    const beside = this.workers.get(worker.origin)
+    if (beside === undefined) this.workers.set(worker.origin, new Set([worker]))
+    else beside.add(worker)
     this.schedule()
   }
 
@@ -68,11 +76,25 @@ export class Rotation {
     this.step(this.now() + turnMs)
   }
 
+  /** Takes the worker whose turn it is; its origin goes behind the others. */
+  private first(): Worker | undefined {
+    const [next] = this.workers
+    if (next === undefined) return undefined
+    const [origin, beside] = next
+    const [worker] = beside
+    beside.delete(worker!)
+    if (beside.size === 0) this.workers.delete(origin)
+    else if (this.workers.size > 1) {
+      this.workers.delete(origin)
+      this.workers.set(origin, beside)
+    }
+    return worker
+  }
+
   /** One worker's step, and then the next one's until the turn is over. */
   private step(end: number): void {
-    const [worker] = this.workers
+    const worker = this.first()
     if (worker === undefined) return
-    this.workers.delete(worker)
     if (worker.step()) this.add(worker)
     this.next(() => {
       if (this.now() < end) this.step(end)

@@ -75,8 +75,9 @@ export class Session implements Conversation {
   private isClosed = false
   private notJson = 0
   private orders = 0
-  private second = 0
-  private messages = 0
+  /** Thousandths of frames that the client may send, and when that was reckoned last. */
+  private allowedMillis: number
+  private allowedAtEpochMs: number
   /** Of the connection, while it spoke for nobody. */
   private anonymousFrames = 0
   /** Seconds in which nothing was heard of the client, told by ticks: a clock that is set makes nobody silent, and nobody heard. */
@@ -92,7 +93,9 @@ export class Session implements Conversation {
     private readonly connectionId: string,
     private readonly left: (session: Session) => void
   ) {
-    const { environment } = setting
+    const { environment, room: { messagesPerSecond } } = setting
+    this.allowedMillis = 1_000 * messagesPerSecond
+    this.allowedAtEpochMs = setting.now()
     this.address = setting.addressOf(from)
     this.say({
       type: "hello",
@@ -279,16 +282,18 @@ export class Session implements Conversation {
     return this.stuckSeconds >= this.setting.room.silenceMs / 1_000 + heldBytes / bounds.leastBytesPerSecond
   }
 
-  /** Whether the client keeps to the rate of messages. */
+  /**
+   * Whether the client keeps to the rate of messages. It may send by the time that has passed, and not by the second in which it is heard: what
+   * it sent while the venue itself stood still is heard all at once.
+   */
   private isPaced(): boolean {
     this.quietSeconds = 0
-    const second = Math.floor(this.setting.now() / 1000)
-    if (second !== this.second) {
-      this.second = second
-      this.messages = 0
-    }
+    const nowEpochMs = this.setting.now()
     const { messagesPerSecond } = this.setting.room
-    if (++this.messages > messagesPerSecond) {
+    const sinceMillis = Math.max(0, nowEpochMs - this.allowedAtEpochMs) * messagesPerSecond
+    this.allowedMillis = Math.min(this.allowedMillis + sinceMillis, bounds.secondsOfFrames * 1_000 * messagesPerSecond) - 1_000
+    this.allowedAtEpochMs = nowEpochMs
+    if (this.allowedMillis < 0) {
       this.end(abuse, `a connection sends at most ${messagesPerSecond} frames a second`)
       return false
     }

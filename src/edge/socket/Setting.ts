@@ -28,6 +28,11 @@ export const bounds = {
   snapshotMs: 30_000,
   /** And where all of them together have more than the venue has room for. */
   snapshotUnderPressureMs: 2_000,
+  /**
+   * As many frames as so many seconds have may be heard at once: a connection is late for none that waited so long for the venue. As it
+   * begins it may send a second's.
+   */
+  secondsOfFrames: 5,
   /** Frames that a connection may begin with before they count for its address: a ticket, and what is subscribed along with it. */
   openingFrames: 16,
   /**

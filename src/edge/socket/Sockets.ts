@@ -25,6 +25,7 @@ import { Operation } from "../../operations/Operations.js"
 import { noteUse } from "../http/Admission.js"
 import type { Services } from "../http/Call.js"
 import { clientAddress } from "../http/ClientAddress.js"
+import { familyOf } from "../http/Endpoint.js"
 import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
 import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
@@ -265,21 +266,25 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     sessions.add(session)
     return session
   }
-  const refuse = (failure: Errors.Failure, told: Readonly<Record<string, string>>): Opening => {
-    metrics.refused(failure.description.name)
+  const { byStatus } = metrics.route("unrouted")
+  const refuse = (asked: string, failure: Errors.Failure, told: Readonly<Record<string, string>>): Opening => {
+    const { name, status } = failure.description
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+    metrics.refused(name)
     const headers = { ...told, ...Errors.headersOf(failure) }
-    return { refused: Errors.response("native", failure, services.nextRequestId(), now(), headers) }
+    return { refused: Errors.response(familyOf(asked), failure, services.nextRequestId(), now(), headers) }
   }
   return {
     open: (request: UpgradeRequest): Opening => {
-      if (stage() !== "ready") return refuse(Errors.starting, LimitHeaders.ofAddress(services, request))
-      // A connection counts as one request of its address; what is asked over it counts for the key.
-      const { headers, refusal } = LimitHeaders.draw(services, request)
-      if (refusal !== undefined) return refuse(refusal, headers)
       const { target } = request
       const at = target.indexOf("?")
-      if ((at < 0 ? target : target.slice(0, at)) !== path) return refuse(Errors.routeNotFound, headers)
-      if (hub.hasFailed) return refuse(Errors.internal, headers)
+      const asked = at < 0 ? target : target.slice(0, at)
+      if (stage() !== "ready") return refuse(asked, Errors.starting, LimitHeaders.ofAddress(services, request))
+      // A connection counts as one request of its address; what is asked over it counts for the key.
+      const { headers, refusal } = LimitHeaders.draw(services, request)
+      if (refusal !== undefined) return refuse(asked, refusal, headers)
+      if (asked !== path) return refuse(asked, Errors.routeNotFound, headers)
+      if (hub.hasFailed) return refuse(asked, Errors.internal, headers)
       return { accept: (peer) => accept(peer, request) }
     }
   }

@@ -19,6 +19,7 @@ const made = (limit: number, share: number) => {
       origin: name[0]!,
       isIdle: () => !busy.has(name),
       isAnonymous: () => anonymous.has(name),
+      isSilent: () => false,
       destroy: () => left.push(name)
     }
     return { connection, admitted: connections.admit(connection) }
@@ -77,6 +78,7 @@ test("a newcomer costs a look at so many connections and no more, and the next o
       return origin === "idle"
     },
     isAnonymous: () => false,
+    isSilent: () => false,
     destroy: () => {}
   })
   for (let at = 0; at < 1_000; at++) connections.admit(busy(at === 700 ? "idle" : "busy"))

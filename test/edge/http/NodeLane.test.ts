@@ -27,6 +27,8 @@ describe("an order with something behind it that is no request", () => {
     ["a NUL", "\0"],
     ["headers beyond the limit", `GET / HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(20_000)}\r\n\r\n`],
     ["a tunnel", "CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n"],
+    ["an upgrade to nothing", "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: tea\r\n\r\n"],
+    ["blank lines", "\r\n".repeat(20_000)],
     ["a request without a host", "GET /healthz HTTP/1.1\r\n\r\n"],
     ["an expectation", "GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: tea\r\n\r\n"],
     ["a body beyond the limit", "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 65537\r\n\r\n"],
@@ -205,7 +207,7 @@ describe("while others wait for a turn", () => {
   /** A lane of a venue that has work, and how much of what it receives is framed before a turn has passed. */
   const framedAtOnce = (bytes: ReadonlyArray<string>): number => {
     const rotation = new Rotation(() => {}, () => {}, () => 0)
-    rotation.add({ step: () => true })
+    rotation.add({ origin: "a", step: () => true })
     let framed = 0
     const server = { rotation, frame: () => framed++ } as unknown as Server
     for (const each of bytes) {
@@ -281,6 +283,25 @@ describe("what HTTP asks for", () => {
     }
     const { text } = await exchange(port, `${before}GET /v1/orders HTTP/1.1\r\nx: ${"y".repeat(20_000)}\r\n\r\n`)
     expect(bodyOf(text.slice(text.lastIndexOf("HTTP/1.1 ")))).toMatchObject({ version: "external-rest-error/v1" })
+  })
+
+  test.each([
+    ["blank lines in front of a request", "", "\r\n"],
+    ["blank lines behind one", get("/healthz"), "\r\n"],
+    ["spaces in a head, which nobody counts", "GET /v1/orders HTTP/1.1\r\nhost: x\r\na:", "  "]
+  ])("%s have an end", async (_, before, without) => {
+    const { port } = await serve(Fake.make().application)
+    const { text } = await exchange(port, before + without.repeat(1_000) + get("/healthz"))
+    expect(statusesOf(text)).toEqual(before === get("/healthz") ? [200, 200] : before === "" ? [200] : [400])
+    const { closed, text: refused } = await exchange(port, before + without.repeat(20_000))
+    expect([closed, statusesOf(refused).at(-1)]).toEqual([true, 400])
+  })
+
+  test("too large a body is refused where its client hears it, also if it sends on", async () => {
+    const { port } = await serve(Fake.make().application)
+    const head = "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 4000000\r\n\r\n"
+    const { closed, text } = await exchange(port, head + "x".repeat(4_000_000))
+    expect([closed, statusesOf(text)]).toEqual([true, [413]])
   })
 
   /** What follows a request line and is refused without the request having been whole. */

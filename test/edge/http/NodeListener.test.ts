@@ -248,6 +248,16 @@ test("a stop answers what is under way and takes nothing new", async () => {
   await stopped
 })
 
+test("a connection on which nothing was ever sent holds no stop up", async () => {
+  const served = await serve(Fake.make().application, { drainTimeoutMs: 1_000_000 })
+  const socket = Net.connect(served.port, "127.0.0.1")
+  const closed = new Promise((resolve) => socket.once("close", resolve))
+  socket.on("error", () => {})
+  await expect.poll(served.openSockets).toBe(1)
+  await served.close()
+  await closed
+})
+
 test("a request that is never answered does not hold a stop for ever", async () => {
   const fake = Fake.make()
   fake.hold = true

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, test, vi } from "vitest"
 import { WebSocket } from "ws"
 import * as Fake from "../FakeVenue.js"
 import { LiveVenue, marketId } from "../LiveVenue.js"
-import { closeAll, exchange, serve, statusOf } from "./NodeServed.js"
+import type { Application, Peer } from "../../../src/edge/http/Listener.js"
+import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 
@@ -89,6 +90,37 @@ class Client {
   }
 }
 
+const nothing = (): void => {}
+
+/** A conversation that hears nothing. */
+const deaf = {
+  text: nothing,
+  binary: nothing,
+  alive: nothing,
+  drained: nothing,
+  closed: nothing,
+  isIdle: () => true,
+  isAnonymous: () => true
+}
+
+/** An application that answers every request. */
+const answering: Application = {
+  handle: (_request, reply) => reply({ status: 200, headers: {}, body: "" }),
+  misframed: () => ({ status: 400, headers: {}, body: "" })
+}
+
+/** Some work, as of a frame that is read and refused. */
+const work = (): void => {
+  for (const end = performance.now() + 1; performance.now() < end;);
+}
+
+/** A client's socket, once it is open. */
+const open = (port: number, name: string): Promise<WebSocket> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/${name}`)
+    socket.on("open", () => resolve(socket))
+  })
+
 const upgrade = (path: string, more = ""): string =>
   `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n`
   + `sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
@@ -122,6 +154,13 @@ describe("a WebSocket", () => {
       },
       1008
     ],
+    [
+      "a frame comes in more pieces than a client has reason for",
+      (socket: WebSocket) => {
+        for (let count = 0; count < 20; count++) socket.send("", { fin: false })
+      },
+      1008
+    ],
     ["its frames are not those of a client", (socket: WebSocket) => socket.send("{}", { mask: false }), 1002]
   ])("ends where %s", async (_, misbehave, code) => {
     const { port } = await serve(LiveVenue.make().application)
@@ -129,6 +168,37 @@ describe("a WebSocket", () => {
     await client.frame("hello")
     misbehave(client.socket)
     expect(await client.closed).toBe(code)
+  })
+
+  test("hears a text that comes in several pieces", async () => {
+    const { port } = await serve(LiveVenue.make().application)
+    const client = new Client(port)
+    await client.frame("hello")
+    const text = "{\"op\":\"ping\",\"id\":\"p\"}"
+    for (let at = 0; at < 16; at++) client.socket.send(at < 15 ? text[at]! : text.slice(15), { fin: at === 15 })
+    expect(await client.frame("pong")).toMatchObject({ id: "p" })
+    client.socket.terminate()
+  })
+
+  test.each([
+    ["pings", 0x89],
+    ["texts", 0x81]
+  ])("that the venue has ended is listened to no more, however many %s still come, and its client is told at once", async (_, first) => {
+    let heard = 0
+    const conversation = (peer: Peer) => {
+      const hear = (): void => {
+        if (++heard === 3) peer.close(1008, "enough")
+      }
+      return { ...deaf, text: hear, alive: hear }
+    }
+    const { counts, port } = await serve({ ...answering, open: () => ({ accept: conversation }) })
+    const flood = Buffer.concat(Array<Buffer>(10_000).fill(masked(first, Buffer.alloc(0))))
+    const { frames } = await spoken(port, upgrade("/"), Buffer.concat([flood, flood, flood]))
+    const last = frames.at(-1)!
+    expect([last.first, last.payload.readUInt16BE(0)]).toEqual([0x88, 1008])
+    // No more than came with the third in a slice of what was read.
+    expect(heard).toBeLessThan(200)
+    await expect.poll(() => counts().open).toBe(0)
   })
 
   test.each([
@@ -180,6 +250,12 @@ describe("a WebSocket", () => {
     const { text } = await exchange(port, head)
     expect(statusOf(text)).toBe(status)
     expect(text).toContain(`"code":"${code}"`)
+  })
+
+  test("is refused in the envelope of its path's family", async () => {
+    const { port } = await serve(LiveVenue.make().application)
+    const { text } = await exchange(port, upgrade("/v2/time"))
+    expect([statusOf(text), bodyOf(text)]).toMatchObject([404, { name: "BadRequest", code: "route_not_found" }])
   })
 
   test("without a ticket makes room for newcomers, however it pings, one without subscriptions first; with one it stays", async () => {
@@ -282,18 +358,12 @@ describe("a WebSocket", () => {
 
   test("is heard in its turn: frames in one piece hold up nobody's request, nor those of another", async () => {
     const order: Array<string> = []
-    const nothing = (): void => {}
     const conversation = (name: string) => ({
+      ...deaf,
       text: () => {
         order.push(name)
-        // Some work, as of a frame that is read and refused.
-        for (const end = performance.now() + 1; performance.now() < end;);
+        work()
       },
-      binary: nothing,
-      alive: nothing,
-      drained: nothing,
-      isIdle: () => true,
-      isAnonymous: () => true,
       closed: () => void order.push(`${name} closed`)
     })
     const { port } = await serve({
@@ -304,12 +374,7 @@ describe("a WebSocket", () => {
       open: ({ target }) => ({ accept: () => conversation(target.slice(1)) }),
       misframed: () => ({ status: 400, headers: {}, body: "" })
     })
-    const open = (name: string): Promise<WebSocket> =>
-      new Promise((resolve) => {
-        const socket = new WebSocket(`ws://127.0.0.1:${port}/${name}`)
-        socket.on("open", () => resolve(socket))
-      })
-    const [flood, quiet] = [await open("flood"), await open("quiet")]
+    const [flood, quiet] = [await open(port, "flood"), await open(port, "quiet")]
     const plain = Net.connect(port, "127.0.0.1")
     await new Promise((resolve) => plain.once("connect", resolve))
     for (let count = 0; count < 100; count++) flood.send("{}")
@@ -326,11 +391,38 @@ describe("a WebSocket", () => {
     plain.destroy()
   })
 
-  test("takes nothing from a request that only offers HTTP/2", async () => {
+  test("is heard before those who wait where it cancels, and not otherwise", async () => {
+    const order: Array<string> = []
+    const { port } = await serve({
+      ...answering,
+      open: () => ({
+        accept: () => ({
+          ...deaf,
+          text: (bytes) => {
+            order.push(Buffer.from(bytes).toString())
+            work()
+          }
+        })
+      })
+    })
+    const floods = await Promise.all(Array.from({ length: 40 }, () => open(port, "flood")))
+    const quiet = await Promise.all(Array.from({ length: 3 }, () => open(port, "quiet")))
+    const place = "{\"op\":\"place\"}"
+    const cancels = ["{\"op\":\"cancel_all\"}", "{\"id\":\"c\",\"op\":\"cancel\"}"]
+    for (const flood of floods) for (let count = 0; count < 4; count++) flood.send("{}")
+    await expect.poll(() => order.length, { interval: 1 }).toBeGreaterThan(20)
+    for (const [at, text] of [place, ...cancels].entries()) quiet[at]!.send(text)
+    await expect.poll(() => order.length, { interval: 1 }).toBe(163)
+    const places = cancels.map((text) => order.indexOf(text))
+    expect(Math.max(...places)).toBeLessThan(order.indexOf(place))
+    for (const socket of [...floods, ...quiet]) socket.terminate()
+  })
+
+  test("takes nothing from requests that only offer HTTP/2, also where two come together", async () => {
     const { port } = await serve(LiveVenue.make().application)
-    const offer = "connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
-    const { text } = await exchange(port, `GET /v2/time HTTP/1.1\r\nhost: x\r\n${offer}\r\n`)
-    expect(statusOf(text)).toBe(200)
+    const offer = "connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
+    const { text } = await exchange(port, `GET /v2/time HTTP/1.1\r\nhost: x\r\n${offer}\r\n`.repeat(2))
+    expect(statusesOf(text)).toEqual([200, 200])
   })
 
   test("gets what was sent right behind its head", async () => {

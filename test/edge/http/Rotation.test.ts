@@ -34,6 +34,7 @@ test.each([
   const done: Array<number> = []
   for (let worker = 0; worker < 40; worker++) {
     rotation.add({
+      origin: "a",
       step: () => {
         clock[how](0.125)
         done.push(worker)
@@ -54,6 +55,7 @@ test("whoever has more to do goes behind all others", () => {
   const done: Array<string> = []
   const worker = (name: string, steps: number) =>
     rotation.add({
+      origin: "a",
       step: () => {
         pass(0.2)
         done.push(name)
@@ -73,8 +75,27 @@ test("between two turns so many go first, and none while somebody waits", () => 
   expect(first.filter(Boolean)).toHaveLength(16)
   expect(turn()).toBe(true)
   expect(rotation.mayGoFirst()).toBe(true)
-  rotation.add({ step: () => false })
+  rotation.add({ origin: "a", step: () => false })
   expect(rotation.mayGoFirst()).toBe(false)
   const urgent = Array.from({ length: 40 }, () => rotation.mayGoBeforeAll())
   expect(urgent.filter(Boolean)).toHaveLength(16)
+})
+
+test("an address has a step a round, however many connections it has, and these take turns", () => {
+  const { pass, rotation, turn } = made()
+  const done: Array<string> = []
+  const worker = (origin: string, name: string, steps: number) =>
+    rotation.add({
+      origin,
+      step: () => {
+        pass(0.2)
+        done.push(name)
+        return --steps > 0
+      }
+    })
+  for (let at = 0; at < 4; at++) worker("flood", `flood ${at}`, 2)
+  worker("a", "a", 2)
+  worker("b", "b", 1)
+  while (turn());
+  expect(done).toEqual(["flood 0", "a", "b", "flood 1", "a", "flood 2", "flood 3", "flood 0", "flood 1", "flood 2", "flood 3"])
 })

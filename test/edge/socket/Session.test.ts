@@ -132,6 +132,22 @@ describe("the stream", () => {
       expect(client.ended?.code).toBe(1008)
     })
 
+    test("goes on where the venue heard nobody for a while and then hears what was sent meanwhile, and ends at a flood", async () => {
+      await client.authenticate(alice)
+      for (let sent = 0; sent < 90; sent++) client.say({ op: "ping" })
+      venue.atEpochMs += 3_000
+      for (let sent = 0; sent < 3 * 90; sent++) client.say({ op: "ping" })
+      expect(client.ended).toBeUndefined()
+      // However long it was, five seconds' at most.
+      venue.atEpochMs += 10_000
+      for (let sent = 0; sent < 500; sent++) client.say({ op: "ping" })
+      // A clock that is set back gives nothing.
+      venue.atEpochMs -= 1_000
+      expect(client.ended).toBeUndefined()
+      client.say({ op: "ping" })
+      expect(client.ended?.code).toBe(1008)
+    })
+
     test("has the rate that it was told, where that is another", () => {
       const slower = new Client(LiveVenue.make(undefined, { room: { messagesPerSecond: 10 } }))
       expect(slower.frames[0].limits.messagesPerSecond).toBe(10)
