@@ -211,6 +211,13 @@ export const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
   return within(average + within(100_000n - average, 500_000n), 8n * BigInt(parameters.fundingCapE9))
 }
 
+/** The same as it is told: also for the interval to come nobody pays where one ended in its middle, nor any more in a delisted market. */
+export const predictedRate8h = (market: NaiveMarket): bigint => {
+  const { parameters: { fundingIntervalMs }, risk } = market
+  const isBroken = risk.interval === 0 && publishedUntil(risk) % fundingIntervalMs !== 0
+  return isBroken || isDelisted(market) ? 0n : runningRate8h(market)
+}
+
 /** A rate per 8 hours as one per interval. */
 export const perInterval = (rate8h: bigint, intervalMs: number): bigint => (rate8h * BigInt(intervalMs)) / eightHours
 

@@ -1449,17 +1449,18 @@ export class NaiveVenue {
 
   #takeParameters(known: NaiveMarket, parameters: Market.Parameters): void {
     this.#endFunding(known)
-    if (known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) Risk.cutInterval(known, this)
-    known.widest = this.#isEmpty(known) ? 0 : Math.max(known.widest, known.parameters.maxPositionQuantityAtoms)
+    const { maxPriceAtoms, minPriceAtoms } = parameters
     const { priceScale } = known.parameters
     // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
-    const { maxPriceAtoms, minPriceAtoms } = parameters
+    const forgets = priceScale !== parameters.priceScale || known.risk.index < minPriceAtoms || known.risk.index > maxPriceAtoms
+    if (forgets || known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) Risk.cutInterval(known, this)
+    known.widest = this.#isEmpty(known) ? 0 : Math.max(known.widest, known.parameters.maxPositionQuantityAtoms)
     const { risk } = known
     const wasStale = Risk.isStale(known, this.atEpochMs)
     if (priceScale !== parameters.priceScale || known.parameters.quantityScale !== parameters.quantityScale) {
       this.history.rescaled.push({ market: known.index, sequence: this.sequence })
     }
-    if (priceScale !== parameters.priceScale || risk.index < minPriceAtoms || risk.index > maxPriceAtoms) {
+    if (forgets) {
       known.mark = 0
       known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [], backSince: 0 }
     } else known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))

@@ -513,7 +513,7 @@ const openInterestOf = (model: NaiveVenue, { index }: NaiveMarket): bigint =>
 /** A market's funding: the last interval that ended, and the running one so far. */
 const fundingOf = (of: NaiveMarket) => {
   const last = of.risk.fundings.at(-1)
-  const predicted8h = Risk.runningRate8h(of)
+  const predicted8h = Risk.predictedRate8h(of)
   return {
     rate8h: last?.rate8h ?? 0n,
     rate: last === undefined ? 0n : Risk.perInterval(last.rate8h, last.intervalMs),

@@ -234,7 +234,7 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
   const stats = reads.stats(market.index)
   const day = model.day(market, model.atEpochMs)
   const funding = market.risk.fundings.at(-1)
-  const running = Risk.runningRate8h(market)
+  const predicted = Risk.predictedRate8h(market)
   const openInterest = model.accounts.reduce((total, account) => total + Math.max(0, account.positions.get(market.index)?.quantity ?? 0), 0)
   return firstDifference(`the day of market ${market.index}`, [
     ["quote volume", stats.volumeQuoteAtoms, day.volumeQuote],
@@ -253,9 +253,9 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
     ["funding rate", BigInt(stats.fundingRate8hE9), funding?.rate8h ?? 0n],
     ["funding rate of its interval", BigInt(stats.fundingRateE9),
       funding === undefined ? 0n : Risk.perInterval(funding.rate8h, funding.intervalMs)],
-    ["predicted funding rate", BigInt(stats.predictedFundingRate8hE9), running],
+    ["predicted funding rate", BigInt(stats.predictedFundingRate8hE9), predicted],
     ["predicted funding rate of its interval", BigInt(stats.predictedFundingRateE9),
-      Risk.perInterval(running, market.parameters.fundingIntervalMs)]
+      Risk.perInterval(predicted, market.parameters.fundingIntervalMs)]
   ])
 }
 

@@ -1,12 +1,16 @@
 /**
- * What of a data directory another version of the program decided: everything up to where this one took over. It is never decided again,
- * so that whatever runs records begins behind it.
+ * What of a data directory another version of the program decided: everything up to where this one took over, or all of it where this one
+ * never did. It is never decided again, so that whatever runs records begins behind it.
  */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
 import type { DiskError } from "../journal/Disk.js"
+import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
 import { SnapshotStore, type Stored } from "../journal/SnapshotStore.js"
 import { type CapacityTooSmall, engineOf } from "../sequencer/Recovery.js"
 import { versions } from "../sequencer/Versions.js"
@@ -17,32 +21,81 @@ export interface Others {
   readonly lastSequence: number
   /** Whose it is, in words. */
   readonly text: string
+  /** Whether there is nothing behind it. */
+  readonly isAll: boolean
 }
 
-/**
- * What is before the state that the last step began with; undefined where that cannot be read, where there is none, and where it was left
- * by a newer version that never took over: then it is of the very rules of this one.
- */
-export const before = (step: Stored | string | undefined, capacity: Capacity): Effect.Effect<Others | undefined, CapacityTooSmall> =>
-  Effect.gen(function*() {
-    if (step === undefined || typeof step === "string" || !Snapshot.isKnown(step.schema)) return undefined
-    const { rules, state: { program } } = yield* engineOf(step, capacity)
-    if (rules === versions.rules) return undefined
+/** What decided records. */
+interface Decider {
+  readonly program: string
+  readonly rules: number
+}
+
+const othersOf = (lastSequence: number, { program, rules }: Decider, isAll: boolean): Others => ({
+  lastSequence,
+  text: `the records up to ${lastSequence} were decided by version ${program} (rules ${rules}), which alone runs them`,
+  isAll
+})
+
+/** What decided a state. */
+const deciderOf = (stored: Stored, capacity: Capacity): Effect.Effect<Decider, CapacityTooSmall> =>
+  Effect.map(engineOf(stored, capacity), ({ rules, state: { program } }) => ({
     // The first version journaled neither its name nor its rules.
-    const version = program === "" ? Block.writers.get(1)! : program
-    return {
-      lastSequence: step.sequence,
-      text: `the records up to ${step.sequence} were decided by version ${version} (rules ${Math.max(1, rules)}), which alone runs them`
-    }
+    program: program === "" ? Block.writers.get(1)! : program,
+    rules: Math.max(1, rules)
+  }))
+
+type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay">
+
+/** What a record says decides from it on; undefined where it is no start, or is of a format that whoever reads it says so of. */
+const startedAt = (journal: Read, sequence: number): Effect.Effect<Decider | undefined, Unreadable | Unknown> =>
+  journal.replay(sequence).pipe(
+    Stream.take(1),
+    Stream.runHead,
+    Effect.catchTag("JournalOlderFormat", () => Effect.succeed(Option.none())),
+    Effect.map((block) => {
+      const command = Option.getOrUndefined(block)?.records.find((record) => record.sequence === sequence)?.command
+      return command?.kind === "OpenVenue" || command?.kind === "StartVenue" ? command : undefined
+    })
+  )
+
+/** All of a journal, as what another version decided; undefined where a state that this one has come to is kept of it. */
+const allOf = (journal: Read, decider: Decider, latest: Stored | undefined, capacity: Capacity) =>
+  Effect.gen(function*() {
+    const isOurs = latest !== undefined && Snapshot.isKnown(latest.schema)
+      && (yield* deciderOf(latest, capacity)).rules === versions.rules
+    return isOurs ? undefined : othersOf(journal.opened.nextSequence - 1, decider, true)
   })
 
-/** The same of the data directory that is looked into. */
-export const found = (capacity: Capacity): Effect.Effect<Others | undefined, CapacityTooSmall | DiskError, SnapshotStore> =>
-  Effect.flatMap(SnapshotStore, ({ latestStep }) => Effect.flatMap(latestStep, (step) => before(step, capacity)))
+/**
+ * What another version decided: up to the state that the last step began with, where that step is journaled; all there is, where this
+ * version has not taken over what the journal was begun with, or the version before went on behind a step that was not finished.
+ * Undefined where it cannot be told for want of what is damaged, where there is none, and where the state was left by a newer version that
+ * never took over: then it is of the very rules of this one.
+ */
+export const found = (
+  journal: Read,
+  capacity: Capacity
+): Effect.Effect<Others | undefined, CapacityTooSmall | DiskError | Unreadable | Unknown, SnapshotStore> =>
+  Effect.gen(function*() {
+    const { latest, latestStep } = yield* SnapshotStore
+    const step = yield* latestStep
+    if (step === undefined) {
+      const opened = yield* startedAt(journal, 1)
+      return opened === undefined || opened.rules === versions.rules ? undefined : yield* allOf(journal, opened, yield* latest, capacity)
+    }
+    if (typeof step === "string" || !Snapshot.isKnown(step.schema)) return undefined
+    const before = yield* deciderOf(step, capacity)
+    if (before.rules === versions.rules) return undefined
+    const behind = yield* startedAt(journal, step.sequence + 1)
+    const stepped = othersOf(step.sequence, before, false)
+    if (behind?.rules === versions.rules) return stepped
+    return (yield* allOf(journal, behind ?? before, yield* latest, capacity)) ?? stepped
+  })
 
 /** The first record that this version tells of. */
 export const firstBehind = (others: Others | undefined): number => others === undefined ? 1 : others.lastSequence + 1
 
-/** They were asked for by their sequences. */
+/** They were asked for by their sequences, or are all there is. */
 export const refused = (others: Others): Ended =>
-  new Ended({ code: unreadableCode, text: `${others.text}; --from begins at ${firstBehind(others)}` })
+  new Ended({ code: unreadableCode, text: others.isAll ? others.text : `${others.text}; --from begins at ${firstBehind(others)}` })

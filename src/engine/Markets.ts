@@ -174,10 +174,7 @@ export class MarketState extends MarketRisk {
    * of it: the market has no mark until its index speaks again, and no notional at mark leaves the safe integers.
    */
   setParameters(parameters: Market.Parameters): void {
-    if (
-      parameters.priceScale !== this.parameters.priceScale || this.indexPrice < parameters.minPriceAtoms
-      || this.indexPrice > parameters.maxPriceAtoms
-    ) {
+    if (!this.hasIndexIn(parameters)) {
       this.indexPrice = 0
       this.indexSource = 0
       this.mark = 0
@@ -185,6 +182,7 @@ export class MarketState extends MarketRisk {
       this.indexMinutes = []
       this.awaitsMark = false
       this.letGo()
+      this.beginInterval(0)
     }
     if (parameters.marketType !== this.parameters.marketType) this.session = null
     if (parameters.fundingIntervalMs !== this.parameters.fundingIntervalMs) this.beginInterval(0)
@@ -193,6 +191,11 @@ export class MarketState extends MarketRisk {
     this.steepestMarginBps = steepestOf(parameters)
     const { maxPriceAtoms, minPriceAtoms } = parameters
     this.setMark(this.mark === 0 ? this.indexPrice : Math.min(maxPriceAtoms, Math.max(minPriceAtoms, this.mark)))
+  }
+
+  /** Whether its index price is one under other parameters too: in their atoms, and within their bounds. */
+  hasIndexIn({ maxPriceAtoms, minPriceAtoms, priceScale }: Market.Parameters): boolean {
+    return priceScale === this.parameters.priceScale && this.indexPrice >= minPriceAtoms && this.indexPrice <= maxPriceAtoms
   }
 
   /** Whether a delisting has taken effect: the market is halted for good, and its mark is its final price. */

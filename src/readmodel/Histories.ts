@@ -20,7 +20,7 @@ import * as Stream from "effect/Stream"
 import { type Committed, type Feed, isOfOthers, type ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
-import { seedAt } from "./Seed.js"
+import { seedBefore } from "./Seed.js"
 import { flagBit } from "../operations/accounts/SetAccountFlags.js"
 import { Projection, venuesOwn } from "./Projection.js"
 import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
@@ -455,7 +455,7 @@ class Follower {
     )
   }
 
-  /** Where the journal begins with records of another version: has a new database begin at the step behind them. */
+  /** Where the journal begins with records of another version: has a new database begin with the step behind them. */
   private seed(sql: SqlClient.SqlClient): Effect.Effect<void, Failure> {
     return Effect.gen(this, function*() {
       const { parts: { environment, feed, stepSequence } } = this
@@ -463,8 +463,8 @@ class Follower {
       const begun = yield* Tables.begin(sql, environment)
       const step = yield* stepSequence
       if (typeof begun === "string" || begun.sequence > 0 || step === undefined) return
-      const seed = yield* seedAt(feed, step)
-      if (seed !== undefined) yield* Tables.write(sql, begun, seed.batch, seed.place, false)
+      const seed = yield* seedBefore(feed, step)
+      yield* Tables.write(sql, begun, seed.batch, seed.place, false)
     })
   }
 

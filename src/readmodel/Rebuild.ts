@@ -6,7 +6,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { Feed, ReadError } from "../sequencer/Feed.js"
 import { DatabaseUnusable, type HistoriesDatabase } from "./HistoriesDatabase.js"
 import { nothingKept, Projection } from "./Projection.js"
-import { keptOf, seedAt } from "./Seed.js"
+import { keptOf, seedBefore } from "./Seed.js"
 import * as Tables from "./Tables.js"
 
 /** Records of a batch, but for the last block of it. */
@@ -52,7 +52,7 @@ const takeIn = (
     const sql = yield* database.open
     const begun = yield* Tables.begin(sql, environment)
     if (typeof begun === "string") return yield* new DatabaseUnusable({ reason: `what was set aside is there again: it is ${begun}` })
-    const seed = fromStep && stepSequence !== undefined ? yield* seedAt(feed, stepSequence) : undefined
+    const seed = fromStep && stepSequence !== undefined ? yield* seedBefore(feed, stepSequence) : undefined
     if (seed !== undefined) yield* Tables.write(sql, begun, seed.batch, seed.place, seed.place.sequence >= last)
     let written: Tables.Place = seed?.place ?? begun
     if (written.sequence >= last) return

@@ -1,21 +1,19 @@
 /**
  * Where histories begin of a journal whose earlier records another version has decided, which this one cannot run again: at the step
- * by which it took over. Positions that were open then are begun with as they stood, and so are the orders, the fills, the transfers,
- * the events of accounts' security and what was told of money that were remembered; what had ended and was forgotten before is not
- * known any more.
+ * by which it took over, with the state that this began with: what its own record decided is taken in as any record's. Positions that
+ * were open then are begun with as they stood, and so are the orders, the fills, the transfers, the events of accounts' security and
+ * what was told of money that were remembered; what had ended and was forgotten before is not known any more.
  */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import * as Ids from "../domain/Ids.js"
 import { anyMarket } from "../domain/None.js"
-import type { Feed, ReadError, Standing } from "../sequencer/Feed.js"
+import type { Before, Feed, ReadError } from "../sequencer/Feed.js"
 import type { Episode } from "./Episodes.js"
 import type { FillRow } from "./Fills.js"
 import { placed } from "./Money.js"
 import type { OrderRow } from "./Orders.js"
 import { type Kept, venuesOwn } from "./Projection.js"
-import { type Batch, type Place, placeBehind } from "./Tables.js"
+import type { Batch, Place } from "./Tables.js"
 
 /** What there is to begin with, as one batch, and where it is. */
 interface Seed {
@@ -31,11 +29,11 @@ export const keptOf = ({ batch: { born, episodes, fillCount, rescaled } }: Seed)
   fills: fillCount
 })
 
-/** What there is to begin with at the step of a journal; undefined where that is not there. */
-export const seedAt = (feed: Feed["Type"], stepSequence: number): Effect.Effect<Seed | undefined, ReadError> =>
-  Effect.map(Stream.runHead(feed.standingFrom(stepSequence)), (standing) => Option.getOrUndefined(Option.map(standing, seedOf)))
+/** What there is to begin with in front of the step of a journal. */
+export const seedBefore = (feed: Pick<Feed["Type"], "standingBefore">, stepSequence: number): Effect.Effect<Seed, ReadError> =>
+  Effect.map(feed.standingBefore(stepSequence), seedOf)
 
-type Engine = Standing["engine"]
+type Engine = Before["engine"]
 
 /** Orders that are taken from the engine at once. */
 const ordersAtOnce = 1_000
@@ -65,7 +63,7 @@ const moneyOf = ({ state: { balances, fundingPayments } }: Engine, accounts: Rea
   payments: placed(fundingPayments.since(0, Number.MAX_SAFE_INTEGER).toReversed())
 })
 
-const seedOf = ({ block, engine }: Standing): Seed => {
+const seedOf = ({ digest, engine }: Before): Seed => {
   const accounts = Array.from({ length: engine.occupancy.accounts }, (_, account) => account)
   const scales = Array.from({ length: engine.marketCount }, (_, market) => {
     const { parameters: { priceScale, quantityScale } } = engine.market(market)
@@ -73,6 +71,7 @@ const seedOf = ({ block, engine }: Standing): Seed => {
   })
   const flagsOf = (account: number): number =>
     engine.accountId(account) === Ids.insuranceFundId ? venuesOwn : engine.state.standing.flagsOf(account)
+  const { positions } = engine.state
   const episodes = accounts.flatMap((account) =>
     engine.positions(account).map((position): Episode => {
       const quantityAtoms = Math.abs(position.quantityAtoms)
@@ -92,7 +91,8 @@ const seedOf = ({ block, engine }: Standing): Seed => {
         exitNotionalAtoms: 0n,
         realizedPnlAtoms: position.realizedPnlAtoms,
         feesPaidAtoms: position.feesPaidAtoms,
-        fundingPaidAtoms: position.fundingPaidAtoms,
+        // What is still in line is paid by records behind this, each with an event of its own.
+        fundingPaidAtoms: positions.fundingPaid(positions.find(account, position.market)),
         lastSequence: position.lastSequence
       }
     })
@@ -112,6 +112,6 @@ const seedOf = ({ block, engine }: Standing): Seed => {
       notes: engine.state.identity.security.all().filter(({ account }) => account >= 0),
       flags: accounts.map((account) => [account, flagsOf(account)] as const).filter(([, flags]) => flags !== 0)
     },
-    place: placeBehind(block)
+    place: { sequence: engine.sequence, atEpochMs: engine.state.atEpochMs, digest }
   }
 }

@@ -24,6 +24,7 @@ import type * as Block from "../journal/Block.js"
 import type { DiskError } from "../journal/Disk.js"
 import type { Following } from "../journal/Following.js"
 import type { JournalReading, Unknown, Unreadable } from "../journal/Journal.js"
+import { digestAt } from "../journal/Reading.js"
 import type { Record } from "../journal/Record.js"
 import { keptBefore, type SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
@@ -52,6 +53,12 @@ export interface Standing extends Committed {
   readonly engine: Engine
   /** What each record came to. */
   readonly outcomes: ReadonlyArray<Outcome>
+}
+
+/** An engine behind the block that ends before a record, and the digest of that block, hex. */
+export interface Before {
+  readonly engine: Engine
+  readonly digest: string
 }
 
 /** Looks at an engine that stands at its last record, whose events are the words of its log from a place on. */
@@ -106,6 +113,8 @@ export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
   readonly from: (sequence: number) => Stream.Stream<Committed, ReadError>
   /** The same, for readers that need the state: each runs an engine of its own all the time. */
   readonly standingFrom: (sequence: number) => Stream.Stream<Standing, ReadError>
+  /** The state on which a record was decided that begins its block. */
+  readonly standingBefore: (sequence: number) => Effect.Effect<Before, ReadError>
   /**
    * An engine at a sequence or before it: of those that stand already the nearest, or another one where a snapshot is nearer.
    * `makeRoom` is done before that one is made.
@@ -119,6 +128,7 @@ export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
 export const none: Feed["Type"] = {
   from: () => Stream.never,
   standingFrom: () => Stream.never,
+  standingBefore: () => Effect.never,
   rerun: () => Effect.never,
   before: () => Effect.succeed(0)
 }
@@ -396,6 +406,24 @@ export const standing = (source: Source, sequence: number): Effect.Effect<Readin
     return { next, close: cursor.leaveSegments }
   })
 
+/** See `Feed.standingBefore`. */
+const standingBefore = (source: Source, sequence: number): Effect.Effect<Before, ReadError> =>
+  Effect.gen(function*() {
+    const { capacity, journal, snapshots } = source
+    const engine = yield* engineBefore(journal, snapshots, capacity, sequence)
+    const cursor = new Cursor(source, engine.sequence + 1)
+    const runs = Effect.whileLoop({
+      while: () => engine.sequence < sequence - 1,
+      body: () => Effect.flatMap(cursor.next, ({ block }) => rerun(source, engine, block)),
+      step: () => {}
+    })
+    yield* Effect.ensuring(runs, cursor.leaveSegments)
+    assert(engine.sequence === sequence - 1, "the record begins its block")
+    const digest = yield* digestAt(journal.links, engine.sequence)
+    assert(digest !== undefined && digest !== "", "what was run is durable, and ends a block")
+    return { engine, digest }
+  })
+
 /** Reads blocks one by one from a sequence on. */
 export const reading = (source: Source, sequence: number): Reading<Committed> => new Reader(source, sequence)
 
@@ -403,6 +431,7 @@ export const reading = (source: Source, sequence: number): Reading<Committed> =>
 export const make = (source: Source): Feed["Type"] => ({
   from: (sequence) => stream(Effect.sync(() => reading(source, sequence))),
   standingFrom: (sequence) => stream(standing(source, sequence)),
+  standingBefore: (sequence) => standingBefore(source, sequence),
   rerun: (sequence, standing, makeRoom) => rerunTo(source, sequence, standing, makeRoom),
   before: source.journal.before
 })

@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import { afterAll, expect, test } from "vitest"
 import * as Format from "../../src/cli/replay/Format.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import { Driver, parameters } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 import { run } from "./Tool.js"
@@ -14,7 +15,7 @@ const secrets = ["a".repeat(64), "b".repeat(64), "the-public-key", "the-code-cha
 const written = async () => {
   const recording = new Recorded.RecordingEngine()
   const driver = new Driver(recording)
-  driver.send({ kind: "OpenVenue", environment: "development", rules: 6, codec: 1, program: "tests" })
+  driver.send({ kind: "OpenVenue", environment: "development", ...versions, program: "tests" })
   const market = driver.market(parameters("AAA"), 1000)
   const other = driver.account(1_000_000_000)
   const opened = driver.ask({

@@ -287,6 +287,39 @@ describe("what takes effect behind an interval's end", () => {
     expect(runningRate8hE9(driver.engine.state.markets[0]!)).toBe(3_500_000)
     expect(paid()).toBe(0)
   })
+
+  test("a rate that nobody will pay is told as 0: behind another interval before the next tick too, and in a delisted market", () => {
+    const { driver } = before()
+    const predicted = () => {
+      const { predictedFundingRate8hE9, predictedFundingRateE9 } = driver.engine.stats(0)
+      return [predictedFundingRate8hE9, predictedFundingRateE9]
+    }
+    expect(predicted()).not.toContain(0)
+    driver.send(put(longer))
+    expect(predicted()).toEqual([0, 0])
+    driver.mark()
+    expect(predicted()).toEqual([0, 0])
+    driver.atEpochMs = Math.ceil(driver.atEpochMs / 3_600_000) * 3_600_000
+    driver.index(0, 1000)
+    expect(predicted()).not.toContain(0)
+    driver.send(delist())
+    expect(predicted()).toEqual([0, 0])
+  })
+
+  test("bounds that leave an empty market without an index end the interval that runs, with the index of before", () => {
+    const driver = new Driver()
+    driver.market(present, 1000)
+    for (let second = 0; second < 12; second++) driver.index(0, 1000)
+    const above = { ...present, minPriceAtoms: 2_000 }
+    driver.send(put(above))
+    const cutAt = driver.atEpochMs
+    driver.send(put({ ...above, fundingIntervalMs: 3_600_000 }))
+    driver.send(put(above))
+    driver.send(delist())
+    const { fundings } = driver.engine.state.markets[0]!
+    expect(driver.engine.fundings(0, 0, 9)[0]).toMatchObject({ atEpochMs: cutAt, rate8hE9: 0, indexPriceAtoms: 1000 })
+    expect(fundings.since(cutAt, 9)).toHaveLength(1)
+  })
 })
 
 /** Three markets whose intervals end together, every ten seconds, and accounts of which a record settles so many positions. */

@@ -57,6 +57,29 @@ test.each([
   expect(engine.admit(fetched, session.expiresAtEpochMs + behindMs)?.refusal ?? Refusal.none).toBe(refusal)
 })
 
+// Rules 7 told an approval to last as long as its agent's wait, whatever became of the session.
+test.each([[0, "over"], [13 * 3_600_000, "forgotten"]])("an approval of rules 7 ends with its session too: %i ms on, that is %s",
+  (laterMs) => {
+    const engine = Engine.make({ orders: 16, idempotencyKeys: 16 })
+    engine.apply(opening, 1, startEpochMs)
+    const session = engine.findSession("a".repeat(64))!
+    const deviceSha256 = "b".repeat(64)
+    const asked = { deviceSha256, codeChallenge: "c", clientName: "maker", scopes: 3, keyLifetimeSeconds: 300 }
+    const approval = withFields("ApproveAgent", bySession(Operation.approveAgent, session), { ...asked, grantMs: 600_000, remoteAddress })
+    engine.apply(approval, 2, session.expiresAtEpochMs - 1_000)
+    Object.assign(engine.state.identity.grants.find(deviceSha256)!, { expiresAtEpochMs: session.expiresAtEpochMs + 14 * 3_600_000 })
+    const atEpochMs = session.expiresAtEpochMs + laterMs
+    if (laterMs > 0) engine.apply({ ...opening, credentialId: "other", userHandle: "other", tokenSha256: "e".repeat(64) }, 3, atEpochMs)
+    expect(engine.state.identity.sessions.find(session.number) === undefined).toBe(laterMs > 0)
+    const key = { keyId: "key_1", displayPrefix: "pk_test_1", secretSha256: "d".repeat(64) }
+    const fetched = withFields("ExchangeGrant", {
+      ...internal(Principal.passkey),
+      principal: Principal.agent,
+      operation: Operation.exchangeGrant
+    }, { deviceSha256, ...key, remoteAddress })
+    expect(engine.admit(fetched, atEpochMs)?.refusal).toBe(Refusal.grantOver)
+  })
+
 // When an account that has 32 sessions signs in again, and whether its oldest ends for room: at twelve hours that is over by itself.
 test.each([[2, true], [12, false]])("a sign-in at %i h that makes one too many ends a session for room: %s", (hours, ends) => {
   const engine = Engine.make({ orders: 16, idempotencyKeys: 16 })

@@ -214,6 +214,10 @@ describe("whatever memory keeps", () => {
       Stream.runDrain
     ))
     expect(standing.map(told)).toEqual(plain.map(told))
+    // And what a block was decided on: behind the one before it.
+    const [one, next] = plain.slice(-2).map(({ block }) => block)
+    const { digest, engine } = await Effect.runPromise(venue.feed.standingBefore(next!.firstSequence))
+    expect([canonical(engine), digest]).toEqual([states.get(one!.lastSequence), Buffer.from(one!.digest).toString("hex")])
     await venue.stop()
   })
 

@@ -6,7 +6,7 @@ import * as Snapshot from "../../engine/Snapshot.js"
 import type { Capacity } from "../../engine/State.js"
 import type * as Block from "../../journal/Block.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
-import { Corrupt, Journal, type Unreadable } from "../../journal/Journal.js"
+import { Corrupt, Journal, type Unknown, type Unreadable } from "../../journal/Journal.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import { type Diverged, engineOf } from "../../sequencer/Recovery.js"
@@ -32,31 +32,34 @@ export interface Subject {
  * A data directory's journal, from its start, or from the state that its last step to other rules began with: what is
  * before that is verified by its chain alone, and replayed by the version that wrote it.
  */
-export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError, Disk> = Effect.gen(function*() {
+export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | DiskError, Disk> = Effect.gen(function*() {
   const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
   const within = yield* capacity
   const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly)
   const step = yield* store.latestStep
-  if (step === undefined) return { journal, capacity: within, firstSequence: 1 }
+  const others = yield* Others.found(journal, within).pipe(
+    Effect.provideService(SnapshotStore.SnapshotStore, store),
+    Effect.catchTag("CapacityTooSmall", ({ message }) => usage(message))
+  )
+  if (others?.isAll === true) return yield* Others.refused(others)
   if (typeof step === "string") {
     return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })
   }
-  if (!Snapshot.isKnown(step.schema)) {
+  if (step !== undefined && !Snapshot.isKnown(step.schema)) {
     const text = `the state that the last step began with is of schema ${step.schema}, and this program reads ${Snapshot.schema}: `
       + "replay it with the version that made the step"
     return yield* new Ended({ code: unreadableCode, text })
   }
-  const unusable = ({ message }: Error) =>
-    new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
-  if ((yield* Effect.mapError(Others.before(step, within), unusable)) === undefined) {
-    return { journal, capacity: within, firstSequence: 1 }
-  }
-  const base = Effect.mapError(engineOf(step, within), unusable)
+  if (step === undefined || others === undefined) return { journal, capacity: within, firstSequence: 1 }
+  const base = Effect.mapError(
+    engineOf(step, within),
+    ({ message }) => new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
+  )
   return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
 })
 
 /** Where a replay gets what it replays. */
-export type Open<R> = Effect.Effect<Subject, Ended | Unreadable | DiskError, R>
+export type Open<R> = Effect.Effect<Subject, Ended | Unreadable | Unknown | DiskError, R>
 
 /** A bar on standard error, where a person looks on. */
 export const withProgress = <A, E, R>(

@@ -41,10 +41,11 @@ export const make = (
 ): Effect.Effect<ReadonlyArray<string>, Ended | Unreadable | Unknown | DiskError, Disk | SnapshotStore> =>
   Effect.gen(function*() {
     if (fs.existsSync(file)) return yield* usage(`${file} is there already`)
-    const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
-    const last = opened.nextSequence - 1
+    const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
+    const last = journal.opened.nextSequence - 1
     if (last === 0) return yield* usage("the journal is empty")
-    const others = yield* Others.found(capacity)
+    const others = yield* Others.found(journal, capacity)
+    if (others?.isAll === true) return yield* Others.refused(others)
     const first = Others.firstBehind(others)
     const { from = first, to = last } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId, capacity) : wanted
     if (others !== undefined && (from < first || to < first)) return yield* Others.refused(others)

@@ -76,7 +76,7 @@ type Wanted = Omit<Asked, "json" | "from"> & { readonly from: number | "first" |
 
 /**
  * What is told of all records from the first one asked for, oldest first. What another version decided is passed over with a word on
- * whose it is, and refused where it was asked for by its sequence. Without `follow` it ends where the journal ends by
+ * whose it is, and refused where it was asked for by its sequence, or is all there is. Without `follow` it ends where the journal ends by
  * now, and an account or a market that is not known there is a wrong command line.
  */
 export const records = (
@@ -88,15 +88,17 @@ export const records = (
     const snapshots = yield* SnapshotStore
     const last = following.journal.opened.nextSequence - 1
     const isNarrowed = asked.accountId !== undefined || asked.marketId !== undefined
-    const others = yield* Others.found(asked.capacity)
+    // Only what is known to be durable can be read, and all of it is from here on.
+    const feed = yield* Feed.beside(following, snapshots, asked.capacity, lookEvery)
+    const others = yield* Others.found(following.journal, asked.capacity)
     const first = Others.firstBehind(others)
-    if (others !== undefined && typeof asked.from === "number" && asked.from < first) return yield* Others.refused(others)
+    const asksOthers = typeof asked.from === "number" && asked.from < first
+    if (others !== undefined && (others.isAll || asksOthers)) return yield* Others.refused(others)
     const wished = asked.from === "first" ? 1 : asked.from ?? Math.max(1, last - (isNarrowed ? lookedBack : lastFew) + 1)
     const from = Math.max(wished, first)
     if (others !== undefined && wished < first) yield* Console.error(others.text)
     let few = asked.from === undefined && isNarrowed ? new LastFew() : undefined
     if (!asked.follow && from > last) return Stream.empty
-    const feed = yield* Feed.beside(following, snapshots, asked.capacity, lookEvery)
     const standing = feed.standingFrom(from)
     const wanted = asked.follow ? standing : Stream.takeUntil(standing, ({ block }) => block.lastSequence >= last)
     return Stream.mapConcatEffect(wanted, (each) => {

@@ -110,8 +110,12 @@ export const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Ref
 
 /** What refuses an exchange: nobody is to fill the journal with codes that stand for nothing. */
 export const refusesExchange = (state: State, { deviceSha256, keyId }: ExchangeGrant, atEpochMs: number): Refusal => {
-  const grant = state.identity.grants.find(deviceSha256)
+  const { grants, sessions } = state.identity
+  const grant = grants.find(deviceSha256)
   if (grant === undefined || grant.expiresAtEpochMs <= atEpochMs || state.apiKeys.find(keyId) !== none) return Refusal.grantOver
+  // One of a record of earlier rules may be told to last longer than the session that approved it.
+  const session = sessions.find(grant.session)
+  if (session === undefined || session.expiresAtEpochMs <= atEpochMs) return Refusal.grantOver
   // The grant stands: it may be exchanged once a key has been revoked, while it lasts.
   return hasMost(state, grant.account, atEpochMs) ? Refusal.keyLimit : Refusal.none
 }

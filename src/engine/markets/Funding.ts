@@ -61,15 +61,14 @@ const averagePremiumE9 = ({ premiumSamples, premiumSumE9 }: MarketState): number
 const endedLastEpochMs = ({ fundings }: MarketState): number => fundings.length === 0 ? 0 : fundings.column("atEpochMs")(0)
 
 /**
- * Whether the running interval began before the one that was published last had ended, as the first one of another length does:
- * whoever paid for it would pay for some of its time again.
+ * Whether an interval began before the one that was published last had ended, as the first one of another length does: whoever paid
+ * for it would pay for some of its time again.
  */
-const isCut = (market: MarketState): boolean =>
-  market.fundingInterval !== 0 && endedLastEpochMs(market) > market.fundingInterval * market.parameters.fundingIntervalMs
+const isCut = (market: MarketState, interval: number): boolean => endedLastEpochMs(market) > interval * market.parameters.fundingIntervalMs
 
 /** The running interval's rate so far, per 8 hours in 10^-9; 0 where nothing will be paid for it. */
 export const runningRate8hE9 = (market: MarketState): number => {
-  if (isCut(market)) return 0
+  if (market.fundingInterval !== 0 && isCut(market, market.fundingInterval)) return 0
   const average = averagePremiumE9(market)
   return clamp(average + clamp(interestE9 - average, clampE9), hours * market.parameters.fundingCapE9)
 }
@@ -83,6 +82,16 @@ export const runningRateE9 = (market: MarketState): number => perInterval(runnin
 /** The interval that a record lies in, counted from the epoch. */
 const intervalOf = ({ atEpochMs }: State, { parameters: { fundingIntervalMs } }: MarketState): number =>
   Math.floor(atEpochMs / fundingIntervalMs)
+
+/**
+ * The same as it is shown. Until a tick begins an interval behind one that ended within it, it is told as the one that will be cut; in a
+ * market whose delisting has taken effect none is paid any more.
+ */
+export const predictedRate8hE9 = (market: MarketState): number => {
+  const { fundingInterval, isDelisted, parameters: { fundingIntervalMs } } = market
+  const willBeCut = fundingInterval === 0 && isCut(market, Math.floor(endedLastEpochMs(market) / fundingIntervalMs))
+  return isDelisted || willBeCut ? 0 : runningRate8hE9(market)
+}
 
 /**
  * Ends the running interval of a market once its time is over. Nothing is paid for one that was missed, that the market did not
@@ -110,13 +119,15 @@ export const goOn = (state: State, market: MarketState): void => {
 }
 
 /**
- * Ends what other parameters would reckon otherwise: an interval whose time is over, and where intervals are to have another length
- * the one that runs as well, for which nothing is paid. None is published twice with one time, which is how it is known.
+ * Ends what other parameters would reckon otherwise: an interval whose time is over, and the one that runs as well where intervals are
+ * to have another length, or the market is to have no index until its next price: for that nothing is paid. None is published twice
+ * with one time, which is how it is known.
  */
-export const endBefore = (state: State, market: MarketState, { fundingIntervalMs }: Market.Parameters): void => {
+export const endBefore = (state: State, market: MarketState, next: Market.Parameters): void => {
   endInterval(state, market)
-  if (market.fundingInterval === 0 || fundingIntervalMs === market.parameters.fundingIntervalMs) return
-  state.capacity.reached?.("an interval was cut off by another length")
+  const hasOtherLength = next.fundingIntervalMs !== market.parameters.fundingIntervalMs
+  if (market.fundingInterval === 0 || !hasOtherLength && market.hasIndexIn(next)) return
+  if (hasOtherLength) state.capacity.reached?.("an interval was cut off by another length")
   if (endedLastEpochMs(market) < state.atEpochMs) pay(state, market, state.atEpochMs, 0)
 }
 

@@ -14,7 +14,7 @@ import { touched, type TouchedPart } from "./Announced.js"
 import { hasRoom, type PutComesTo, putComesTo } from "./Deciding.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
-import { perInterval, runningRate8hE9, sampleMs } from "./Funding.js"
+import { perInterval, predictedRate8hE9, sampleMs } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
 
 /** The session of a market of sessions that none was journaled for. */
@@ -157,7 +157,7 @@ const delistingView = ({ delisting }: MarketState): MarketView["delisting"] => {
 /** The rates of the last interval that ended and of the running one. */
 const fundingRates = (market: MarketState) => {
   const last = market.fundings.at(0)
-  const predicted = runningRate8hE9(market)
+  const predicted = predictedRate8hE9(market)
   return {
     fundingRate8hE9: last?.rate8hE9 ?? 0,
     fundingRateE9: last?.rateE9 ?? 0,
