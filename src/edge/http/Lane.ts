@@ -23,8 +23,8 @@ const mostUnreadToFrame = 8 * 1024
 /** Bytes that are framed at a time. */
 const sliceBytes = 4 * 1024
 /**
- * Bytes in which no request begins or goes on, from which on nothing more is framed. `node:http` bounds what it reads of a head, which is half
- * as much, but not the blank lines in front of one nor the spaces in it.
+ * Bytes in which no request begins or goes on, from which on nothing more is framed. `node:http` bounds what it reads of a head, which is
+ * half as much, but not the blank lines in front of one nor the spaces in it.
  */
 const mostWithoutRequest = 32 * 1024
 /** More than the head of a response. */

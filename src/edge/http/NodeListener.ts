@@ -323,6 +323,15 @@ interface Shared {
   readonly stopping: () => boolean
 }
 
+/** Ends a connection that `node:http` has let go of for a request that is not taken, behind what is under way on it. */
+const endBehind = (socket: Socket, lane: Lane, timeoutMs: number): void => {
+  // Nobody else hears of these any more, nor says how long it may be silent.
+  socket.on("error", () => socket.destroy())
+  socket.on("timeout", () => socket.destroy())
+  socket.setTimeout(timeoutMs)
+  lane.end("malformed")
+}
+
 /** Serves one application on one server. */
 const makeServer = (
   application: Application,
@@ -384,14 +393,7 @@ const makeServer = (
     const { exchange, lane } = begin(request, result)
     refuse(lane, exchange)
   })
-  /** Ends a connection behind what is under way on it: `node:http` has let go of it for a request that is not taken. */
-  const endLetGo = ({ socket }: Http.IncomingMessage): void => {
-    // Nobody else hears of these any more, nor says how long it may be silent.
-    socket.on("error", () => socket.destroy())
-    socket.on("timeout", () => socket.destroy())
-    socket.setTimeout(server.timeout)
-    laneOf(socket)?.end("malformed")
-  }
+  const endLetGo = ({ socket }: Http.IncomingMessage): void => endBehind(socket, laneOf(socket)!, server.timeout)
   server.on("connect", endLetGo)
   server.on("upgrade", (request, socket, head) => {
     const { admission, giveBack, lane } = served.get(socket)!

@@ -55,8 +55,8 @@ export interface NodeSockets {
 }
 
 /**
- * Ends a WebSocket, saying why, and cuts it where the client does not go away for so long. Nothing that it still says is looked at, also not
- * its own end, so the venue's side of the connection is over at once.
+ * Ends a WebSocket, saying why, and cuts it where the client does not go away for so long. Nothing that it still says is looked at, not
+ * even its own end, so the venue's side of the connection is over at once.
  */
 const end = (socket: Ws.WebSocket, wire: Socket, code: number, reason: string, patienceMs: number): void => {
   socket.close(code, reason)

@@ -283,8 +283,8 @@ export class Session implements Conversation {
   }
 
   /**
-   * Whether the client keeps to the rate of messages. It may send by the time that has passed, and not by the second in which it is heard: what
-   * it sent while the venue itself stood still is heard all at once.
+   * Whether the client keeps to the rate of messages. It may send by the time that has passed, and not by the second in which it is heard:
+   * what it sent while the venue itself stood still is heard all at once.
    */
   private isPaced(): boolean {
     this.quietSeconds = 0
