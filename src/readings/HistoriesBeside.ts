@@ -3,6 +3,7 @@
  * there, and what is asked of the histories is asked of it. One that dies, or does not answer, is begun again; meanwhile there is
  * nothing to read.
  */
+import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -43,6 +44,7 @@ class Beside {
   private hasBegun = false
   /** Since when there has been a durable record that it is not known to have; undefined where there is none. */
   private behindSinceEpochMs: number | undefined
+  private readonly standstill: Histories.Standstill
   private readonly waiting = new Map<number, (read: Histories.Read<unknown> | undefined) => void>()
   private ids = 0
   private readonly durable = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
@@ -51,22 +53,30 @@ class Beside {
     private readonly dial: Dial,
     private readonly source: Source,
     private readonly runtime: Runtime.Runtime<never>,
-    private readonly now: () => number
+    private readonly clock: Clock.Clock
   ) {
+    this.standstill = new Histories.Standstill(clock)
     const durableAt = new BigInt64Array(this.durable)
     const note = (sequence: number): void => {
       Atomics.store(durableAt, 0, BigInt(sequence))
-      this.behindSinceEpochMs ??= now()
+      this.behindSinceEpochMs ??= this.now()
+      // Counted from here on, though nobody may ask for a while.
+      if (this.reached !== undefined) this.standstill.lookMs(this.reached, sequence)
     }
     source.listen(note)
     note(source.durableSequence())
+  }
+
+  private now(): number {
+    return this.clock.unsafeCurrentTimeMillis()
   }
 
   readonly standing = (): Histories.Standing | undefined => {
     const { behindSinceEpochMs, reached } = this
     if (reached === undefined) return undefined
     const told = { ...reached, behindSinceEpochMs: reached.behindSinceEpochMs ?? behindSinceEpochMs }
-    return Histories.standingOf(told, this.source.durableSequence(), this.now())
+    const durableSequence = this.source.durableSequence()
+    return Histories.standingOf(told, durableSequence, this.now(), this.standstill.lookMs(reached, durableSequence))
   }
 
   /** Keeps one for as long as the venue lives. */
@@ -198,7 +208,7 @@ class Beside {
 export const make = (dial: Dial, source: Source): Effect.Effect<Histories.Histories["Type"], never, Scope.Scope> =>
   Effect.gen(function*() {
     const clock = yield* Effect.clock
-    const beside = new Beside(dial, source, yield* Effect.runtime<never>(), () => clock.unsafeCurrentTimeMillis())
+    const beside = new Beside(dial, source, yield* Effect.runtime<never>(), clock)
     yield* Effect.forkScoped(beside.run)
     const asking = <Q extends Question>(question: Q): Histories.Histories["Type"][Q] =>
       ((...parameters: ReadonlyArray<unknown>) => beside.read(question, parameters)) as unknown as Histories.Histories["Type"][Q]

@@ -213,18 +213,39 @@ interface Opened extends Reached {
   isRebuilding: boolean
 }
 
-/** How that stands where the journal is durable up to a record by now. */
+/**
+ * For how long the same record has been the last that was taken in while there are later ones, by a clock that nobody sets. While the
+ * venue's clock lies behind its journal all records are of one time, which says nothing of it.
+ */
+export class Standstill {
+  private sequence: number | undefined
+  private sinceNanos = 0n
+
+  constructor(private readonly clock: Pick<Clock.Clock, "unsafeCurrentTimeNanos">) {}
+
+  /** Milliseconds, counted from when somebody first looked. */
+  lookMs({ place: { sequence } }: Pick<Reached, "place">, durableSequence: number): number {
+    const nowNanos = this.clock.unsafeCurrentTimeNanos()
+    const isBehind = durableSequence > sequence
+    if (!isBehind || this.sequence !== sequence) this.sinceNanos = nowNanos
+    this.sequence = isBehind ? sequence : undefined
+    return Number((nowNanos - this.sinceNanos) / 1_000_000n)
+  }
+}
+
+/** How that stands where the journal is durable up to a record by now, and it has stood still for so long by a clock that nobody sets. */
 export const standingOf = (
   { behindSinceEpochMs, fills, isRebuilding, isReplaying, place: { atEpochMs, sequence } }: Reached,
   durableSequence: number,
-  nowEpochMs: number
+  nowEpochMs: number,
+  stoodMs: number
 ): Standing => {
   const isBehind = durableSequence > sequence
   return {
     sequence,
     atEpochMs,
     fills,
-    lagMs: isBehind ? Math.max(0, nowEpochMs - (behindSinceEpochMs ?? nowEpochMs)) : 0,
+    lagMs: isBehind ? Math.max(0, nowEpochMs - (behindSinceEpochMs ?? nowEpochMs), stoodMs) : 0,
     isReplaying: isReplaying && isBehind,
     isRebuilding: isRebuilding && isReplaying && isBehind
   }
@@ -278,8 +299,7 @@ class Follower {
   private hasBegun: boolean
   /** Whether another version has decided records that this one is to begin with. */
   private isOthers = false
-  /** Whether the last boards were made. */
-  private rolled = false
+  private readonly standstill: Standstill
 
   /** `turn`: taken for each batch and each read, so that a read is of one place in the journal. */
   constructor(
@@ -289,6 +309,7 @@ class Follower {
     private readonly turn: Effect.Semaphore
   ) {
     this.hasBegun = parts.hasBegun === true
+    this.standstill = new Standstill(clock)
   }
 
   readonly standing = (): Standing | undefined => this.opened === undefined ? undefined : this.standingOf(this.opened)
@@ -340,30 +361,36 @@ class Follower {
 
   /** Makes a board of every window, and goes on doing so. */
   get rollUps(): Effect.Effect<never> {
-    return Effect.forever(
-      Effect.zipRight(
-        Effect.forEach(windowKinds, (window) => this.rollUp(window), { discard: true }),
-        Effect.suspend(() => this.rolled ? Effect.sleep(this.options.rollupMs) : pause(this.options.pauseMs))
-      )
-    )
+    const { clock, options: { pauseMs, rollupMs } } = this
+    const once = Effect.gen(this, function*() {
+      const beganNanos = clock.unsafeCurrentTimeNanos()
+      const isOver = (): boolean => Number(clock.unsafeCurrentTimeNanos() - beganNanos) >= rollupMs * 1e6
+      let unmade: ReadonlyArray<WindowKind> = windowKinds
+      // What fails is tried again soon, and the others not before their time: of each so many are kept, for those who read on in them.
+      do {
+        unmade = yield* Effect.filter(unmade, (window) => Effect.negate(this.rollUp(window)))
+        yield* unmade.length === 0 ? Effect.sleep(rollupMs) : pause(pauseMs)
+      } while (unmade.length > 0 && !isOver())
+    })
+    return Effect.forever(once)
   }
 
-  /** Makes a board of what is stored, unless that is still being made anew. What fails is met by whoever writes, too. */
-  private rollUp(window: WindowKind): Effect.Effect<void> {
+  /**
+   * Makes a board of what is stored, unless that is still being made anew; whether it was made. What fails is met by whoever writes, too.
+   */
+  private rollUp(window: WindowKind): Effect.Effect<boolean> {
     return this.turn.withPermits(1)(Effect.suspend(() => {
       const { opened } = this
-      this.rolled = opened !== undefined && !this.standingOf(opened).isReplaying
-      if (opened === undefined || !this.rolled) return Effect.void
-      const made = Effect.catchAll(this.makeBoard(opened, window), (error) =>
+      if (opened === undefined || this.standingOf(opened).isReplaying) return Effect.succeed(false)
+      const made = Effect.as(this.makeBoard(opened, window), true).pipe(Effect.catchAll((error) =>
         Effect.sync(() => {
-          this.rolled = false
           this.noteFault(error)
-        }))
+          return false
+        })
+      ))
       // Nobody waits for the boards: a defect that ended them would be heard of by their age alone.
-      return Effect.catchAllDefect(made, (defect) => {
-        this.rolled = false
-        return Effect.logError("a leaderboard was not made for a defect, and is tried again", defect)
-      })
+      return Effect.catchAllDefect(made,
+        (defect) => Effect.as(Effect.logError("a leaderboard was not made for a defect, and is tried again", defect), false))
     }))
   }
 
@@ -419,7 +446,8 @@ class Follower {
   }
 
   private standingOf(opened: Opened): Standing {
-    return standingOf(opened, this.parts.durableSequence(), this.clock.unsafeCurrentTimeMillis())
+    const durableSequence = this.parts.durableSequence()
+    return standingOf(opened, durableSequence, this.clock.unsafeCurrentTimeMillis(), this.standstill.lookMs(opened, durableSequence))
   }
 
   /** Follows for as long as the venue lives: whatever fails is tried again. */

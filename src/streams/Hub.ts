@@ -65,18 +65,21 @@ export interface Outside {
   readonly failed: (cause: unknown) => void
 }
 
-const untouchedMarket = new MarketTouched()
 const nothingChanged: Changed = { bids: new Set(), asks: new Set() }
 
 export class Hub implements Listening {
   private readonly markets = new Map<number, Kept<MarketChannel>>()
   private readonly accounts = new Map<number, Kept<AccountChannel>>()
+  /** By market whose figures somebody asks for: the journal's time from which on they are stale; infinite where they are told so. */
+  private readonly staleFrom = new Map<number, number>()
   /** Books that the record at hand has changed, of those that are streamed. */
   private readonly changed = new Map<number, Changed>()
   /** Decided and not yet durable, in order. */
   private pending: Array<{ readonly log: Log; readonly update: Update; readonly atNanos: number }> = []
   private readonly together: KeptTogether
   private streams = 0
+  /** How often somebody has asked for a stream, or ceased to. */
+  private asked = 0
   private sweptAtEpochMs = 0
   private failure: unknown = undefined
 
@@ -106,9 +109,12 @@ export class Hub implements Listening {
   /** The stream, kept up from now on; undefined where there is no room for one more. */
   open(channel: Channel, subject: number): Log | undefined {
     const known = this.keptOf(channel, subject)?.get(channel)
-    if (known !== undefined) return known
-    // However the clock was set meanwhile: whoever is quiet makes room.
-    if (this.streams >= mostStreams) this.sweep(Number.NEGATIVE_INFINITY)
+    if (known !== undefined) {
+      // Who asks again and again and never waits is nobody's asker, and comes back all the same.
+      this.wasAsked(known)
+      return known
+    }
+    if (this.streams >= mostStreams) this.makeRoom()
     if (this.streams >= mostStreams) return undefined
     const { reads } = this
     const marketId = isAccountChannel(channel) ? undefined : reads.market(subject).parameters.marketId
@@ -118,9 +124,16 @@ export class Hub implements Listening {
     else {
       this.keep(this.markets, subject, channel, log)
       if (channel === "market.book") this.watch(subject)
+      if (channel === "market.ticker") this.noteStaleFrom(subject)
     }
     this.streams++
+    this.wasAsked(log)
     return log
+  }
+
+  private wasAsked(log: Log): void {
+    log.quietSinceEpochMs = this.outside.now()
+    log.lastAsked = ++this.asked
   }
 
   private boundOf(channel: Channel): Bound {
@@ -156,24 +169,38 @@ export class Hub implements Listening {
     this.sweptAtEpochMs = this.outside.now()
     const before = this.sweptAtEpochMs - longerMs
     this.candles.sweep(before)
-    for (const all of [this.markets, this.accounts] as ReadonlyArray<Map<number, Kept<Channel>>>) {
-      for (const [subject, kept] of all) {
-        for (const [channel, log] of kept) {
-          if (!log.isQuietSince(before)) continue
-          kept.delete(channel)
-          log.forget()
-          this.streams--
-          if (channel === "market.book") this.reads.watchLevels(subject, undefined)
-        }
-        if (kept.size === 0) all.delete(subject)
-      }
-    }
+    for (const log of this.logs()) if (log.isQuietSince(before)) this.letGo(log)
+  }
+
+  /** Lets go of a quarter of the streams that nobody listens to: those asked for longest ago, however the clock was set meanwhile. */
+  private makeRoom(): void {
+    const quiet = this.logs().filter(({ askers }) => askers.size === 0)
+    quiet.sort((one, other) => one.lastAsked - other.lastAsked)
+    for (const log of quiet.slice(0, Math.ceil(quiet.length / 4))) this.letGo(log)
+  }
+
+  private logs(): Array<Log> {
+    const logs: Array<Log> = []
+    for (const all of [this.markets, this.accounts]) { for (const kept of all.values()) logs.push(...kept.values()) }
+    return logs
+  }
+
+  private letGo(log: Log): void {
+    const { name: { channel }, subject } = log
+    const all: Map<number, Kept<Channel>> = isAccountChannel(channel) ? this.accounts : this.markets
+    const kept = all.get(subject)!
+    kept.delete(channel as Channel)
+    if (kept.size === 0) all.delete(subject)
+    log.forget()
+    this.streams--
+    if (channel === "market.book") this.reads.watchLevels(subject, undefined)
+    if (channel === "market.ticker") this.staleFrom.delete(subject)
   }
 
   /** Somebody does not ask for a stream any more. */
   quieted(log: Log, asker: Asker): void {
     log.askers.delete(asker)
-    log.quietSinceEpochMs = this.outside.now()
+    this.wasAsked(log)
   }
 
   decided(sequence: number, words: Float64Array, from: number, to: number): void {
@@ -198,16 +225,18 @@ export class Hub implements Listening {
       market: (market) => markets.has(market),
       anyAccount: accounts.size > 0
     }, reads)
-    for (const market of new Set([...touched.markets.keys(), ...changed.keys(), ...this.sampled()])) {
+    for (const market of new Set([...touched.markets.keys(), ...changed.keys(), ...this.moved()])) {
       const kept = markets.get(market)
       if (kept === undefined) continue
+      const told = touched.markets.get(market) ?? new MarketTouched()
+      if (this.becomesStale(market)) told.hasNewFigures = true
       for (const channel of marketChannels) {
         const log = kept.get(channel)
         if (log === undefined) continue
-        const told = touched.markets.get(market) ?? untouchedMarket
         const entries = payloads.ofMarket(reads, channel, market, told, changed.get(market) ?? nothingChanged)
         const isProved = channel === "market.book" && (log.count + 1) % provedEvery === 0
         this.add(log, { sequence, entries, more: isProved ? payloads.proof(reads, market) : "" })
+        if (channel === "market.ticker" && entries.length > 0) this.noteStaleFrom(market)
       }
     }
     changed.clear()
@@ -220,11 +249,21 @@ export class Hub implements Listening {
     }
   }
 
-  /** Markets whose figures somebody asks for and have moved with a sample of their books, of which no event tells. */
-  private sampled(): ReadonlyArray<number> {
-    const sampled: Array<number> = []
-    for (const [market, kept] of this.markets) if (kept.has("market.ticker") && this.reads.hasSampled(market)) sampled.push(market)
-    return sampled
+  /** Markets whose figures somebody asks for and have moved with a sample of their books, or with time alone: of neither an event tells. */
+  private moved(): ReadonlyArray<number> {
+    const moved: Array<number> = []
+    for (const market of this.staleFrom.keys()) if (this.reads.hasSampled(market) || this.becomesStale(market)) moved.push(market)
+    return moved
+  }
+
+  /** Whether the index of a market whose figures were last told as fresh is stale by the record at hand, which another market may have. */
+  private becomesStale(market: number): boolean {
+    return this.reads.atEpochMs >= (this.staleFrom.get(market) ?? Number.POSITIVE_INFINITY)
+  }
+
+  private noteStaleFrom(market: number): void {
+    const fromEpochMs = this.payloads.staleFrom(this.reads, market)
+    this.staleFrom.set(market, fromEpochMs > this.reads.atEpochMs ? fromEpochMs : Number.POSITIVE_INFINITY)
   }
 
   private add(log: Log, update: Update): void {

@@ -120,6 +120,8 @@ export class Log {
   count = 0
   /** Since when nobody has asked for it, epoch milliseconds. */
   quietSinceEpochMs: number
+  /** The place of whoever asked for it last among all who asked for any. */
+  lastAsked = 0
 
   /** Every update behind this sequence is kept. */
   since: number

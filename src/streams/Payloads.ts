@@ -23,9 +23,11 @@ export interface Payloads {
   readonly ofAccount: (reads: Reads, channel: AccountChannel, account: number, touched: AccountTouched) => ReadonlyArray<Entry>
   /**
    * All of it, JSON. `subject` is a market or an account, `nowEpochMs` when it is made, which may be long behind the last record: a feed
-   * that fell silent ends what may be withdrawn without one. An update is of its record's time.
+   * that fell silent ends what may be withdrawn, and makes an index stale, without one. An update is of its record's time.
    */
   readonly snapshot: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number, nowEpochMs: number) => string
+  /** The journal's time from which on a market's figures say that its index is stale, if nothing happens; infinite where they never do. */
+  readonly staleFrom: (reads: Reads, market: number) => number
   /** The last record that changed it, or a later one up to which it is known not to have changed. */
   readonly changedAt: (reads: Reads, channel: MarketChannel | AccountChannel, subject: number) => number
   readonly candle: (reads: Reads, market: number, candle: Candle) => Entry

@@ -137,6 +137,30 @@ test("a listing of orders that would look at too many is refused, not cut", asyn
   expect(Fake.json(await ask("")).map((order: any) => order.status)).toEqual(["canceled", "canceled"])
 })
 
+test("a listing of orders that the venue forgets while it looks is made of its histories, and not of those that are left", async () => {
+  const venue = LiveVenue.make()
+  const [alice] = await venue.traders(1) as [any]
+  const since = venue.atEpochMs
+  const entry: PlaceEntry = { ...plain, priceAtoms: 900, quantityAtoms: 1, timeInForce: Order.ioc }
+  for (let placed = 0; placed < 640; placed += 32) {
+    const entries = Array.from({ length: 32 }, () => entry)
+    venue.send({ kind: "PlaceOrders", operation: Operation.placeBatchV1, account: alice.account, idempotencyKey: venue.nextKey(), entries })
+  }
+  const ask = () => venue.ask({ target: `/v2/orders?since=${since}`, key: alice.key })
+  expect((await ask()).status).toBe(200)
+  const asked = ask()
+  expect(venue.engine.hasForgotten(alice.account, "")).toBe(false)
+  venue.atEpochMs += 31 * 86_400_000
+  // Each record forgets some.
+  for (let count = 0; count < 5; count++) {
+    venue.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1_000, sourceEpochMs: venue.atEpochMs })
+  }
+  expect(venue.engine.hasForgotten(alice.account, "")).toBe(true)
+  // Here are none to be had.
+  const answer = await asked
+  expect([answer.status, Fake.json(answer).name]).toEqual([503, "ExchangeNotAvailable"])
+})
+
 test("trades are listed since a time, each once, also where many share it", async () => {
   const venue = LiveVenue.make()
   const [alice, bob] = await venue.traders(2) as [any, any]

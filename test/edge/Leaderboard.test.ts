@@ -127,3 +127,26 @@ describe("bots are ranked", () => {
     expect(await ranked(environment)).toEqual([[person, false]])
   })
 })
+
+test("a board that cannot be made is tried again, and no other one is made anew before its time for that", () =>
+  Effect.gen(function*() {
+    const sql = yield* openAt(":memory:")
+    yield* Tables.begin(sql, "development")
+    yield* sql`CREATE TRIGGER spoiled BEFORE INSERT ON board WHEN NEW.window = 3 BEGIN SELECT RAISE(ABORT, 'spoiled'); END`
+    yield* Histories.make({
+      database: { name: "a database", open: Effect.succeed(sql), setAside: Effect.void },
+      feed: { ...Feed.none, from: () => Stream.never },
+      durableSequence: () => 0,
+      digestAt: () => Effect.succeed(undefined),
+      stepSequence: Effect.succeed(undefined),
+      environment: "development"
+    }, { ...Histories.defaultOptions, pauseMs: 0 })
+    const made = Effect.gen(function*() {
+      for (let turn = 0; turn < 500; turn++) yield* Effect.yieldNow()
+      const boards = yield* sql`SELECT window FROM board ORDER BY window`
+      return boards.map(({ window }) => window)
+    })
+    expect(yield* made).toEqual([0, 1, 2])
+    yield* sql`DROP TRIGGER spoiled`
+    expect(yield* made).toEqual([0, 1, 2, 3])
+  }).pipe(Effect.scoped, Effect.runPromise))

@@ -103,3 +103,30 @@ test("an index is not stale while its market's session is closed, and is from th
     expect(streamed).toEqual(rest)
   }
 })
+
+test("that an index has become stale is told by the first record by whose time it is, which may be another market's, and once", () => {
+  const driver = new Listened({ indexStaleMs: 10_000 })
+  const other = driver.market(parameters("BBB"), 1_000)
+  driver.price(0, 1_000)
+  driver.listen()
+  const since = driver.atEpochMs
+  const told: Array<readonly [second: number, stale: unknown]> = []
+  for (let second = 1; second <= 20; second++) {
+    driver.atEpochMs = since + second * 1_000
+    driver.price(other, 1_000 + second)
+    const { rest, streamed } = driver.told
+    if (streamed === undefined) continue
+    expect(streamed).toEqual(rest)
+    told.push([second, (streamed as { readonly marketData: { readonly stale: unknown } }).marketData.stale])
+  }
+  expect(told).toEqual([[10, true]])
+  driver.price(0, 1_000)
+  expect(driver.told.streamed).toMatchObject({ marketData: { stale: false } })
+})
+
+test("figures that somebody begins with call an index stale by the clock, as REST does: where nothing is recorded, or it lies far behind", () => {
+  const { atEpochMs, engine } = new Listened({ indexStaleMs: 10_000 })
+  const isStale = (laterMs: number): unknown =>
+    JSON.parse(payloads.snapshot(engine, "market.ticker", 0, atEpochMs + laterMs)).marketData.stale
+  expect([0, 9_999, 10_000, -10_000, -10_001].map(isStale)).toEqual([false, false, true, false, true])
+})

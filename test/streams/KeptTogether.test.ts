@@ -115,6 +115,24 @@ test("streams that nobody asks for make room for others, also where the clock wa
   for (let account = 0; account < 4_000; account++) told.open(account)
   expect(told.hub.size).toBe(20_000)
   told.atEpochMs -= 3_600_000
+  const asked = told.open(0)
+  // A quarter of them does, those that were asked for longest ago: who comes back every second has his.
   expect(told.hub.open("market.book", 0)).toBeDefined()
-  expect(told.hub.size).toBe(1)
+  expect(told.hub.size).toBe(15_001)
+  expect(told.open(0)).toEqual(asked)
+  expect(told.hub.size).toBe(15_001)
+  told.open(1)
+  expect(told.hub.size).toBe(15_006)
+})
+
+test("streams of whoever asks again and again, and never waits, are kept up as long as he does", () => {
+  const told = new Told()
+  const logs = told.open(1)
+  for (let minute = 0; minute < 45; minute++) {
+    told.atEpochMs += 60_000
+    told.tell(1)
+    told.open(1)
+  }
+  expect(logs.map(({ since }) => since)).toEqual(accountChannels.map(() => 0))
+  expect(told.open(1).every((log, at) => log === logs[at])).toBe(true)
 })

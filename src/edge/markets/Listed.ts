@@ -18,16 +18,18 @@ export const listedMarkets = (state: Reads): ReadonlyArray<MarketView> => {
   return views
 }
 
+/** When an index is no longer fresh if no other sample of it is taken; never while its market's session is closed. */
+export const staleFromEpochMs = ({ indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs }, session }: MarketView): number =>
+  session?.state === "closed" ? Number.POSITIVE_INFINITY : indexPriceAtoms === 0 ? 0 : indexSourceEpochMs + indexStaleMs
+
 /**
  * Whether a market's index is no longer fresh. The engine judges by its last record, and writes none while nothing happens: the
  * clock tells that a feed fell silent. While that lies far behind the journal no sample is taken, and how old the index is nobody knows.
  */
 export const isIndexStale = (
-  { indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs }, session }: MarketView,
+  view: MarketView,
   services: { readonly now: () => number; readonly state: Reads }
-): boolean =>
-  session?.state !== "closed"
-  && (indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= decidedAt(services) || isClockBehind(services))
+): boolean => view.session?.state !== "closed" && (staleFromEpochMs(view) <= decidedAt(services) || isClockBehind(services))
 
 /** A market as a request names it: by its id, or by its symbol in the compatibility layer. */
 type Named = { readonly marketId: string } | { readonly symbol: string }

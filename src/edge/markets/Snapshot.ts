@@ -1,6 +1,6 @@
 /**
- * A market as the public sees it. The registry's digest is kept as text until the sequence it was made at has
- * passed: making it costs a millisecond, sending it again nothing.
+ * A market as the public sees it. The registry's digest is kept until a record has changed the registry, which each trade does; and each
+ * market's part of it until one has changed that market: of many markets most stand still meanwhile.
  */
 import canonicalize from "canonicalize"
 import * as Schema from "effect/Schema"
@@ -203,31 +203,47 @@ const details = (view: MarketView): MarketSnapshot["market"] => {
   }
 }
 
+type Registered = MarketSnapshot["market"] & { readonly session?: typeof MarketSession.Type }
+
 interface Registry {
   readonly sequence: number
-  readonly markets: ReadonlyArray<MarketSnapshot["market"] & { readonly session?: typeof MarketSession.Type }>
+  readonly markets: ReadonlyArray<Registered>
 }
+
+/** A market as the digest covers it: what moves with time alone is no part of a projection that a sequence names. */
+const registered = (state: Reads, view: MarketView): Registered => ({
+  ...details(view),
+  change24hBps: "0",
+  ...(view.session === undefined ? undefined : { session: sessionOf(state, view) })
+})
 
 /** `{sequence, markets}` of the registry as the public sees it: what its digest covers. */
 export const registry = (state: Reads): Registry => ({
   sequence: state.registrySequence,
-  // What moves with time alone is no part of a projection that a sequence names.
-  markets: listedMarkets(state).map((view) => ({
-    ...details(view),
-    change24hBps: "0",
-    ...(view.session === undefined ? undefined : { session: sessionOf(state, view) })
-  }))
+  markets: listedMarkets(state).map((view) => registered(state, view))
 })
 
-/** Snapshots of one venue's markets. */
+/** Snapshots of one venue's markets. Whoever tells many of them makes it once. */
 export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
   let digest = { sequence: -1, text: "" }
+  /** By market's index: its canonical text, as of the record that changed it last. */
+  const texts: Array<{ readonly sequence: number; readonly text: string } | undefined> = []
+
+  const textOf = (view: MarketView): string => {
+    const known = texts[view.index]
+    if (known?.sequence === view.marketSequence) return known.text
+    const text = canonicalize(registered(state, view))
+    assert(text !== undefined, "a market is JSON")
+    texts[view.index] = { sequence: view.marketSequence, text }
+    return text
+  }
 
   const registryDigest = (): string => {
-    if (digest.sequence !== state.registrySequence) {
-      const text = canonicalize(registry(state))
-      assert(text !== undefined, "a registry is JSON")
-      digest = { sequence: state.registrySequence, text: sha256(text) }
+    const { registrySequence } = state
+    if (digest.sequence !== registrySequence) {
+      // `registry` in its canonical form, whose names are in order.
+      const text = `{"markets":[${listedMarkets(state).map(textOf).join(",")}],"sequence":${registrySequence}}`
+      digest = { sequence: registrySequence, text: sha256(text) }
     }
     return digest.text
   }

@@ -127,11 +127,14 @@ const placed = (
   limit: number
 ): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> => {
   const { state } = services
-  if (!hasForgotten(state, account) || (since !== undefined && since > forgottenUntilEpochMs(state))) {
-    return placedSince(services, account, filter, since, limit)
-  }
-  if (since === undefined) return latestPlaced(services, account, filter, limit)
+  const knowsAll = (): boolean => !hasForgotten(state, account) || (since !== undefined && since > forgottenUntilEpochMs(state))
   return Effect.gen(function*() {
+    if (knowsAll()) {
+      const orders = yield* placedSince(services, account, filter, since, limit)
+      // The engine may have forgotten some of them while the others were looked at.
+      if (knowsAll()) return orders
+    }
+    if (since === undefined) return yield* latestPlaced(services, account, filter, limit)
     const { end, orders } = yield* ordersSince(services, account, filter, since, limit)
     if (end === undefined) return orders
     const young = yield* placedSince(services, account, filter, since, limit - orders.length, firstUnknown(end))

@@ -15,7 +15,7 @@ import { bookChecksum, bookText, checksumDepth } from "../markets/getBook.js"
 import { candleRecord } from "../markets/getCandles.js"
 import { stats } from "../markets/getStats.js"
 import { interval } from "../markets/listFundings.js"
-import { isIndexStale } from "../markets/Listed.js"
+import { isIndexStale, staleFromEpochMs } from "../markets/Listed.js"
 import { trade } from "../markets/listTrades.js"
 import * as Snapshot from "../markets/Snapshot.js"
 import * as OrderText from "../orders/OrderText.js"
@@ -42,9 +42,9 @@ const levels = (reads: Reads, { index, parameters }: MarketView, side: Order.Sid
   })
 }
 
-/** A market's figures as of the last record. */
-const figures = (reads: Reads, view: MarketView): object => {
-  const isStale = isIndexStale(view, { now: () => reads.atEpochMs, state: reads })
+/** A market's figures as of the last record; whether its index is fresh is told by a time, as by REST. */
+const figures = (reads: Reads, view: MarketView, nowEpochMs: number): object => {
+  const isStale = isIndexStale(view, { now: () => nowEpochMs, state: reads })
   return stats(view, { ...reads.stats(view.index), isStale }, reads.atEpochMs)
 }
 
@@ -94,7 +94,11 @@ const depositEntries = (reads: Reads, account: number, touched: ReadonlySet<numb
   })
 }
 
+/** What a market is, with the registry's digest. */
+type StatusOf = (reads: Reads, view: MarketView) => Snapshot.MarketSnapshot
+
 const ofMarket = (
+  status: StatusOf,
   reads: Reads,
   channel: MarketChannel,
   market: number,
@@ -111,12 +115,12 @@ const ofMarket = (
         entry(Ids.tradeId(fill.ordinal), trade(view.parameters, fill))
       )
     case "market.ticker":
-      return hasNewFigures || reads.hasSampled(market) ? [entry("ticker", figures(reads, view))] : []
+      return hasNewFigures || reads.hasSampled(market) ? [entry("ticker", figures(reads, view, reads.atEpochMs))] : []
     case "market.funding":
       if (!hasNewFunding) return []
       return brought(reads, reads.fundings(market, 0, 1)).map((funding) => entry(String(funding.atEpochMs), interval(view, funding)))
     case "market.status":
-      return hasNewStatus ? [entry("status", Snapshot.make(reads)(view))] : []
+      return hasNewStatus ? [entry("status", status(reads, view))] : []
   }
 }
 
@@ -141,7 +145,7 @@ const ofAccount = (
   }
 }
 
-const snapshotOfMarket = (reads: Reads, channel: MarketChannel, market: number): string => {
+const snapshotOfMarket = (status: StatusOf, reads: Reads, channel: MarketChannel, market: number, nowEpochMs: number): string => {
   const view = reads.market(market)
   switch (channel) {
     case "market.book":
@@ -149,11 +153,11 @@ const snapshotOfMarket = (reads: Reads, channel: MarketChannel, market: number):
     case "market.trades":
       return list(reads.trades(market, fromNewest, latest).map((fill) => JSON.stringify(trade(view.parameters, fill))))
     case "market.ticker":
-      return JSON.stringify(figures(reads, view))
+      return JSON.stringify(figures(reads, view, nowEpochMs))
     case "market.funding":
       return list(reads.fundings(market, 0, latest).map((funding) => JSON.stringify(interval(view, funding))))
     case "market.status":
-      return JSON.stringify(Snapshot.make(reads)(view))
+      return JSON.stringify(status(reads, view))
   }
 }
 
@@ -205,13 +209,24 @@ const changedAt = (reads: Reads, channel: MarketChannel | AccountChannel, subjec
   }
 }
 
-/** What the stream says of everything. */
-export const payloads: Payloads = {
-  ofMarket,
+const make = (status: StatusOf): Payloads => ({
+  ofMarket: (...asked) => ofMarket(status, ...asked),
   ofAccount,
   snapshot: (reads, channel, subject, nowEpochMs) =>
-    isAccountChannel(channel) ? snapshotOfAccount(reads, channel, subject, nowEpochMs) : snapshotOfMarket(reads, channel, subject),
+    isAccountChannel(channel)
+      ? snapshotOfAccount(reads, channel, subject, nowEpochMs)
+      : snapshotOfMarket(status, reads, channel, subject, nowEpochMs),
+  staleFrom: (reads, market) => staleFromEpochMs(reads.market(market)),
   changedAt,
   candle: (reads, market, candle) => entry(String(candle.openTimeEpochMs), candleRecord(reads.market(market).parameters, candle)),
   proof: (reads, market) => `,"checksum":"${bookChecksum(reads.book(market, checksumDepth))}"`
+})
+
+/** What the stream says of everything. */
+export const payloads: Payloads = make((reads, view) => Snapshot.make(reads)(view))
+
+/** The same of one engine alone: the registry's digest is made once for all who are told it. */
+export const payloadsOf = (venue: Reads): Payloads => {
+  const status = Snapshot.make(venue)
+  return make((_, view) => status(view))
 }

@@ -58,7 +58,7 @@ export class Place implements Teller {
   private began: (resumption: Resumption) => void = () => {}
   private asked: number | undefined = undefined
 
-  constructor(private readonly setting: Setting, private log: Log, private readonly around: Around) {
+  constructor(private readonly setting: Setting, private readonly log: Log, private readonly around: Around) {
     this.subscription = new Subscription(log, around.sink)
     this.isOfAccount = isAccountChannel(log.name.channel)
     log.askers.add(this)
@@ -104,21 +104,18 @@ export class Place implements Teller {
 
   /** Goes on where it stood when nobody might see it any more. */
   resume(): void {
-    const { name: { channel }, subject } = this.log
-    assert(isAccountChannel(channel), "only what a ticket is needed for stands still")
-    const log = this.setting.hub.open(channel, subject)
-    if (log === undefined) return this.around.crowded()
+    assert(this.isOfAccount, "only what a ticket is needed for stands still")
     const { last } = this
-    // It may have been let go of in the meantime, and be another one that is kept up now.
-    this.log = log
-    log.askers.add(this)
-    this.subscription = new Subscription(log, this.around.sink)
+    this.subscription = new Subscription(this.log, this.around.sink)
     this.subscription.last = last
     this.isPaused = false
     this.goFrom(this.isGiven ? this.last : this.asked)
   }
 
-  /** Stands still. What has not left for the client does not leave any more: it goes on behind what has. */
+  /**
+   * Stands still. What has not left for the client does not leave any more: it goes on behind what has. The stream is kept up for it
+   * meanwhile: a connection whose next ticket found no room any more would have to end, and its orders with it.
+   */
   pause(): void {
     this.turn++
     this.giveUp()
@@ -127,7 +124,6 @@ export class Place implements Teller {
     this.isGiven = this.left !== undefined
     if (this.isGiven) this.owed = undefined
     this.subscription.last = this.left ?? 0
-    this.setting.hub.quieted(this.log, this)
   }
 
   gave(through: number | undefined): void {

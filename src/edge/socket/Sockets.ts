@@ -18,6 +18,7 @@ import type { Histories } from "../../readmodel/Histories.js"
 import type { Past, PastCandles } from "../../streams/CandleStreams.js"
 import { Changes } from "../../streams/Changes.js"
 import { Hub } from "../../streams/Hub.js"
+import type { Payloads } from "../../streams/Payloads.js"
 import { type Replaying, Replays } from "../../streams/Replay.js"
 import { Retention } from "../../streams/Retention.js"
 import { Principal } from "../../operations/Header.js"
@@ -35,7 +36,7 @@ import type { Stage } from "../http/Readiness.js"
 import { proved } from "../identity/Sent.js"
 import { Disconnects } from "./Disconnects.js"
 import { missedOf, orUnread } from "./Missed.js"
-import { payloads } from "./Payloads.js"
+import { payloads as ofAnyEngine, payloadsOf } from "./Payloads.js"
 import { Session } from "./Session.js"
 import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
 
@@ -69,6 +70,8 @@ export interface Source {
 /** The streams of one venue, before anybody is served. */
 export interface Streams {
   readonly hub: Hub
+  /** What is told of the venue's own engine. */
+  readonly payloads: Payloads
   readonly replays: Replaying
   readonly retention: Retention
   readonly changes: Changes
@@ -185,6 +188,7 @@ export const begin = (
     Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
     for (const session of sessions.open) session.fail()
   }
+  const payloads = payloadsOf(state)
   const hub = new Hub(state, payloads, {
     kept: { updates: room.keptUpdates, bytes: room.keptBytes },
     keptOfAccounts: room.keptBytesOfAccounts,
@@ -200,7 +204,7 @@ export const begin = (
   })
   sessions.whenTicked(() => hub.candles.watch())
   const { durableSequence } = barrier
-  const replays = elsewhere ?? new Replays(feed, payloads, durableSequence, room.missed)
+  const replays = elsewhere ?? new Replays(feed, ofAnyEngine, durableSequence, room.missed)
   const retention = new Retention(state, feed, room.toldAgain)
   const changes = new Changes({ reads: state, hub, replays, retention, durableSequence, now, monotonicNanos })
   live.listen(hub)
@@ -212,12 +216,12 @@ export const begin = (
     () => hub.keptBytes)
   metrics.gauge("venue_replay_engines", "Engines that read the journal for clients, or stand where they left it.", () => replays.engines)
   metrics.gauge("venue_change_waits", "Requests that wait for changes of an account.", () => changes.waiting)
-  return { hub, replays, retention, changes, sessions }
+  return { hub, payloads, replays, retention, changes, sessions }
 }
 
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
-  const { handle, random, room, runtime, services, stage, streams: { hub, replays, retention, sessions } } = parts
+  const { handle, random, room, runtime, services, stage, streams: { hub, payloads, replays, retention, sessions } } = parts
   const { barrier, environment, metrics, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
   const heard = new Windows(room.messagesTogether ?? bounds.connectionsWorthOfFrames * room.messagesPerSecond, heardMs)

@@ -1,7 +1,10 @@
-/** When a stream was changed last, as whoever comes back is told that he has missed nothing since. */
+/** When a stream was changed last, as whoever comes back is told that he has missed nothing since; and what snapshots are made of. */
+import canonicalize from "canonicalize"
 import { expect, test } from "vitest"
 import { anyMarket } from "../../../src/domain/None.js"
-import { payloads } from "../../../src/edge/socket/Payloads.js"
+import { sha256 } from "../../../src/edge/markets/Digest.js"
+import { registry } from "../../../src/edge/markets/Snapshot.js"
+import { payloads, payloadsOf } from "../../../src/edge/socket/Payloads.js"
 import { Engine } from "../../../src/engine/Engine.js"
 import { Driver, parameters } from "../../engine/drive.js"
 
@@ -26,4 +29,30 @@ test("fills and trades that the engine has forgotten have changed their streams 
   expect(payloads.changedAt(engine, "market.trades", quiet)).toBeGreaterThanOrEqual(sequence)
   // What is nobody's has changed nothing of who has never traded.
   expect(payloads.changedAt(engine, "account.fills", driver.account(1))).toBeLessThanOrEqual(engine.sequence)
+})
+
+test("the registry's digest is that of all markets as they are, whatever record has changed one of them since it was made last", () => {
+  const driver = new Driver()
+  const { engine } = driver
+  const [one, other] = [driver.market(parameters("AAA"), 1_000), driver.market(parameters("BBB", { marketType: "commodity" }), 1_000)]
+  const [alice, bob] = [driver.account(1_000_000_000), driver.account(1_000_000_000)] as const
+  const venues = payloadsOf(engine)
+  const digests = new Set<string>()
+  const look = (): void => {
+    const expected = sha256(canonicalize(registry(engine))!)
+    for (const market of [one, other]) {
+      expect(JSON.parse(venues.snapshot(engine, "market.status", market, driver.atEpochMs)).readModelDigest).toBe(expected)
+    }
+    digests.add(expected)
+  }
+  look()
+  driver.mark()
+  driver.run(driver.placement(alice, { market: one, priceAtoms: 1_000, quantityAtoms: 10, side: 1 }))
+  driver.run(driver.placement(bob, { market: one, priceAtoms: 1_000, quantityAtoms: 10, side: 0 }))
+  look()
+  driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: other, status: "reduce_only" })
+  look()
+  driver.market(parameters("CCC"), 1_000)
+  look()
+  expect(digests.size).toBe(4)
 })

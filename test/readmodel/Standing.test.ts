@@ -1,0 +1,34 @@
+/** For how long histories are told to be behind, whatever the venue's clock is set to. */
+import { expect, test } from "vitest"
+import { freshness } from "../../src/edge/http/Freshness.js"
+import { type Reached, Standstill, standingOf } from "../../src/readmodel/Histories.js"
+
+const setAtEpochMs = 1_800_000_000_000
+const reachedAt = (sequence: number): Reached => ({
+  place: { sequence, atEpochMs: setAtEpochMs, digest: "" },
+  fills: 0,
+  behindSinceEpochMs: setAtEpochMs,
+  isReplaying: false,
+  isRebuilding: false
+})
+
+test("histories that stand still are told as stale also while the clock lies behind the journal, and as fresh once they go on", () => {
+  let monotonicMs = 5_000
+  const standstill = new Standstill({ unsafeCurrentTimeNanos: () => BigInt(monotonicMs) * 1_000_000n })
+  // All records are of when the clock was set back by an hour.
+  const lagAt = (sequence: number, durableSequence: number, afterMs: number): readonly [string, number] => {
+    monotonicMs = 5_000 + afterMs
+    const reached = reachedAt(sequence)
+    const standing = standingOf(reached, durableSequence, setAtEpochMs - 3_600_000 + afterMs, standstill.lookMs(reached, durableSequence))
+    const { projectorLagMs, status } = freshness(standing)
+    return [status, projectorLagMs]
+  }
+  expect(lagAt(1_000, 1_000, 0)).toEqual(["fresh", 0])
+  expect(lagAt(1_000, 1_001, 60_000)).toEqual(["fresh", 0])
+  expect(lagAt(1_000, 1_500, 90_000)).toEqual(["lagging", 30_000])
+  expect(lagAt(1_000, 50_000, 1_260_000)).toEqual(["stale", 1_200_000])
+  expect(lagAt(40_000, 50_000, 1_261_000)).toEqual(["fresh", 0])
+  expect(lagAt(50_000, 50_000, 1_262_000)).toEqual(["fresh", 0])
+  // By a clock that is right the records' own times tell more than anybody has seen.
+  expect(standingOf(reachedAt(1), 2, setAtEpochMs + 40_000, 0).lagMs).toBe(40_000)
+})
