@@ -479,7 +479,7 @@ describe("an open market", () => {
     for (const price of ["6", "60", "600", "6000", "60000"]) ticket.enter({ price, quantity: "1" })
     await outside.platform.pass(1_000)
     expect(asked().map(({ body }) => body)).toMatchObject([{ accountId, price: "60000.0", quantity: "1.000" }])
-    expect(ticket.preview.value.value).toEqual(preview)
+    expect(ticket.preview.value.value).toMatchObject(preview)
     ticket.enter({ quantity: "" })
     expect(ticket.preview.value.value).toBeUndefined()
   })
@@ -677,6 +677,10 @@ describe("an open market", () => {
     const exit = (stopLoss: string) => outside.platform.finish(trading.exit(terms, "", stopLoss))
     outside.platform.answer = () => "broken"
     expect([await exit("90"), await exit("90"), await exit("95")]).toEqual([false, false, false])
+    // What something in between says is not the venue's word.
+    outside.platform.answer = () => ({ body: "{\"login\":\"please\"}" })
+    expect(await exit("95")).toBe(false)
+    expect(trading.exiting.task.failure.value).toMatchObject({ again: true })
     outside.platform.answer = () => ({ body: {} })
     expect(await exit("95")).toBe(true)
     const asked = outside.platform.requests.filter(({ method }) => method === "PUT")
