@@ -114,4 +114,24 @@ describe("an account's own payments", () => {
     expect(told.map((one) => [one.symbol, one.amount])).toEqual([[symbol, -0.000063], ["ETH/USDC:USDC", -0.5]])
     expect(venue.seen[0]!.url).toBe(`/v1/accounts/acc_1/funding-payments?since=${startEpochMs}&limit=500`)
   })
+
+  it("are read back to a time over all pages, since the venue tells those of all markets and the newest first", async () => {
+    venue.script(
+      answered({ payments: payments.slice(0, 1), nextCursor: "c1" }),
+      answered({ payments: payments.slice(1, 2), nextCursor: "c2" }),
+      answered({ payments: payments.slice(2), nextCursor: null })
+    )
+    const told = await exchange.fetchFundingHistory(symbol, startEpochMs, 1)
+    expect(told.map(({ id }) => id)).toEqual(["BTC-USDC-PERP.101"])
+    const path = `/v1/accounts/acc_1/funding-payments?since=${startEpochMs}&limit=500`
+    expect(venue.seen.map(({ url }) => url)).toEqual([path, `${path}&cursor=c1`, `${path}&cursor=c2`])
+  })
+
+  it("are the latest of one market where no time is named, and no page behind those is asked for", async () => {
+    venue.script(answered({ payments: payments.slice(0, 1), nextCursor: "c1" }),
+      answered({ payments: payments.slice(1), nextCursor: "c2" }))
+    const told = await exchange.fetchFundingHistory(symbol, undefined, 1)
+    expect(told.map(({ id }) => id)).toEqual(["BTC-USDC-PERP.102"])
+    expect(venue.seen).toHaveLength(2)
+  })
 })

@@ -14,9 +14,10 @@ import { mostTrades } from "../../src/console/state/market/Feed.js"
 import { Frames } from "../../src/console/state/market/Frames.js"
 import { depth, ladder } from "../../src/console/state/market/Ladder.js"
 import { told } from "../../src/console/state/market/Ticket.js"
+import { entriesOf, noteOf } from "../../src/console/state/market/Exits.js"
 import * as Places from "../../src/console/state/Places.js"
 import { Store } from "../../src/console/state/Store.js"
-import type { Position, Session } from "../../src/console/state/Contract.js"
+import type { Position, Session, TriggerPair } from "../../src/console/state/Contract.js"
 import type { Answered, Sent } from "../../src/console/state/Outside.js"
 import { accountId, later, ok, refused, ScriptedOutside, startEpochMs } from "./Outside.js"
 
@@ -479,7 +480,7 @@ describe("an open market", () => {
     for (const price of ["6", "60", "600", "6000", "60000"]) ticket.enter({ price, quantity: "1" })
     await outside.platform.pass(1_000)
     expect(asked().map(({ body }) => body)).toMatchObject([{ accountId, price: "60000.0", quantity: "1.000" }])
-    expect(ticket.preview.value.value).toEqual(preview)
+    expect(ticket.preview.value.value).toMatchObject(preview)
     ticket.enter({ quantity: "" })
     expect(ticket.preview.value.value).toBeUndefined()
   })
@@ -674,9 +675,17 @@ describe("an open market", () => {
 
   test("exits that were changed behind a lost answer are another request, and the same ones are the same request", async () => {
     const { outside, store: { trading } } = await opened()
-    const exit = (stopLoss: string) => outside.platform.finish(trading.exit(terms, "", stopLoss))
+    const position = { marketId, side: "long", quantity: "1.000", quantityAtoms: "1000" } as Position
+    const exit = (stopLoss: string) =>
+      outside.platform.finish(
+        trading.exit(position, terms, { takeProfit: entry(""), stopLoss: entry(stopLoss) }, trading.exitsOf(position))
+      )
     outside.platform.answer = () => "broken"
     expect([await exit("90"), await exit("90"), await exit("95")]).toEqual([false, false, false])
+    // What something in between says is not the venue's word.
+    outside.platform.answer = () => ({ body: "{\"login\":\"please\"}" })
+    expect(await exit("95")).toBe(false)
+    expect(trading.exiting.task.failure.value).toMatchObject({ again: true })
     outside.platform.answer = () => ({ body: {} })
     expect(await exit("95")).toBe(true)
     const asked = outside.platform.requests.filter(({ method }) => method === "PUT")
@@ -685,6 +694,95 @@ describe("an open market", () => {
     ) => [...new Set(asked.filter(({ body }) => body!.includes(price)).map(({ headers }) => headers["idempotency-key"]))]
     expect([keyOf("90.0").length, keyOf("95.0").length]).toEqual([1, 1])
     expect(keyOf("90.0")).not.toEqual(keyOf("95.0"))
+  })
+
+  const entry = (text: string, isNone = false) => ({ text, isNone })
+  const pair = (quantity: string, more: Partial<TriggerPair>): TriggerPair => ({
+    triggerId: "trg_1",
+    marketId,
+    side: "long",
+    quantity,
+    quantityAtoms: String(Number(quantity) * 1_000),
+    status: "armed",
+    createdAtEpochMs: 1,
+    lastSequence: 1,
+    ...more
+  } as TriggerPair)
+  const leg = (triggerPrice: string, more: object = {}) => ({ triggerPrice, triggerPriceAtoms: "1", triggerBy: "mark", ...more }) as const
+
+  /** Exits of a position of 1.000 with these pairs, and how many requests set or removed them. */
+  const exiting = async (...triggers: ReadonlyArray<TriggerPair>) => {
+    const { outside, store: { trading } } = await opened()
+    const position = { marketId, side: "long", quantity: "1.000", quantityAtoms: "1000" } as Position
+    const arm = async (...now: ReadonlyArray<TriggerPair>) => {
+      outside.on(`GET ${account}/triggers`, ok({ triggers: now }))
+      await trading.load()
+    }
+    await arm(...triggers)
+    outside.platform.answer = () => ({ body: {} })
+    const shown = trading.exitsOf(position)
+    const exit = (change: object = {}) => trading.exit(position, terms, { ...entriesOf(shown), ...change }, shown)
+    const sent = () =>
+      outside.platform.requests.filter(({ method }) => method !== "GET").map(({ body, method }) =>
+        body === undefined ? method : JSON.parse(body)
+      )
+    return { arm, exit, sent, shown }
+  }
+
+  test("a take-profit that is changed keeps the stop-loss that another pair holds", async () => {
+    const { exit, sent, shown } = await exiting(
+      pair("1.000", { orderId: "ord_1", takeProfit: leg("3500.0") }),
+      pair("1.000", { orderId: "ord_2", stopLoss: leg("2500.0") })
+    )
+    expect(entriesOf(shown)).toEqual({ takeProfit: entry("3500.0"), stopLoss: entry("2500.0") })
+    expect(await exit({ takeProfit: entry("3600") })).toBe(true)
+    expect(sent()).toEqual([{ takeProfit: { triggerPrice: "3600.0" }, stopLoss: { triggerPrice: "2500.0", triggerBy: "mark" } }])
+  })
+
+  test("what is set for parts of a position ends where somebody says so, and not by a field that was left empty", async () => {
+    const { exit, sent, shown } = await exiting(
+      pair("0.400", { orderId: "ord_1", takeProfit: leg("3500.0"), stopLoss: leg("2500.0") }),
+      pair("0.600", { orderId: "ord_2", stopLoss: leg("2400.0") })
+    )
+    expect(entriesOf(shown)).toEqual({ takeProfit: entry(""), stopLoss: entry("") })
+    expect(noteOf(shown.stopLoss)).toBe("Set for parts: 0.400 at 2,500.0, 0.600 at 2,400.0.")
+    expect(await exit({ takeProfit: entry("3600") })).toMatchObject([{ field: "stopLoss" }])
+    expect(await exit()).toMatchObject([{ field: "takeProfit" }, { field: "stopLoss" }])
+    expect(sent()).toEqual([])
+    expect(await exit({ takeProfit: entry("3600"), stopLoss: entry("", true) })).toBe(true)
+    expect(await exit({ takeProfit: entry("", true), stopLoss: entry("", true) })).toBe(true)
+    expect(sent()).toEqual([{ takeProfit: { triggerPrice: "3600.0" } }, "DELETE"])
+  })
+
+  test("a pair of an order that has opened nothing yet is not shown as the position's own, and not armed for it", async () => {
+    const { exit, sent, shown } = await exiting(
+      pair("0.000", { orderId: "ord_1", status: "pending", takeProfit: leg("3500.0"), stopLoss: leg("2500.0") })
+    )
+    expect(entriesOf(shown)).toEqual({ takeProfit: entry(""), stopLoss: entry("") })
+    expect(await exit({ takeProfit: entry("3600") })).toBe(true)
+    expect(sent()).toEqual([{ takeProfit: { triggerPrice: "3600.0" } }])
+  })
+
+  test("a leg whose price is not changed keeps what it waits for and its worst price, and another price has neither", async () => {
+    const { exit, sent, shown } = await exiting(
+      pair("0.700", {
+        takeProfit: leg("3500.0", { triggerBy: "last", limitPrice: "3490.0", limitPriceAtoms: "34900" }),
+        stopLoss: leg("2500.0", { triggerBy: "index" })
+      })
+    )
+    expect(noteOf(shown.takeProfit)).toBe(
+      "Set by the last price, at 3,490.0 at worst. Another price here goes by the mark, and closes at the market."
+    )
+    expect(await exit({ stopLoss: entry("2600") })).toBe(true)
+    const takeProfit = { triggerPrice: "3500.0", triggerBy: "last", limitPrice: "3490.0" }
+    expect(sent()).toEqual([{ takeProfit, stopLoss: { triggerPrice: "2600.0" } }])
+  })
+
+  test("what was set while the fields were open is not taken away by a field that was empty before", async () => {
+    const { arm, exit, sent } = await exiting()
+    await arm(pair("1.000", { stopLoss: leg("2500.0") }))
+    expect(await exit({ takeProfit: entry("3600") })).toMatchObject([{ field: "stopLoss" }])
+    expect(sent()).toEqual([])
   })
 
   test("tells a market's payments of funding page by page, though the venue's pages are of all markets", async () => {

@@ -79,7 +79,11 @@ export class ScriptedOutside implements Outside {
   }
 }
 
-export const ok = (body: unknown, status = 200): Answered => ({ status, requestId: "req_ok", body })
+/** What the venue does: without a body where there is none, and otherwise with one that says what it is. */
+export const ok = (body: object | undefined): Answered =>
+  body === undefined
+    ? { status: 204, requestId: "req_ok", body }
+    : { status: 200, requestId: "req_ok", body: { version: "external-scripted/v1", ...body } }
 
 export const session = (accessToken: string, more: Readonly<Record<string, unknown>> = {}): Answered =>
   ok({ version: "session/v1", accessToken, tokenType: "Bearer", accountId, expiresAtEpochMs: startEpochMs + 1_000, ...more })

@@ -46,6 +46,21 @@ describe("a session", () => {
     expect(token(store)).toBe("ses_1")
   })
 
+  test("is not begun, nor ended, by what something in between answers in the venue's place", async () => {
+    const between = (body: unknown, status = 200) => ({ status, requestId: undefined, body })
+    const outside = new ScriptedOutside().on(`POST ${authentication}/options`, between({ challengeIdentifier: "chl_1", options: {} }))
+    const store = opened(outside)
+    await store.signIn.signIn()
+    expect(outside.ceremonies).toEqual([])
+    expect(store.signIn.task.failure.value?.message).toContain("Something between you and the venue answered")
+    const held = signedIn()
+    for (const answer of [between(undefined), between({ key: "gone" }), between(undefined, 204)]) {
+      held.outside.on(`DELETE ${account}/api-keys/key_1`, answer)
+      expect(await held.store.apiKeys.revoke("key_1")).toBe(false)
+      expect(held.store.apiKeys.revoking.failure.value?.message).toContain("Something between you and the venue answered")
+    }
+  })
+
   test("a name that is empty is not sent", async () => {
     const outside = new ScriptedOutside().on(`POST ${registration}/options`, refused(503, "overloaded"))
     await opened(outside).signIn.createAccount("  ")
@@ -78,7 +93,7 @@ describe("a session", () => {
     const { outside, store } = signedIn()
     outside.on(`GET ${account}/api-keys`, ok({ keys: [] }))
     await store.apiKeys.list.load()
-    expect(store.apiKeys.list.value.value).toEqual({ keys: [] })
+    expect(store.apiKeys.list.value.value).toMatchObject({ keys: [] })
     outside.on(`GET ${account}/api-keys`, over)
     await store.apiKeys.list.load()
     expect(token(store)).toBeUndefined()
@@ -137,7 +152,7 @@ describe("a session", () => {
   test("shows nothing to the next account that was asked for by the one before", async () => {
     const { outside, store } = signedIn()
     const { answer, come } = later()
-    outside.on(`GET ${account}/balance`, answer).on(`DELETE ${current}`, ok(undefined, 204))
+    outside.on(`GET ${account}/balance`, answer).on(`DELETE ${current}`, ok(undefined))
     const reading = store.portfolio.balance.load()
     await store.signIn.signOut()
     come(ok({ equity: "1.000000" }))
@@ -261,7 +276,7 @@ describe("passkeys", () => {
       .on(`POST ${authentication}/options`, challenge("chl_old"))
       .on(`POST ${registration}/options`, challenge("chl_new"))
       .on(`POST ${registration}/verify`, session("ses_new"))
-      .on(`DELETE ${current}`, ok(undefined, 204))
+      .on(`DELETE ${current}`, ok(undefined))
       .on(`GET ${account}/passkeys`, ok({ passkeys: [] }))
     return tab
   }
@@ -290,7 +305,7 @@ describe("passkeys", () => {
 
   test("one is removed by an assertion that is good for that alone", async () => {
     const { outside, store } = withRegistration()
-    outside.on(`DELETE ${account}/passkeys/abc`, ok(undefined, 204))
+    outside.on(`DELETE ${account}/passkeys/abc`, ok(undefined))
     expect(await store.passkeys.remove("abc")).toBe(true)
     expect(outside.sent[0]?.body).toEqual({ accountId, purpose: "remove_passkey" })
     expect(outside.sent[1]).toMatchObject({
@@ -420,7 +435,7 @@ test("older events are added to what is shown, until there are none", async () =
   outside.on(`GET ${account}/security-events`, ({ path }) => ok(pages[path.includes("cursor=c9") ? 1 : 0]))
   await store.activity.list.load()
   await store.activity.more()
-  expect(store.activity.list.value.value).toEqual({ events: [{ sequence: 9 }, { sequence: 4 }], nextCursor: null })
+  expect(store.activity.list.value.value).toMatchObject({ events: [{ sequence: 9 }, { sequence: 4 }], nextCursor: null })
   await store.activity.more()
   expect(outside.sent).toHaveLength(2)
 })
@@ -431,7 +446,7 @@ test("what was read stays while there is nothing newer", async () => {
   await store.passkeys.list.load()
   outside.on(`GET ${account}/passkeys`, undefined)
   await store.passkeys.list.load()
-  expect(store.passkeys.list.value.value).toEqual({ passkeys: [] })
+  expect(store.passkeys.list.value.value).toMatchObject({ passkeys: [] })
   expect(store.passkeys.list.failure.value?.message).toBe("The venue did not answer.")
   expect(store.passkeys.list.isBusy.value).toBe(false)
 })

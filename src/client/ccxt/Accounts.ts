@@ -170,7 +170,10 @@ export class Accounts extends Prices {
     })
   }
 
-  /** What the account paid (negative) and received of funding, oldest first: of its latest 500 payments that the venue keeps. */
+  /**
+   * What the account paid (negative) and received of funding, oldest first: the first `limit` from `since` on, or the latest. The venue
+   * tells the newest first, of all markets, on pages of 500: they are read as far back as that takes.
+   */
   override async fetchFundingHistory(
     symbol: Str = undefined,
     since: Int = undefined,
@@ -179,15 +182,18 @@ export class Accounts extends Prices {
   ): Promise<Array<FundingHistory>> {
     await this.loadMarkets()
     const market = symbol === undefined ? undefined : this.market(symbol)
-    // The venue tells the newest first, and of all markets: what is wanted is chosen here.
-    const response = this.asDict(
-      await this.request(Description.fundingPaymentsPath, "private", "GET", {
-        accountId: await this.loadAccountId(),
-        ...this.listing(since, Description.maxListed),
-        ...params
-      })
-    )
-    return this.parseIncomes(this.safeList(response, "payments", []), market, since, limit)
+    const target = { accountId: await this.loadAccountId(), ...this.listing(since, Description.maxListed), ...params }
+    const count = limit ?? Description.maxListed
+    const found: Array<Dict> = []
+    for (let cursor: Str = "first"; cursor !== undefined;) {
+      const more = cursor === "first" ? {} : { cursor }
+      const page = this.asDict(await this.request(Description.fundingPaymentsPath, "private", "GET", { ...target, ...more }))
+      const payments: Array<Dict> = this.safeList(page, "payments", [])
+      found.push(...payments.filter((payment) => market === undefined || this.safeString(payment, "marketId") === market.id))
+      const isEnough = since === undefined && found.length >= count
+      cursor = isEnough ? undefined : this.safeString(page, "nextCursor")
+    }
+    return this.parseIncomes(since === undefined ? found.slice(0, count) : found, market, since, limit)
   }
 
   override parseIncome(payment: Dict, market?: Market): FundingHistory {

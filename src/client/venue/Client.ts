@@ -7,7 +7,7 @@
 import { BookFeed } from "./BookFeed.js"
 import type { Candles, Channel, StreamName } from "./Channels.js"
 import { clientOrderIdOf } from "./ClientOrderId.js"
-import type { CommandKey } from "./CommandKey.js"
+import { type CommandKey, isTooNewToForget } from "./CommandKey.js"
 import type * as Contract from "./Contract.js"
 import { Events } from "./Events.js"
 import type { Following, Listener } from "./Following.js"
@@ -329,11 +329,13 @@ export class Client {
     const command: Command = { method: "POST", path, body: frame.body, version: nativeVersion, ...key }
     if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
     this.stream.start()
+    const sentAtEpochMs = this.platform.nowEpochMs()
     const answer = await this.stream.command({ ...frame, idempotencyKey })
     if (answer.kind === "refused" && answer.refusal.isConflict) return await this.outcomes.ofAnotherBody(idempotencyKey, answer.refusal)
-    if (this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")) {
-      return await this.overThisAlone(command, answer)
-    }
+    const endsWithConnection = this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")
+    // A machine that slept over the frame may have slept for longer than the venue remembers it: by REST it would be done again.
+    const mayBeForgotten = !isTooNewToForget(sentAtEpochMs, this.platform.nowEpochMs())
+    if (endsWithConnection || mayBeForgotten) return await this.overThisAlone(command, answer)
     if (answer.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }
     if (answer.kind === "refused" && answer.refusal.isDecision) return { kind: "refused", idempotencyKey, refusal: answer.refusal }
     // A defect may have come behind the decision.
@@ -341,7 +343,7 @@ export class Client {
     return await this.outcomes.settle(command, isUncertain)
   }
 
-  /** Of what is to end with its connection: nothing is placed by another way, on which it would stay. */
+  /** Of what is not to be sent by another way as well: on that it would outlive its connection, or be done once more. */
   private async overThisAlone<A>(command: Command, answer: FrameAnswer): Promise<Outcome<A>> {
     const { idempotencyKey } = command
     if (answer.kind === "answered") return { kind: "accepted", idempotencyKey, value: answer.body as A }

@@ -74,7 +74,7 @@ const retryAfterMs = (header: string | undefined): number | undefined => {
 }
 
 /** Whether an answer says that it is of a version: a page of something in between may be JSON too, or empty. */
-const isOf = (version: string, value: unknown): boolean =>
+export const isOf = (version: string, value: unknown): boolean =>
   typeof value === "object" && value !== null && "version" in value && typeof value.version === "string"
   && value.version.startsWith(version)
 

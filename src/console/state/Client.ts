@@ -1,9 +1,10 @@
 /** The venue's routes as the pages call them: requests are typed by the contract, and what went wrong is a value. */
+import { isOf } from "../../client/venue/Rest.js"
 import type * as Contract from "./Contract.js"
 import type { Credential } from "./Credential.js"
 import * as Failure from "./Failure.js"
 import type { Result } from "./Failure.js"
-import type { Outside, Sent } from "./Outside.js"
+import type { Answered, Outside, Sent } from "./Outside.js"
 
 const segment = encodeURIComponent
 const nothing: Partial<Sent> = {}
@@ -34,12 +35,12 @@ export class Client {
 
   /** Ends a session: the one that is signed in unless another's bearer is given. */
   endSession(token?: string): Promise<Result<unknown>> {
-    return this.ask("DELETE", "/v1/auth/sessions/current", token === undefined ? nothing : { token })
+    return this.end("/v1/auth/sessions/current", token === undefined ? nothing : { token })
   }
 
   /** Ends every other session of the account. */
   endOtherSessions(): Promise<Result<unknown>> {
-    return this.ask("DELETE", "/v1/auth/sessions/others")
+    return this.end("/v1/auth/sessions/others")
   }
 
   passkeys(): Promise<Result<Contract.PasskeyList>> {
@@ -47,7 +48,7 @@ export class Client {
   }
 
   removePasskey(credentialId: string, removal: Contract.PasskeyRemoval): Promise<Result<unknown>> {
-    return this.ask("DELETE", `${this.account}/passkeys/${segment(credentialId)}`, { body: removal })
+    return this.end(`${this.account}/passkeys/${segment(credentialId)}`, { body: removal })
   }
 
   apiKeys(): Promise<Result<Contract.ApiKeyList>> {
@@ -196,11 +197,26 @@ export class Client {
     return this.ask("POST", path, { body })
   }
 
-  private async ask<A>(method: Sent["method"], path: string, more: Partial<Sent> = nothing): Promise<Result<A>> {
+  /** Asks for an end that the venue answers without a body. */
+  private end(path: string, more: Partial<Sent> = nothing): Promise<Result<unknown>> {
+    return this.told("DELETE", path, more, ({ status }) => status === 204)
+  }
+
+  /** Asks for what the venue answers with a body that names its version: a page of something in between may be JSON too, or empty. */
+  private ask<A>(method: Sent["method"], path: string, more: Partial<Sent> = nothing): Promise<Result<A>> {
+    return this.told(method, path, more, ({ body, status }) => status === 200 && isOf("", body))
+  }
+
+  private async told<A>(
+    method: Sent["method"],
+    path: string,
+    more: Partial<Sent>,
+    isDone: (answer: Answered) => boolean
+  ): Promise<Result<A>> {
     const token = more.token ?? this.credential.signed.value?.accessToken
     const answer = await this.outside.send({ method, path, token, body: more.body, idempotencyKey: more.idempotencyKey })
     if (answer === undefined) return { failure: Failure.unanswered }
-    if (answer.status >= 200 && answer.status < 300) return { value: answer.body as A }
+    if (isDone(answer)) return { value: answer.body as A }
     const failure = Failure.ofAnswer(answer)
     // Another 401 is a passkey's that was not the right one: the session is as good as before.
     if (answer.status === 401 && failure.code === "unauthorized" && token !== undefined) this.credential.rejected(token)

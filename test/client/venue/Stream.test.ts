@@ -573,6 +573,31 @@ test.each<
   }
 })
 
+test.each<readonly [what: string, kind: string, answers: ReadonlyArray<Given>, isNew: boolean, asked: ReadonlyArray<string>]>([
+  ["is unknown where the venue has forgotten it", "unknown", [{ body: { outcome: "unknown_expired", decisions: [] } }], true, ["GET"]],
+  ["is unknown under a key of the caller's, too", "unknown", [neverSeen, { body: { outcome: "unknown_expired", decisions: [] } }], false, [
+    "GET",
+    "GET"
+  ]],
+  ["is barred where it had not arrived", "never_arrived", [neverSeen, { body: {} }], true, ["GET", "POST"]],
+  ["is told of where the venue remembers it", "accepted", [{ body: { outcome: "accepted", decisions: [] } }, {
+    body: { orderId: "ord_1" }
+  }], true, ["GET", "POST"]]
+])("a command over the socket that a machine slept over is looked up before it is sent by REST, and %s",
+  async (_, kind, answers, isNew, asked) => {
+    const { client, line, platform } = await trading(answers)
+    const placing = client.place(order, { idempotencyKey: "one", isNew })
+    await platform.settle()
+    expect(line.last("place")).toMatchObject({ idempotencyKey: "one" })
+    platform.now += 600_000
+    line.end()
+    await platform.settle()
+    expect(await placing).toMatchObject({ kind, idempotencyKey: "one" })
+    expect(platform.requests.slice(1).map(({ method }) => method)).toEqual(asked)
+    const [lookUp] = platform.requests.slice(1)
+    expect(lookUp!.url).toBe("http://venue/v1/accounts/acc_1/outcomes?idempotencyKey=one")
+  })
+
 test("a command that the socket cannot take goes by REST at once", async () => {
   const { client, line, platform } = await trading([{ body: {} }, { body: {} }])
   const many = Array.from({ length: 48 }, () => client.place(order))

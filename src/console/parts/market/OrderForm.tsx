@@ -7,6 +7,7 @@ import type { Draft, Field } from "../../state/market/Draft.js"
 import type { Feed } from "../../state/market/Feed.js"
 import type { Ticket } from "../../state/market/Ticket.js"
 import { decimal, money, words } from "../../state/Words.js"
+import { Check } from "../Check.js"
 import { Choices } from "../Choices.js"
 import { Trouble } from "../Trouble.js"
 
@@ -54,20 +55,6 @@ const Entry = ({ children, field, hint, label, ticket }: EntryProps) => {
     </div>
   )
 }
-
-interface CheckProps {
-  readonly label: string
-  readonly isOn: boolean
-  readonly isOff?: boolean
-  readonly set: (isOn: boolean) => void
-}
-
-const Check = ({ isOff = false, isOn, label, set }: CheckProps) => (
-  <label class="check">
-    <input type="checkbox" checked={isOn} disabled={isOff} onChange={(event) => set(event.currentTarget.checked)} />
-    {label}
-  </label>
-)
 
 const names: Readonly<Record<Field, string>> = { price: "price", quantity: "size", takeProfit: "take-profit", stopLoss: "stop-loss" }
 

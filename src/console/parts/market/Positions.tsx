@@ -1,10 +1,12 @@
 /** The account's positions: liquidation price, what closes them by themselves, and closing them now. */
 import { useSignal } from "@preact/signals"
-import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type * as Contract from "../../state/Contract.js"
 import type { Fault, Terms } from "../../state/market/Draft.js"
+import { entriesOf, type Leg, noteOf } from "../../state/market/Exits.js"
 import type { Trading } from "../../state/market/Trading.js"
 import { decimal } from "../../state/Words.js"
+import { Check } from "../Check.js"
 import { Confirm } from "../Confirm.js"
 import { ofPosition } from "../PositionColumns.js"
 import { type Column, Table } from "../Table.js"
@@ -48,22 +50,28 @@ interface ExitsProps {
 const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  const set = triggers.find(({ orderId }) => orderId === undefined) ?? triggers[0]
-  const takeProfit = useSignal(set?.takeProfit?.triggerPrice ?? "")
-  const stopLoss = useSignal(set?.stopLoss?.triggerPrice ?? "")
+  // What is set while the fields are open is not what they were filled with.
+  const [shown] = useState(() => trading.exitsOf(position))
+  const entries = useSignal(entriesOf(shown))
+  const hasPending = triggers.some(({ status }) => status === "pending")
   const faults = useSignal<ReadonlyArray<Fault>>([])
   useLayoutEffect(() => dialog.current?.showModal(), [])
   const { task } = trading.exiting
   useEffect(() => () => trading.exiting.clear(), [])
-  const isEmpty = takeProfit.value.trim() === "" && stopLoss.value.trim() === ""
+  const { stopLoss, takeProfit } = entries.value
+  const isEmpty = takeProfit.text.trim() === "" && stopLoss.text.trim() === ""
   const save = async (event: Event): Promise<void> => {
     event.preventDefault()
-    const came = await trading.exit(terms, takeProfit.value, stopLoss.value)
+    const came = await trading.exit(position, terms, entries.value, shown)
     if (came === true) dialog.current?.close()
     else if (came !== false) faults.value = came
   }
-  const field = (name: "takeProfit" | "stopLoss", label: string, value: { value: string }) => {
+  const field = (name: Leg, label: string) => {
     const fault = faults.value.find((each) => each.field === name)
+    const entry = entries.value[name]
+    const enter = (change: Partial<typeof entry>): void => {
+      entries.value = { ...entries.value, [name]: { ...entry, ...change } }
+    }
     return (
       <>
         <label for={`${id}-${name}`}>{label}</label>
@@ -74,10 +82,20 @@ const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps
           autoComplete="off"
           aria-invalid={fault !== undefined}
           aria-describedby={`${id}-${name}-hint`}
-          value={value.value}
-          onInput={(event) => value.value = event.currentTarget.value}
+          value={entry.text}
+          onInput={(event) => enter({ text: event.currentTarget.value })}
         />
-        <p id={`${id}-${name}-hint`} class="fine" role={fault === undefined ? undefined : "alert"}>{fault?.message ?? ""}</p>
+        <p id={`${id}-${name}-hint`} class="fine">
+          {noteOf(shown[name])} <span role={fault === undefined ? undefined : "alert"}>{fault?.message ?? ""}</span>
+        </p>
+        {shown[name].parts.length > 0 && (
+          <Check
+            label="None: those of parts end"
+            isOn={entry.isNone}
+            isOff={entry.text.trim() !== ""}
+            set={(isNone) => enter({ isNone })}
+          />
+        )}
       </>
     )
   }
@@ -87,10 +105,10 @@ const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps
       <form onSubmit={(event) => void save(event)}>
         <p>
           Of the whole position ({named(position)}), in the place of all that is set for it. Each closes it at the market when the mark
-          comes to its price.
+          comes to its price. {hasPending && "Those of open orders stay unless you remove both."}
         </p>
-        {field("takeProfit", "Take profit at", takeProfit)}
-        {field("stopLoss", "Stop loss at", stopLoss)}
+        {field("takeProfit", "Take profit at")}
+        {field("stopLoss", "Stop loss at")}
         <Trouble failure={task.failure.value} />
         <div class="actions">
           <button type="button" onClick={() => dialog.current?.close()}>Leave it</button>

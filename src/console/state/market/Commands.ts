@@ -4,6 +4,7 @@ import { isTooNewToForget } from "../../../client/venue/CommandKey.js"
 import type * as Contract from "../../../client/venue/Contract.js"
 import type { Outcome } from "../../../client/venue/Outcome.js"
 import { Refusal, Unanswered } from "../../../client/venue/Refusal.js"
+import { nativeVersion } from "../../../client/venue/Rest.js"
 import type { Credential } from "../Credential.js"
 import * as Failure from "../Failure.js"
 import type { Key } from "../Keyed.js"
@@ -157,7 +158,8 @@ export class Commands {
     const path = this.ofAccount("outcomes")
     const named = async (): Promise<Contract.Order | undefined> => {
       for (const { clientOrderId } of orders) {
-        const { order } = await rest.get<Contract.OutcomeLookup>(path, { clientOrderId })
+        const query = { clientOrderId }
+        const { order } = await rest.ask<Contract.OutcomeLookup>({ method: "GET", path, query, version: nativeVersion })
         if (order !== undefined) return order
       }
       return undefined
@@ -170,6 +172,7 @@ export class Commands {
         method: "POST",
         path: `${path}/fence`,
         body: { idempotencyKey: key },
+        version: nativeVersion,
         idempotencyKey
       }, () => {})
       if (fence.kind === "lost") return { failure: isUnknown }
@@ -187,7 +190,7 @@ export class Commands {
 
   private async ask(asked: Asked, { isNew, key }: Key): Promise<Failure.Result<unknown>> {
     let mayBeDone = !isNew
-    const attempt = await this.client.rest.repeat<unknown>({ ...asked, idempotencyKey: key }, () => {
+    const attempt = await this.client.rest.repeat<unknown>({ ...asked, version: nativeVersion, idempotencyKey: key }, () => {
       mayBeDone = true
     })
     switch (attempt.kind) {

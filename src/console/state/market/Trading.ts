@@ -12,7 +12,8 @@ import type { Portfolio } from "../Portfolio.js"
 import { Reading } from "../Task.js"
 import { Candles } from "./Candles.js"
 import { Commands } from "./Commands.js"
-import { closing, type Fault, parts, type Terms } from "./Draft.js"
+import { type Fault, parts, type Terms } from "./Draft.js"
+import { chosen, type Entries, type Exits, exitsOf } from "./Exits.js"
 import { Feed } from "./Feed.js"
 import { Frames } from "./Frames.js"
 import { Histories } from "./Histories.js"
@@ -141,9 +142,21 @@ export class Trading {
     return isDone
   }
 
-  /** Sets a position's take-profit and stop-loss in the place of what there is; what is wrong with them, or whether it was done. */
-  async exit(terms: Terms, takeProfit: string, stopLoss: string): Promise<ReadonlyArray<Fault> | boolean> {
-    const { autoClose, faults } = closing(takeProfit, stopLoss, terms)
+  /** What closes a position by itself, as far as it is known. */
+  exitsOf(position: Contract.Position): Exits {
+    const triggers = this.triggers.value.value?.triggers ?? []
+    return exitsOf(triggers.filter(({ marketId }) => marketId === position.marketId), position)
+  }
+
+  /**
+   * Sets a position's take-profit and stop-loss in the place of what there is; what is wrong with them, or whether it was done. `shown`:
+   * what there was when they were begun to be entered.
+   */
+  async exit(position: Contract.Position, terms: Terms, entries: Entries, shown: Exits): Promise<ReadonlyArray<Fault> | boolean> {
+    if (this.triggers.value.value === undefined) {
+      return [{ field: "takeProfit", message: "What is set for it is not known yet: close this and open it again.", isMissing: true }]
+    }
+    const { autoClose, faults } = chosen(entries, shown, this.exitsOf(position), terms)
     if (faults.length > 0) return faults
     const { marketId } = terms
     const isDone = await this.exiting.run(JSON.stringify([marketId, autoClose]),

@@ -1,0 +1,98 @@
+/**
+ * What closes a position by itself, as its owner changes it. Setting it takes the place of all that is armed, which may be many pairs of
+ * parts: what is not shown as the position's own is only taken away by somebody who was told of it and said so.
+ */
+import type * as Contract from "../Contract.js"
+import { decimal } from "../Words.js"
+import { closing, type Fault, type Terms } from "./Draft.js"
+
+const legs = ["takeProfit", "stopLoss"] as const
+export type Leg = typeof legs[number]
+
+type Trigger = NonNullable<Contract.TriggerPair[Leg]>
+
+/** What is armed of one leg. */
+export interface Armed {
+  /** The one trigger that is for the whole position. */
+  readonly whole: Trigger | undefined
+  /** Otherwise what there is: of a part, or several. */
+  readonly parts: ReadonlyArray<{ readonly quantity: string; readonly trigger: Trigger }>
+}
+
+export type Exits = Readonly<Record<Leg, Armed>>
+
+/** What is entered for one leg. `isNone`: it is said that parts are to have none any more. */
+export interface Entry {
+  readonly text: string
+  readonly isNone: boolean
+}
+
+export type Entries = Readonly<Record<Leg, Entry>>
+
+const armedOf = (leg: Leg, triggers: ReadonlyArray<Contract.TriggerPair>, quantityAtoms: string): Armed => {
+  // One of an order that has opened nothing yet closes nothing, and is not replaced.
+  const armed = triggers.filter(({ status, [leg]: trigger }) => status !== "pending" && trigger !== undefined)
+  const [first] = armed
+  // One that came with no order was set for all that was held then.
+  const isWhole = first !== undefined && armed.length === 1 && (first.orderId === undefined || first.quantityAtoms === quantityAtoms)
+  return isWhole
+    ? { whole: first[leg], parts: [] }
+    : { whole: undefined, parts: armed.map(({ quantity, [leg]: trigger }) => ({ quantity, trigger: trigger! })) }
+}
+
+/** What is armed of a position, of its market's pairs. */
+export const exitsOf = (triggers: ReadonlyArray<Contract.TriggerPair>, { quantityAtoms }: Contract.Position): Exits => ({
+  takeProfit: armedOf("takeProfit", triggers, quantityAtoms),
+  stopLoss: armedOf("stopLoss", triggers, quantityAtoms)
+})
+
+/** What the fields have at first. */
+export const entriesOf = (shown: Exits): Entries => {
+  const entry = ({ whole }: Armed): Entry => ({ text: whole?.triggerPrice ?? "", isNone: false })
+  return { takeProfit: entry(shown.takeProfit), stopLoss: entry(shown.stopLoss) }
+}
+
+const isTrue = (text: string | false): text is string => text !== false
+
+/** What a leg has besides its price, or instead of one for the whole position; empty where there is nothing to say. */
+export const noteOf = ({ parts, whole }: Armed): string => {
+  if (parts.length > 0) {
+    return `Set for parts: ${parts.map(({ quantity, trigger }) => `${decimal(quantity)} at ${decimal(trigger.triggerPrice)}`).join(", ")}.`
+  }
+  if (whole === undefined || whole.triggerBy === "mark" && whole.limitPrice === undefined) return ""
+  const terms = [
+    whole.triggerBy !== "mark" && `by the ${whole.triggerBy} price`,
+    whole.limitPrice !== undefined && `at ${decimal(whole.limitPrice)} at worst`
+  ].filter(isTrue)
+  return `Set ${terms.join(", ")}. Another price here goes by the mark, and closes at the market.`
+}
+
+const texts = ({ parts, whole }: Armed): string => JSON.stringify([whole, parts])
+
+const faultOf = (leg: Leg, { isNone, text }: Entry, shown: Armed, now: Armed): ReadonlyArray<Fault> => {
+  if (text.trim() !== "") return []
+  const fault = (message: string): ReadonlyArray<Fault> => [{ field: leg, message, isMissing: true }]
+  if (shown.parts.length > 0 && !isNone) return fault("Enter a price for the whole position, or say that it is to have none.")
+  const isSetNow = now.whole !== undefined || now.parts.length > 0
+  return isSetNow && texts(now) !== texts(shown) ? fault("What is set has changed meanwhile: close this and open it again to see it.") : []
+}
+
+/**
+ * What is to be set, undefined for nothing at all, or what keeps it from being set. `shown`: what was armed when the fields were opened;
+ * `now`: what is. A price that was not changed keeps what it waits for and the worst price that it takes.
+ */
+export const chosen = (entries: Entries, shown: Exits, now: Exits, terms: Terms): ReturnType<typeof closing> => {
+  const { autoClose, faults } = closing(entries.takeProfit.text, entries.stopLoss.text, terms)
+  const kept = legs.flatMap((leg) => {
+    const set = autoClose?.[leg]
+    const { whole } = shown[leg]
+    if (set === undefined) return []
+    if (whole === undefined || whole.triggerPrice !== set.triggerPrice) return [[leg, set]]
+    const { limitPrice, triggerBy, triggerPrice } = whole
+    return [[leg, { triggerPrice, triggerBy, ...(limitPrice === undefined ? undefined : { limitPrice }) }]]
+  })
+  return {
+    faults: [...faults, ...legs.flatMap((leg) => faultOf(leg, entries[leg], shown[leg], now[leg]))],
+    autoClose: autoClose === undefined ? undefined : Object.fromEntries(kept)
+  }
+}
