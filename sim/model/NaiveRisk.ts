@@ -205,7 +205,7 @@ const averagePremium = ({ premiums }: NaiveRisk): bigint =>
 const publishedUntil = ({ fundings }: NaiveRisk): number => fundings.at(-1)?.atEpochMs ?? 0
 
 /** The running interval's rate so far, per 8 hours. For one of which a part lies in the one that was published before nobody pays. */
-export const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
+const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
   if (risk.interval !== 0 && publishedUntil(risk) > risk.interval * parameters.fundingIntervalMs) return 0n
   const average = averagePremium(risk)
   return within(average + within(100_000n - average, 500_000n), 8n * BigInt(parameters.fundingCapE9))
