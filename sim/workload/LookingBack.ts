@@ -102,11 +102,12 @@ export const boards: ReadonlyArray<Draft> = ["daily", "weekly", "monthly", "all_
  */
 const nextChanges = (draft: Draft, answer: Answer | undefined): Draft | undefined => {
   const { hasMore, limit: oldest, rejectionGuard, throughSequence } = (answer?.json ?? {}) as Partial<Record<string, unknown>>
-  const behind = hasMore === true ? throughSequence : rejectionGuard === "sequence_not_retained" ? oldest : undefined
-  if (behind === undefined) return undefined
   const [path, search] = draft.target.split("?")
-  const limit = Number(new URLSearchParams(search).get("limit")) + 1
-  return { ...draft, target: `${path}?fromSequence=${String(behind)}&limit=${limit}` }
+  const limit = Number(new URLSearchParams(search).get("limit"))
+  // Where few are told, the oldest of them may be told no more by the time that is asked for it: it is passed over to once.
+  const isPassedOver = limit === 1 && rejectionGuard === "sequence_not_retained"
+  const behind = hasMore === true ? throughSequence : isPassedOver ? oldest : undefined
+  return behind === undefined ? undefined : { ...draft, target: `${path}?fromSequence=${String(behind)}&limit=${limit + 1}` }
 }
 
 /** The page behind one that was answered; undefined where there is none. */
