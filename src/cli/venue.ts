@@ -86,7 +86,7 @@ const flags = Cli.make("flags", Options.flags, (parsed) => Effect.flatMap(accoun
 )
 
 const halt = Cli.make("halt", Options.remote, (parsed) => Effect.flatMap(venue, (tasks) => tasks.halt(parsed))).pipe(
-  Cli.withDescription("Refuses every trading command until resumed")
+  Cli.withDescription("Refuses every trading command until resumed, cancels too")
 )
 
 const resume = Cli.make("resume", Options.remote, (parsed) => Effect.flatMap(venue, (tasks) => tasks.resume(parsed))).pipe(

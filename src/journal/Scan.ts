@@ -145,19 +145,26 @@ const headerBehind = (file: File, segment: number): Effect.Effect<Segment.Header
     }
   })
 
-/** How many records a segment has in whole blocks from the block on that holds `sequence`: as far as they can be followed. */
-export const recordsFrom = (segment: number, sequence: number): Effect.Effect<number, DiskError, Disk> =>
+/** What a segment has from a block on, in whole blocks: as far as they can be followed. */
+interface Held {
+  /** The first sequence of the block that holds the one asked for, or of the first block behind it; undefined without such a block. */
+  readonly firstSequence: number | undefined
+  readonly records: number
+}
+
+/** What a segment has from the block on that holds `sequence`. */
+export const heldFrom = (segment: number, sequence: number): Effect.Effect<Held, DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
     const disk = yield* Disk
     const file = yield* disk.open(Segment.pathOf(segment), "read")
     const decoded = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
     const header = decoded?.firstSequence === segment ? decoded : yield* headerBehind(file, segment)
-    if (header === undefined) return 0
+    if (header === undefined) return { firstSequence: undefined, records: 0 }
     let from: number | undefined
     const { chain } = yield* wholeBlocks(file, header, yield* file.size, (blocks) => {
       from ??= blocks.find((block) => block.header.lastSequence >= sequence)?.header.firstSequence
     })
-    return from === undefined ? 0 : chain.nextSequence - from
+    return { firstSequence: from, records: from === undefined ? 0 : chain.nextSequence - from }
   }))
 
 /** Why a header is none, and what would be given up with it: its blocks name their segment, and the first one the block before it. */

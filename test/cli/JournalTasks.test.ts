@@ -76,11 +76,24 @@ test("where the last write came in part no segment is looked for, whatever seque
 test("a cut says before how many records it gives up, behind a gap too", async () => {
   const { disk, firsts: [, second, third], segments } = await journal()
   const told = (sequence: number) => on(disk, JournalTasks.givenUp(sequence))
-  expect(await told(1)).toBe("18 records that can be read, in 3 segments, would be gone")
-  expect(await told(third!)).toBe(`${19 - third!} records that can be read, in 1 segment, would be gone`)
-  expect(await told(19)).toBe("no record that can be read would be gone")
+  expect((await told(1)).readable).toBe("18 records that can be read, in 3 segments, would be gone")
+  expect((await told(third!)).readable).toBe(`${19 - third!} records that can be read, in 1 segment, would be gone`)
+  expect((await told(19)).readable).toBe("no record that can be read would be gone")
   disk.remove(segments[0]!)
-  expect(await told(1)).toBe(`${19 - second!} records that can be read, in 2 segments, would be gone`)
+  expect((await told(1)).readable).toBe(`${19 - second!} records that can be read, in 2 segments, would be gone`)
+})
+
+test("a cut within a block says before that it gives up the whole of it, and from where on", async () => {
+  const { disk } = await journal()
+  let within = 0
+  for (let sequence = 18; within === 0 && sequence > 1; sequence--) {
+    if ((await on(disk, JournalTasks.givenUp(sequence))).firstSequence < sequence) within = sequence
+  }
+  const { firstSequence, readable } = await on(disk, JournalTasks.givenUp(within))
+  expect(readable).toBe(`${19 - firstSequence} records that can be read, in 1 segment, would be gone`)
+  expect(await on(disk, JournalTasks.givenUp(firstSequence))).toEqual({ firstSequence, readable })
+  const [said] = await on(disk, JournalTasks.cut(within))
+  expect(said).toContain(`the journal ends before sequence ${firstSequence}`)
 })
 
 test("a segment whose size a cut restores gives nothing up", async () => {
@@ -88,7 +101,7 @@ test("a segment whose size a cut restores gives nothing up", async () => {
   const bytes = Buffer.from(disk.bytes(segments[0]!))
   disk.remove(segments[0]!)
   disk.create(segments[0]!, Buffer.concat([bytes, Buffer.alloc(512)]))
-  expect(await on(disk, JournalTasks.givenUp(firsts[1]!))).toBe("no record that can be read would be gone")
+  expect((await on(disk, JournalTasks.givenUp(firsts[1]!))).readable).toBe("no record that can be read would be gone")
 })
 
 test("a journal that nothing is left of is told to be empty, and snapshots that went are no nothing", async () => {

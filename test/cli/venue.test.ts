@@ -204,6 +204,14 @@ describe("an operator's request", () => {
     expect(seen).toHaveLength(1)
   })
 
+  it("that is refused tells the guard and what was compared", async () => {
+    const { body } = envelope(422, "order_rejected") as { readonly body: object }
+    const refused = { status: 422, body: { ...body, rejectionGuard: "fees_insufficient", limit: "2.640000", actual: "1000.000000" } }
+    const { result } = await asked([refused], Operator.addToFund(target, "k", "1000.0"))
+    const text = "order_rejected: A sentence. (fees_insufficient, limit 2.640000, actual 1000.000000, request req_1)"
+    expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Refused", text } })
+  })
+
   // Commands that act twice under two keys: what became of the first has to be found out under its own.
   it.each([
     ["a proxy's 502", { status: 502, body: "<html>bad gateway</html>" }],
@@ -574,7 +582,7 @@ describe("the command", () => {
     expect(dry.stdout).toContain("LINK-USDC-PERP: would be refused (at sequence 7; nothing is changed)")
     expect(dry.stdout).toMatch(/maxLeverageX +│ 50 +│ 20/)
     expect(dry.stdout).toMatch(/accounts that would be liquidated +│ 1/)
-    expect(dry.stderr).toContain("would be refused: invalid_request: It needs notice. (would pass: 99)")
+    expect(dry.stderr).toContain("would be refused: invalid_request: It needs notice. (notice_required, would pass: 99)")
     await close()
   })
 

@@ -36,6 +36,14 @@ test("/readyz tells each listed market's index by the clock, and stays ready whe
   expect(Fake.json(response)).toMatchObject({ status: "ready", details: { oldestIndexAgeMs: 10_000, staleMarkets: 1 } })
 })
 
+test("a price with too many decimals is told the step and the nearest price", async () => {
+  const { price } = make()
+  const { body, status } = await price("100.04", 0)
+  const { code, safeMessage } = JSON.parse(body)
+  expect([status, code]).toEqual([400, "invalid_request"])
+  expect(safeMessage).toMatch(/not a price of this market\. price: has more than 1 decimals, steps are of 0\.1; the nearest is 100\.0\.$/)
+})
+
 test("figures and ticker tell a stale index by the clock too, with no record between", async () => {
   const { venue } = make()
   const target = "markets/BBB%2FUSDC:USDC"

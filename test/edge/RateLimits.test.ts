@@ -202,6 +202,15 @@ describe("a remote address", () => {
   })
 })
 
+test("the stream's path without an upgrade is told what it takes, as behind a proxy that loses Upgrade", async () => {
+  const { fake } = venueOf(100, 100)
+  const words = /takes WebSocket upgrades alone.* A proxy in between has to hand them on\.$/
+  for (const method of ["GET", "POST"]) {
+    const { body, status } = await fake.ask({ target: "/streams/v1/ws?x", method })
+    expect([status, JSON.parse(body)]).toMatchObject([404, { code: "route_not_found", safeMessage: expect.stringMatching(words) }])
+  }
+})
+
 describe("what meets no route", () => {
   const meets: ReadonlyArray<readonly [string, Partial<Fake.Ask> & { readonly target: string }, number, string]> = [
     ["an unknown path", { target: "/v1/ordesr" }, 404, "route_not_found"],

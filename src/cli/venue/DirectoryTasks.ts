@@ -67,8 +67,12 @@ export const cut = (parsed: Options.Of<typeof Options.cut>) =>
     if (parsed.at < 1) return yield* usage("--at is a sequence, from 1")
     yield* onOwnDisk(parsed.data, JournalTasks.unlocked)
     if (!parsed.yes) {
-      const gone = yield* onDisk(parsed.data, JournalTasks.givenUp(parsed.at))
-      yield* beSure(`Give up everything from sequence ${parsed.at} on in ${parsed.data}, for good? ${gone}.`, "cuts", "nothing was cut")
+      const { firstSequence, readable } = yield* onDisk(parsed.data, JournalTasks.givenUp(parsed.at))
+      const block = firstSequence === parsed.at
+        ? ""
+        : `Sequence ${parsed.at} is in a block that begins with sequence ${firstSequence}, and a block is given up as a whole. `
+      const question = `${block}Give up everything from sequence ${firstSequence} on in ${parsed.data}, for good? ${readable}.`
+      yield* beSure(question, "cuts", "nothing was cut")
     }
     yield* sayLines(yield* onOwnDisk(parsed.data, JournalTasks.cut(parsed.at)))
   }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))

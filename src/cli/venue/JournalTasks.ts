@@ -65,18 +65,29 @@ const isOfWrongSize = (segments: ReadonlyArray<number>, sequence: number): Effec
     return whole?.chain.nextSequence === sequence
   }))
 
-/** What a cut at a sequence would give up, of what can still be read: whoever decides on it is told before. */
-export const givenUp = (sequence: number): Effect.Effect<string, DiskError, Disk> =>
+/** What a cut would give up. */
+interface GivenUp {
+  /** From where on: a block is given up as a whole, so that it may lie in front of the sequence asked for. */
+  readonly firstSequence: number
+  /** What of it can still be read. */
+  readonly readable: string
+}
+
+/** What a cut at a sequence would give up: whoever decides on it is told before. */
+export const givenUp = (sequence: number): Effect.Effect<GivenUp, DiskError, Disk> =>
   Effect.gen(function*() {
     const segments = yield* Scan.segments
-    const none = "no record that can be read would be gone"
+    const none = { firstSequence: sequence, readable: "no record that can be read would be gone" }
     if (segments.includes(sequence) && (yield* isOfWrongSize(segments, sequence))) return none
     const held = segments.filter((_, index) => (segments[index + 1] ?? Number.POSITIVE_INFINITY) > sequence)
-    const counts = yield* Effect.forEach(held, (first) => Scan.recordsFrom(first, sequence))
-    const records = counts.reduce((sum, count) => sum + count, 0)
-    const inSegments = counts.filter((count) => count > 0).length
+    const found = yield* Effect.forEach(held, (first) => Scan.heldFrom(first, sequence))
+    const records = found.reduce((sum, each) => sum + each.records, 0)
+    const inSegments = found.filter((each) => each.records > 0).length
     if (records === 0) return none
-    return `${Format.count(records)} records that can be read, in ${inSegments} ${inSegments === 1 ? "segment" : "segments"}, would be gone`
+    const words = `${Format.count(records)} ${records === 1 ? "record" : "records"} that can be read, in ${inSegments} ${
+      inSegments === 1 ? "segment" : "segments"
+    }, would be gone`
+    return { firstSequence: Math.min(sequence, found[0]!.firstSequence ?? sequence), readable: words }
   })
 
 /** Where a journal ends that was cut. */

@@ -50,8 +50,9 @@ export const put = (parsed: Options.Of<typeof Options.put>) =>
     const preview = yield* looking(parsed, (target, key) => Operator.previewMarket(target, key, marketId, body))
     yield* Console.log(previewLines(preview, body.effectiveAtEpochMs).join("\n"))
     if (preview.refusal !== null) {
-      const { code, nearest, safeMessage } = preview.refusal
-      const would = nearest === undefined ? "" : ` (would pass: ${nearest})`
+      const { code, safeMessage } = preview.refusal
+      const compared = Operator.comparedText(preview.refusal)
+      const would = compared.length === 0 ? "" : ` (${compared.join(", ")})`
       return yield* new Ended({ code: refusedCode, text: `would be refused: ${code}: ${safeMessage}${would}` })
     }
   })

@@ -158,6 +158,21 @@ const isEnvelopeStatus = (status: number): status is Envelopes.Status => Envelop
 const envelopeIn = (text: string) => Option.getOrUndefined(Option.map(parsed(text), envelopeOf))
 const parsed = Schema.decodeUnknownOption(Schema.parseJson())
 
+/** What a refusal says beside its words: its guard, and what was compared. */
+export const comparedText = (
+  { actual, limit, nearest, rejectionGuard }: {
+    readonly rejectionGuard?: string | undefined
+    readonly limit?: string | undefined
+    readonly actual?: string | undefined
+    readonly nearest?: string | undefined
+  }
+): ReadonlyArray<string> => [
+  ...(rejectionGuard === undefined ? [] : [rejectionGuard]),
+  ...(limit === undefined ? [] : [`limit ${limit}`]),
+  ...(actual === undefined ? [] : [`actual ${actual}`]),
+  ...(nearest === undefined ? [] : [`would pass: ${nearest}`])
+]
+
 /**
  * What an answer other than 200 says. Without an envelope it is a proxy's, which knows as little of the request as whoever sent it.
  * 503 is no decision: the venue is starting, stopping or overloaded.
@@ -167,9 +182,10 @@ const fail = (target: Target, status: number, text: string): Effect.Effect<never
     return new NoAnswer({ text: `${target.url} answers ${status}, and not as a venue does` })
   }
   return decode(target, Envelopes.nativeError(status), text).pipe(
-    Effect.flatMap(({ code, requestId, safeMessage }): Effect.Effect<never, Failure> => {
+    Effect.flatMap((refusal): Effect.Effect<never, Failure> => {
+      const { code, requestId, safeMessage } = refusal
       if (status === 503) return new NoAnswer({ text: `${code}: ${safeMessage}` })
-      const told = `${code}: ${safeMessage} (request ${requestId})`
+      const told = `${code}: ${safeMessage} (${[...comparedText(refusal), `request ${requestId}`].join(", ")})`
       return code === "internal_error" ? new NoAnswer({ text: told }) : new Refused({ status, code, text: told })
     })
   )

@@ -133,7 +133,11 @@ export const cancel = {
 
 export const cut = {
   data,
-  at: CliOptions.integer("at").pipe(CliOptions.withDescription("The first sequence to give up")),
+  at: CliOptions.integer("at").pipe(
+    CliOptions.withDescription(
+      "The first sequence to give up; a block is given up as a whole, so that what is in front of it there goes too"
+    )
+  ),
   yes: CliOptions.boolean("yes").pipe(CliOptions.withDescription("Does not ask"))
 }
 

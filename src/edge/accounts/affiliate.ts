@@ -25,7 +25,8 @@ const AffiliateProfile = Schema.Struct({
   registeredAtEpochMs: Schema.NullOr(Fields.EpochMs)
 }).annotations({
   identifier: "AffiliateProfile",
-  description: "The answer carries `x-service-runtime-policy-version`, and so does the 404 of a venue without affiliates."
+  description: "The answer carries `x-service-runtime-policy-version`, and so does the 404 (`route_not_found`) of a venue "
+    + "without affiliates, which every one is whose operator has not set `AFFILIATE_ENABLED`."
 })
 
 const accountPrefix = "acc_"

@@ -111,6 +111,13 @@ export const routeMeant = ({ method, path }: { readonly method: string; readonly
   message: `${routeNotFound.description.safeMessage} Did you mean ${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}?`
 })
 
+/** The stream's path is no route: a request for it that is no upgrade has mostly lost that on its way. */
+export const upgradeMissing: Failure = {
+  ...routeNotFound,
+  message: "There is no such route: this path takes WebSocket upgrades alone, and the request came without Upgrade and Connection. "
+    + "A proxy in between has to hand them on."
+}
+
 /** The path exists, with other methods: they are in the `allow` header. */
 export const methodNotAllowed: Failure = {
   description: {
@@ -323,7 +330,7 @@ export const bearerMissing = unauthorized(
 
 const keyFailures: Readonly<Record<Rejection, Failure>> = {
   missing: unauthorized("KeyMissing", "missing", "An Authorization header with an API key is needed."),
-  malformed: unauthorized("KeyMalformed", "malformed", "The credential is not an API key."),
+  malformed: unauthorized("KeyMalformed", "malformed", "The credential is neither an API key nor an owner's session."),
   unknown: refused(Refusal.Refusal.keyUnknown),
   revoked: refused(Refusal.Refusal.keyRevoked),
   expired: refused(Refusal.Refusal.keyExpired)

@@ -5,6 +5,9 @@ export interface Example {
   readonly body?: unknown
 }
 
+/** A key that was never used, as a shell makes one wherever this venue runs. */
+export const freshKey = "$(node -p 'crypto.randomUUID()')"
+
 /** What the examples speak of. */
 export const accountId = "acc_1s"
 export const marketId = "BTC-USDC-PERP"

@@ -66,6 +66,9 @@ export type Sender = Pick<Request, "headers" | "remoteAddress">
 /** Called once for each request, now or later, from anywhere. A listener leaves the body out where the method is `HEAD`. */
 export type Reply = (response: Response) => void
 
+/** The one path whose requests go on as WebSockets. */
+export const streamPath = "/streams/v1/ws"
+
 /** A request to go on as a WebSocket. */
 export type UpgradeRequest = Pick<Request, "target" | "headers" | "remoteAddress">
 

@@ -9,7 +9,7 @@ import { Call } from "./Call.js"
 import type { Params, Services } from "./Call.js"
 import { type Described, familyOf } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
-import type { Application, Misframed, Reply, Request, Response, Sender } from "./Listener.js"
+import { type Application, type Misframed, type Reply, type Request, type Response, type Sender, streamPath } from "./Listener.js"
 import type { RouteCounts } from "./Metrics.js"
 import type { Stage } from "./Readiness.js"
 import type { Run } from "./Route.js"
@@ -133,6 +133,7 @@ const refusing = (services: Services, readiness: () => Stage) => {
 const unknownOver = (endpoints: ReadonlyArray<Described>) => {
   const meant = meantAmong(endpoints.filter(({ access, feature }) => access !== "operator" && feature === undefined))
   return (method: string, path: string): Errors.Failure => {
+    if (path === streamPath) return Errors.upgradeMissing
     const route = meant(method, path)
     return route === undefined ? Errors.routeNotFound : Errors.routeMeant(route)
   }

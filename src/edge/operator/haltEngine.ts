@@ -16,7 +16,8 @@ export const haltEngine = Route.effect({
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operator))
-    .annotate(OpenApi.Summary, "Refuse every trading command until resumed"),
+    .annotate(OpenApi.Summary,
+      "Refuse every trading command until resumed, cancels too; a market's status `cancel_only` lets people cancel"),
   example: { target: "/v1/operator/engine/halt" },
   handler: (services) => ({ headers }) => operated(services, "halt_engine", command("HaltEngine", Operation.haltEngine, headers, {}, {}))
 })

@@ -10,6 +10,7 @@ import { fail } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
+import * as Grid from "../orders/Grid.js"
 import { plainDecimal } from "../../operations/Fingerprint.js"
 import { Operation } from "../../operations/Operations.js"
 import { operated, OperatorResult } from "./OperatorResult.js"
@@ -41,7 +42,10 @@ export const setIndexPrice = Route.effect({
     const priceAtoms = Units.parseDecimal(payload.price, parameters.priceScale)
     if (typeof priceAtoms === "string") {
       indexWatch.refuse(market, "operator")
-      return fail(Errors.refused(Refusal.indexPriceInvalid))
+      const refusal = Errors.refused(Refusal.indexPriceInvalid)
+      if (priceAtoms !== "too_fine") return fail(refusal)
+      const { message } = Grid.tooFine(Refusal.priceOffGrid, "price", payload.price, parameters.priceScale)
+      return fail({ ...refusal, message: `${refusal.description.safeMessage} ${message}` })
     }
     const sent = { ...path, ...payload, price: plainDecimal(payload.price) }
     return operated(

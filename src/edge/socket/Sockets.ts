@@ -29,7 +29,7 @@ import { clientAddress } from "../http/ClientAddress.js"
 import { familyOf } from "../http/Endpoint.js"
 import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
-import type { Application, Opening, Peer, UpgradeRequest } from "../http/Listener.js"
+import { type Application, type Opening, type Peer, streamPath, type UpgradeRequest } from "../http/Listener.js"
 import type { Metrics } from "../http/Metrics.js"
 import * as LimitHeaders from "../http/LimitHeaders.js"
 import type { Stage } from "../http/Readiness.js"
@@ -39,8 +39,6 @@ import { missedOf, orUnread } from "./Missed.js"
 import { payloads as ofAnyEngine, payloadsOf } from "./Payloads.js"
 import { Session } from "./Session.js"
 import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
-
-const path = "/streams/v1/ws"
 
 /** How long a stream of candles waits for the histories to come to where it begins, and how often it looks. */
 const longestBehindMs = 10_000
@@ -287,7 +285,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       // A connection counts as one request of its address; what is asked over it counts for the key.
       const { headers, refusal } = LimitHeaders.draw(services, request)
       if (refusal !== undefined) return refuse(asked, refusal, headers)
-      if (asked !== path) return refuse(asked, Errors.routeNotFound, headers)
+      if (asked !== streamPath) return refuse(asked, Errors.routeNotFound, headers)
       if (hub.hasFailed) return refuse(asked, Errors.internal, headers)
       return { accept: (peer) => accept(peer, request) }
     }

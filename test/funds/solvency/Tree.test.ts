@@ -1,5 +1,7 @@
 /** The tree and its proofs against one made in the plainest way, and the verifier against proofs that were changed. */
 import * as fc from "fast-check"
+import * as fs from "node:fs"
+import * as path from "node:path"
 import { expect, test } from "vitest"
 import { type SolvencyProof, verifyProof, verifyPublished } from "../../../src/client/solvency/Solvency.js"
 import { leaf, parent } from "../../../src/funds/solvency/Hashing.js"
@@ -188,4 +190,11 @@ test("what was published is held against itself and the treasury", () => {
   expect(failing({ treasury: null })).toHaveLength(1)
   expect(failing({ collateralAtoms: "1.5" })).toEqual(["what was published is not an answer of GET /v1/solvency"])
   expect(verifyPublished(undefined).holds).toBe(false)
+})
+
+test("what its README says to take along is one file that needs node:crypto alone", () => {
+  const readme = fs.readFileSync("src/client/solvency/README.md", "utf8")
+  const [, file] = /`(dist\/src\/client\/solvency\/(\w+\.js))`/.exec(readme)!
+  expect(readme).toContain(`from "./${path.basename(file!)}"`)
+  expect([...fs.readFileSync(file!, "utf8").matchAll(/^import .* from "(.+)"/gm)].map(([, from]) => from)).toEqual(["node:crypto"])
 })

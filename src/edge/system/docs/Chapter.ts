@@ -2,7 +2,7 @@
 import { assert } from "../../../domain/Assert.js"
 import type { Level } from "../../http/Access.js"
 import type { Described } from "../../http/Endpoint.js"
-import type { Example } from "../../http/Example.js"
+import { type Example, freshKey } from "../../http/Example.js"
 import { type Html, html, join, prose } from "./Html.js"
 import * as Types from "./Types.js"
 
@@ -68,7 +68,7 @@ const curl = ({ endpoint, example, operation }: Route): string => {
   const parts = [
     `curl -s${endpoint.method === "GET" ? "" : ` -X ${endpoint.method}`} "$VENUE${example.target}"`,
     ...(credential === undefined ? [] : [`-H "Authorization: Bearer ${credential}"`]),
-    ...(operation.parameters.some((parameter) => parameter.in === "header") ? ["-H \"Idempotency-Key: $(uuidgen)\""] : []),
+    ...(operation.parameters.some((parameter) => parameter.in === "header") ? [`-H "Idempotency-Key: ${freshKey}"`] : []),
     ...(example.body === undefined
       ? []
       : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(example.body, undefined, 2))}`])

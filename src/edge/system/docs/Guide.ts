@@ -1,4 +1,5 @@
 /** What to know before the first request: conventions, how to get a key, and what to repeat when an answer is lost. */
+import { freshKey } from "../../http/Example.js"
 import { type Html, html, prose } from "./Html.js"
 
 const list = (items: ReadonlyArray<string>): Html => html`<ul>${items.map((item) => html`<li>${prose(item)}</li>`)}</ul>`
@@ -38,10 +39,11 @@ ${
 }
 <p>At a terminal, the same in one line; the key is kept in a file for programs:</p>
 <pre><code>npm run venue -- connect</code></pre>
-<p>On a development venue an operator opens funded accounts with keys at once, to try things out:</p>
+<p>On a development venue an operator opens funded accounts with keys at once, to try things out.
+The idempotency key is any text that was not used before: here, and in all examples, one that Node makes.</p>
 <pre><code>${`curl -s -X POST "$VENUE/v1/operator/demo/accounts" \\
   -H "Authorization: Bearer $OPERATOR_TOKEN" \\
-  -H "Idempotency-Key: $(uuidgen)" \\
+  -H "Idempotency-Key: ${freshKey}" \\
   -H 'Content-Type: application/json' \\
   -d '{
   "accounts": 1,
