@@ -97,9 +97,12 @@ const refused = (decision: Told.Decision, { json, status: answered }: Answer, wh
   return difference(what, info, spelledAs(info, expected))
 }
 
+/** What is answered with the keys that it came to. */
+const showingKeys: ReadonlySet<string> = new Set(["RevokeKeyByOperator", "IssueBotKey", "OpenDemoAccounts"])
+
 /** Whether what was done has nothing to show any more: of API keys that have ended only so many are remembered. */
-const showsNothing = ({ asked: { wanted } }: Told.Decision, { status }: Answer): boolean =>
-  wanted.kind === "RevokeKeyByOperator" && status === 404
+const showsNothing = ({ asked: { wanted }, model }: Told.Decision, { status }: Answer): boolean =>
+  showingKeys.has(wanted.kind) && status === 404 && model.identity.keys.some(({ isForgotten }) => isForgotten)
 
 const answered = (markets: Markets, { answer, call, memory, model }: Answered): Verdict => {
   const { reading } = call
