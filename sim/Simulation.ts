@@ -573,7 +573,8 @@ class Run {
     let unanswered = 0
     const look = (draft: Draft): void => {
       unanswered++
-      clients.issue({ ...draft, persistent: true }, (answer) => {
+      // A page of changes is read from the journal, on a slow disk for longer than some clients wait, each time that it is asked for.
+      clients.issue({ ...draft, persistent: draft.endpoint !== "listChanges" }, (answer) => {
         unanswered--
         const next = nextPage(draft, answer)
         if (next !== undefined) clients.restore(() => look(next))
