@@ -411,13 +411,13 @@ const standingBefore = (source: Source, sequence: number): Effect.Effect<Before,
   Effect.gen(function*() {
     const { capacity, journal, snapshots } = source
     const engine = yield* engineBefore(journal, snapshots, capacity, sequence)
-    const cursor = new Cursor(source, engine.sequence + 1)
+    const before = new Cursor(source, engine.sequence + 1)
     const runs = Effect.whileLoop({
       while: () => engine.sequence < sequence - 1,
-      body: () => Effect.flatMap(cursor.next, ({ block }) => rerun(source, engine, block)),
+      body: () => Effect.flatMap(before.next, ({ block }) => rerun(source, engine, block)),
       step: () => {}
     })
-    yield* Effect.ensuring(runs, cursor.leaveSegments)
+    yield* Effect.ensuring(runs, before.leaveSegments)
     assert(engine.sequence === sequence - 1, "the record begins its block")
     const digest = yield* digestAt(journal.links, engine.sequence)
     assert(digest !== undefined && digest !== "", "what was run is durable, and ends a block")
