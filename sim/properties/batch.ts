@@ -5,7 +5,7 @@
  */
 import { maxCancelEntries } from "../../src/operations/orders/CancelOrders.js"
 import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
-import { idsPerRecord, parseOrderId } from "../../src/domain/Ids.js"
+import { parseOrderId, sequenceOf } from "../../src/domain/Ids.js"
 import { broken, holds, type Property } from "./Property.js"
 
 /** Scopes that were asked under with a body without a `timeInForce`: what is journaled under one may be of that. */
@@ -78,7 +78,7 @@ export const batch: Property<State> = {
       if (call.endpoint.includes("cancel") || call.intent.includes("cancel")) continue
       const number = typeof info["orderId"] === "string" ? parseOrderId(info["orderId"]) : undefined
       if (number === undefined) return broken(`${call.target}: result ${index} has no order id`)
-      sequences.add(Math.floor(number / idsPerRecord))
+      sequences.add(sequenceOf(number))
     }
     return sequences.size > 1 ? broken(`${call.target}: results come from ${sequences.size} records`) : holds
   }

@@ -158,7 +158,7 @@ const keyVerdict = (what: string, lookup: Lookup, state: State, model: NaiveVenu
 
 const clientOrderVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: number, clientOrderId: string): Verdict => {
   const placed = model.accounts[account]!.placed.filter((order) =>
-    order.clientOrderId === clientOrderId && Math.floor(order.number / Ids.idsPerRecord) <= lookup.journalSequence
+    order.clientOrderId === clientOrderId && Ids.sequenceOf(order.number) <= lookup.journalSequence
   )
   if (lookup.order !== undefined) {
     const { order } = lookup

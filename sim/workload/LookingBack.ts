@@ -4,7 +4,7 @@
  * meanwhile, so that each answer is known to the last row, and nothing that is read so at a run's end depends on who happened to ask for
  * it in between.
  */
-import { idsPerRecord, orderId } from "../../src/domain/Ids.js"
+import { orderId, sequenceOf } from "../../src/domain/Ids.js"
 import { isListed, symbol } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { isKept } from "../model/NaiveState.js"
@@ -66,7 +66,7 @@ const changes = ({ accounts }: NaiveVenue, everybody: ReadonlyArray<Identity>, r
   const traders = everybody.filter(({ account }) => accounts[account]!.placed.length > 0)
   if (traders.length === 0) return []
   const who = random.pick(traders)
-  const behind = Math.floor(random.pick(accounts[who.account]!.placed).number / idsPerRecord) - 1
+  const behind = sequenceOf(random.pick(accounts[who.account]!.placed).number) - 1
   return [Calls.read(who, "listChanges", `/v1/accounts/${who.accountId}/changes?fromSequence=${behind}&limit=1`, "trader")]
 }
 

@@ -45,6 +45,7 @@ const deciderOf = (stored: Stored, capacity: Capacity): Effect.Effect<Decider, C
     rules: Math.max(1, rules)
   }))
 
+type Snapshots = Context.Tag.Service<typeof SnapshotStore>
 type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay">
 
 /** What a record says decides from it on; undefined where it is no start, or is of a format that whoever reads it says so of. */
@@ -73,13 +74,13 @@ const allOf = (journal: Read, decider: Decider, latest: Stored | undefined, capa
  * Undefined where it cannot be told for want of what is damaged, where there is none, and where the state was left by a newer version that
  * never took over: then it is of the very rules of this one.
  */
-export const found = (
+export const at = (
   journal: Read,
+  step: Stored | string | undefined,
+  latest: Snapshots["latest"],
   capacity: Capacity
-): Effect.Effect<Others | undefined, CapacityTooSmall | DiskError | Unreadable | Unknown, SnapshotStore> =>
+): Effect.Effect<Others | undefined, CapacityTooSmall | DiskError | Unreadable | Unknown> =>
   Effect.gen(function*() {
-    const { latest, latestStep } = yield* SnapshotStore
-    const step = yield* latestStep
     if (step === undefined) {
       const opened = yield* startedAt(journal, 1)
       return opened === undefined || opened.rules === versions.rules ? undefined : yield* allOf(journal, opened, yield* latest, capacity)
@@ -92,6 +93,10 @@ export const found = (
     if (behind?.rules === versions.rules) return stepped
     return (yield* allOf(journal, behind ?? before, yield* latest, capacity)) ?? stepped
   })
+
+/** The same of the data directory that is looked into. */
+export const found = (journal: Read, capacity: Capacity) =>
+  Effect.flatMap(SnapshotStore, ({ latest, latestStep }) => Effect.flatMap(latestStep, (step) => at(journal, step, latest, capacity)))
 
 /** The first record that this version tells of. */
 export const firstBehind = (others: Others | undefined): number => others === undefined ? 1 : others.lastSequence + 1

@@ -9,6 +9,9 @@ export const idsPerRecord = 64
 /** The ordinal of the `index`th thing born in the record `sequence`. */
 export const ordinal = (sequence: number, index: number): number => sequence * idsPerRecord + index
 
+/** The record in which what has an ordinal was born. */
+export const sequenceOf = (ordinal: number): number => Math.floor(ordinal / idsPerRecord)
+
 const text = (prefix: string, value: number): string => prefix + value.toString(36)
 
 const parse = (prefix: string, id: string): number | undefined => {

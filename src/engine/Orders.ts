@@ -13,7 +13,7 @@
  * layout, and the key that scatters it, decide nothing and are in no snapshot.
  */
 import { assert } from "../domain/Assert.js"
-import { idsPerRecord } from "../domain/Ids.js"
+import { idsPerRecord, sequenceOf } from "../domain/Ids.js"
 import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
 import { growInts, grownLength, growRows, newRows, wordsOf } from "./Columns.js"
@@ -782,6 +782,6 @@ const tableSizeFor = (slots: number): number => {
  * with the further births of a record strewn. Clients do not choose numbers: nothing here needs a key.
  */
 const hashNumber = (number: number): number => {
-  const sequence = Math.floor(number / idsPerRecord)
+  const sequence = sequenceOf(number)
   return sequence ^ Math.imul(number - sequence * idsPerRecord, 0x9e3779b1)
 }

@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
 import type * as Scope from "effect/Scope"
-import { idsPerRecord } from "../domain/Ids.js"
+import { sequenceOf } from "../domain/Ids.js"
 import type { TransferView } from "../engine/Reads.js"
 import { waitMs } from "./Backoff.js"
 import { warn } from "./Elsewhere.js"
@@ -187,7 +187,7 @@ export class Driver {
       if (Exit.isSuccess(exit) && exit.value === "over") tended.failures = 0
       else tended.failures++
       // Numbers of transfers are multiples of what a record may give birth to: what tells them apart is the record.
-      const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, Math.floor(number / idsPerRecord))
+      const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, sequenceOf(number))
       tended.waitsSinceEpochMs = now
       tended.waitMs = trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs
       if (trouble?._tag === "Stopped" && tended.trouble?._tag !== "Stopped") {

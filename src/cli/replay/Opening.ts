@@ -37,10 +37,7 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | 
   const within = yield* capacity
   const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly)
   const step = yield* store.latestStep
-  const others = yield* Others.found(journal, within).pipe(
-    Effect.provideService(SnapshotStore.SnapshotStore, store),
-    Effect.catchTag("CapacityTooSmall", ({ message }) => usage(message))
-  )
+  const others = yield* Effect.catchTag(Others.at(journal, step, store.latest, within), "CapacityTooSmall", ({ message }) => usage(message))
   if (others?.isAll === true) return yield* Others.refused(others)
   if (typeof step === "string") {
     return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })

@@ -97,15 +97,13 @@ export class Accounts extends Prices {
     }
     const ended: Array<Dict> = []
     // The newest ended come first, and before them those that are open.
-    for (let cursor: Str = "first"; cursor !== undefined;) {
-      const more = cursor === "first" ? {} : { cursor }
-      const page = this.asDict(await this.request(Description.positionHistoryPath, "private", "GET", { ...target, ...more }))
+    for await (const page of this.pages(Description.positionHistoryPath, target)) {
       const episodes: Array<Dict> = this.safeList(page, "episodes", [])
       const closed = episodes.filter((episode) => this.safeString(episode, "status") !== "open")
       ended.push(...closed.filter((episode) => wanted === undefined || wanted.includes(this.safeString(episode, "marketId", ""))))
       const isPast = closed.some((episode) => since !== undefined && this.safeInteger(episode, "closedAtEpochMs", 0) < since)
       const isEnough = since === undefined && ended.length >= (limit ?? Description.maxPage)
-      cursor = isPast || isEnough ? undefined : this.safeString(page, "nextCursor")
+      if (isPast || isEnough) break
     }
     const found = ended.filter((episode) => since === undefined || this.safeInteger(episode, "closedAtEpochMs", 0) >= since).reverse()
     const count = limit ?? Description.maxPage
@@ -185,13 +183,10 @@ export class Accounts extends Prices {
     const target = { accountId: await this.loadAccountId(), ...this.listing(since, Description.maxListed), ...params }
     const count = limit ?? Description.maxListed
     const found: Array<Dict> = []
-    for (let cursor: Str = "first"; cursor !== undefined;) {
-      const more = cursor === "first" ? {} : { cursor }
-      const page = this.asDict(await this.request(Description.fundingPaymentsPath, "private", "GET", { ...target, ...more }))
+    for await (const page of this.pages(Description.fundingPaymentsPath, target)) {
       const payments: Array<Dict> = this.safeList(page, "payments", [])
       found.push(...payments.filter((payment) => market === undefined || this.safeString(payment, "marketId") === market.id))
-      const isEnough = since === undefined && found.length >= count
-      cursor = isEnough ? undefined : this.safeString(page, "nextCursor")
+      if (since === undefined && found.length >= count) break
     }
     return this.parseIncomes(since === undefined ? found.slice(0, count) : found, market, since, limit)
   }

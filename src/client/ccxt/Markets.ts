@@ -229,6 +229,16 @@ export class Markets extends Delivery {
     }
   }
 
+  /** The pages of a listing of the account's own, as far as they are read: the newest first. */
+  protected async *pages(path: string, target: Dict): AsyncGenerator<Dict, void> {
+    let cursor: Str = undefined
+    do {
+      const page = this.asDict(await this.request(path, "private", "GET", cursor === undefined ? target : { ...target, cursor }))
+      yield page
+      cursor = this.safeString(page, "nextCursor")
+    } while (cursor !== undefined)
+  }
+
   protected async loadMarket(symbol: string): Promise<MarketInterface> {
     await this.loadMarkets()
     return this.market(symbol)

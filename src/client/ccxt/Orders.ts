@@ -170,21 +170,11 @@ export class Orders extends Accounts {
   private async fillsBackTo(sinceEpochMs: number, order: Order, market: MarketInterface): Promise<Array<Trade>> {
     const accountId = await this.loadAccountId()
     const trades: Array<Trade> = []
-    let cursor: string | undefined
-    do {
-      const page = this.asDict(
-        await this.request(Description.fillsPath, "private", "GET", {
-          accountId,
-          marketId: market.id,
-          limit: Description.maxPage,
-          ...(cursor === undefined ? undefined : { cursor })
-        })
-      )
+    for await (const page of this.pages(Description.fillsPath, { accountId, marketId: market.id, limit: Description.maxPage })) {
       const fills: Array<Dict> = this.safeList(page, "fills", [])
       trades.unshift(...fills.filter((fill) => fill["orderId"] === order.id).map((fill) => this.parseFill(fill, market)).reverse())
-      const oldest = this.safeInteger(fills.at(-1), "executedAtEpochMs", 0)
-      cursor = oldest < sinceEpochMs ? undefined : this.safeString(page, "nextCursor")
-    } while (cursor !== undefined)
+      if (this.safeInteger(fills.at(-1), "executedAtEpochMs", 0) < sinceEpochMs) break
+    }
     return trades
   }
 

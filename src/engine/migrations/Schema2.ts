@@ -188,7 +188,7 @@ const outcomeOf = (
   if (account === none) {
     if (orderNumber! < 0) return done
     const born = accounts[orderNumber! * accountNumbers + bornAt]
-    return born !== undefined && Math.floor(born / Ids.idsPerRecord) === sequence
+    return born !== undefined && Ids.sequenceOf(born) === sequence
       ? { _tag: "AccountOpened", account: orderNumber! }
       : { _tag: "MarketChanged", market: orderNumber!, effectiveAtEpochMs: 0, underInitialMargin: 0, underMaintenanceMargin: 0 }
   }
