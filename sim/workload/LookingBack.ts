@@ -59,8 +59,7 @@ const ofAccount = (model: NaiveVenue, who: Identity, random: SimRandom): Readonl
 }
 
 /**
- * The changes of one account from some order of it on, on pages of one record, two, three, and so on: small ones end within a block, and
- * there are not too many of them however much there is.
+ * The changes of one account from some order of it on, on pages of one record, two, three, and so on: small ones end within a block.
  */
 const changes = ({ accounts }: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => {
   const traders = everybody.filter(({ account }) => accounts[account]!.placed.length > 0)
@@ -96,6 +95,9 @@ export const boards: ReadonlyArray<Draft> = ["daily", "weekly", "monthly", "all_
   Calls.read(Calls.passerBy, "getLeaderboard", `/v1/leaderboard?window=${window}&limit=5`, "none")
 )
 
+/** Pages of changes that are read: of blocks on the disk each may have less than was asked for, down to one record. */
+const mostPages = 24
+
 /**
  * The page of changes behind one that was answered, of one record more; what is told no more is passed over to the oldest that is.
  * Undefined where there is none.
@@ -106,7 +108,7 @@ const nextChanges = (draft: Draft, answer: Answer | undefined): Draft | undefine
   const limit = Number(new URLSearchParams(search).get("limit"))
   // Where few are told, the oldest of them may be told no more by the time that is asked for it: it is passed over to once.
   const isPassedOver = limit === 1 && rejectionGuard === "sequence_not_retained"
-  const behind = hasMore === true ? throughSequence : isPassedOver ? oldest : undefined
+  const behind = hasMore === true && limit < mostPages ? throughSequence : isPassedOver ? oldest : undefined
   return behind === undefined ? undefined : { ...draft, target: `${path}?fromSequence=${String(behind)}&limit=${limit + 1}` }
 }
 

@@ -92,7 +92,7 @@ export const digestsOf = (blocks: ReadonlyArray<{ readonly digest: Uint8Array }>
   blocks.map(({ digest }) => Buffer.from(digest).toString("hex"))
 
 /** A sleep lasts until nothing else moves: what the journal waits for comes of its disk, and that takes no time here. */
-const idleClock: Clock.Clock = {
+export const idleClock: Clock.Clock = {
   [Clock.ClockTypeId]: Clock.ClockTypeId,
   unsafeCurrentTimeMillis: () => 0,
   unsafeCurrentTimeNanos: () => 0n,

@@ -8,6 +8,7 @@ import * as Histories from "../../src/readmodel/Histories.js"
 import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import * as Tables from "../../src/readmodel/Tables.js"
+import { idleClock } from "../journal/Harness.js"
 
 const durableSequence = 1_000_000
 
@@ -37,7 +38,7 @@ const begunAt5 = async (isFinished: boolean) => {
     )
     const { isRebuilding, lagMs } = histories.standing()!
     return { isRebuilding, lagMs, candles: candles._tag }
-  })))
+  })).pipe(Effect.withClock(idleClock)))
 }
 
 test("no candles are served of them until they have had all there was", async () => {
