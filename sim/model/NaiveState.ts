@@ -432,6 +432,8 @@ export interface NaiveMemory {
 /** What is open of an order, in size atoms. */
 export const remaining = (order: NaiveOrder): number => order.quantity - order.filled - order.canceled
 
+/** Until when an order that ended is kept. */
+export const keptUntilEpochMs = ({ endedAtEpochMs, retentionMs }: NaiveOrder): number => endedAtEpochMs + retentionMs + orderExtraMs
+
 /** Whether an order is still kept at a time, open or not. */
-export const isKept = (order: NaiveOrder, atEpochMs: number): boolean =>
-  order.status === Order.open || atEpochMs < order.endedAtEpochMs + order.retentionMs + orderExtraMs
+export const isKept = (order: NaiveOrder, atEpochMs: number): boolean => order.status === Order.open || atEpochMs < keptUntilEpochMs(order)

@@ -43,6 +43,7 @@ import { NaiveSettlements } from "./NaiveSettlement.js"
 import {
   isDelisted,
   isKept,
+  keptUntilEpochMs,
   type NaiveAccount,
   type NaiveAnnounced,
   type NaiveSession,
@@ -653,6 +654,19 @@ export class NaiveVenue {
       this.#keys.delete(scope)
       if (!key.isOver(this.atEpochMs)) this.#keys.set(scope, { ...key, queuedAtEpochMs: this.atEpochMs })
     }
+  }
+
+  /**
+   * From when on a record looks at the first in the line of keys or of ended orders, whether its time is over or not; `Infinity` where
+   * both are empty.
+   */
+  get nextForgettingEpochMs(): number {
+    const [key] = this.#keys.values()
+    const [ended] = this.#ended
+    return Math.min(
+      key === undefined ? Number.POSITIVE_INFINITY : this.#keyLookEpochMs(key),
+      ended === undefined ? Number.POSITIVE_INFINITY : Math.min(this.#orderLookEpochMs(ended), keptUntilEpochMs(ended.order))
+    )
   }
 
   /** Whether anything was remembered whose time is over at a time. */

@@ -81,11 +81,9 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     case "StartVenue":
       return state.starts-- > 0 ? holds : broken(`record ${sequence} is a ${command.kind}, and no process was started`)
     case "PassTime": {
-      // Where keys or orders find no room, time is let pass for those whose day is over.
-      const forgets = isFull(state, model) && model.hasForgettable(atEpochMs)
       const isDue = state.deadlines.some((due) => due <= atEpochMs)
       const isLeft = decision.examined?.wasBehind === true
-      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue || forgets || isLeft
+      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue || isLeft
       state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
     }
@@ -159,6 +157,16 @@ const noteLooks = (state: State, { atEpochMs, brackets, looks }: NaiveVenue): vo
   if (moments.length > 0) state.deadlines = [...new Set([...state.deadlines, ...moments])]
 }
 
+/**
+ * Notes when the first key or ended order in line is to be looked at, where there may be no room for others: a full table refuses without
+ * a record, so that time has to pass for what it remembers. What was looked at may have been promised for longer, and goes on in line.
+ */
+const noteForgetting = (state: State, model: NaiveVenue): void => {
+  if (!isFull(state, model)) return
+  const due = Math.max(model.atEpochMs, model.nextForgettingEpochMs)
+  if (due !== Number.POSITIVE_INFINITY && !state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
+}
+
 /** Notes when a transfer that nobody approves is to end. */
 const noteExpiry = (state: State, { atEpochMs, funds: { nextDueEpochMs } }: NaiveVenue): void => {
   const due = Math.max(atEpochMs, nextDueEpochMs)
@@ -212,6 +220,7 @@ export const everyRecordHasACause: Property<State> = {
         note(state, seen.record, seen.decision)
         if (!seen.model.areLooksPut) noteLooks(state, seen.model)
         noteExpiry(state, seen.model)
+        noteForgetting(state, seen.model)
         if (seen.model.nextSettlementEpochMs < Number.POSITIVE_INFINITY && !seen.model.halted) noteSettlement(state, seen.model)
         // What a record leaves to the next is due at once, and another command may be quicker than the record that comes for it.
         if (seen.model.isBehind || seen.model.isClearing) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
