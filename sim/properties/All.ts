@@ -45,6 +45,7 @@ import { identityIsAsAsked } from "./identityIsAsAsked.js"
 import { identityRoom } from "./identityRoom.js"
 import { inbox } from "./inbox.js"
 import { keyAddresses } from "./keyAddresses.js"
+import { keyUses } from "./keyUses.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { lockIsHeld } from "./lockIsHeld.js"
 import { ledgerAnswers } from "./ledgerAnswers.js"
@@ -170,6 +171,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(quantity),
   watch(idempotency),
   watch(keysLastTheirTime),
+  watch(keyUses),
   watch(commandsAreAsAsked),
   watch(previewsEqualDecisions),
   watch(batch),

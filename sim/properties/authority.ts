@@ -2,7 +2,7 @@
  * Safety (I11). Nobody acts without authority, or behind its end: no key reaches what is the owner's alone, nobody reads or touches
  * another's account, a key does what its scopes say, and behind the record that ends a session or revokes a key, and behind the
  * time at which either ends, nothing is journaled or answered by it; nor is anybody who waits told anything behind the end of what he
- * waits by. Who has authority is not turned away.
+ * waits by. Who has authority is not turned away, and whose key has it no more is told why.
  *
  * Who has it is read from the journal: sessions that were opened, keys that were issued, and what ended them.
  */
@@ -196,6 +196,8 @@ const answered = (state: State, seen: Answered): Verdict => {
   const account = named(call)
   if (answer.status < 300 && account !== undefined && account !== own)
     return broken(`${what} is of ${String(own)}, and is answered ${answer.text}`)
+  const rejection = authority?.scopes === undefined ? holds : rejectionVerdict(what, seen, authority, askedAt)
+  if (rejection !== undefined) return rejection
   const standing = standingOf(authority, seen, askedAt)
   if (owners === undefined || owners.access === "key" || owners.access === "trader") return onOwnRoute(what, seen, authority, standing)
   if (owners.access === "anyone") return holds
@@ -207,6 +209,32 @@ const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answere
   const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
   if (standing === "over" && !isTurnedAway) return broken(`${what} is of a session that is over, and is answered ${status}: ${text}`)
   return standing === "good" && isTurnedAway ? broken(`${what} is of a session that stands, and is answered ${status}: ${text}`) : holds
+}
+
+/**
+ * Whether it is told why a key is good no more: as revoked only where a durable record did that, and as one that has expired only behind its
+ * time, and where it was not revoked before. Of a key that is forgotten since it ended nobody knows any more.
+ */
+const rejectionVerdict = (what: string, { answer: { json, status }, clock, model }: Answered, key: Authority, askedAt: LastRecord): Verdict => {
+  const told = status === 401 && isObject(json) ? (isObject(json["info"]) ? json["info"] : json)["apiKeyRejection"] : undefined
+  const { endedBy, expiresAtEpochMs } = key
+  switch (told) {
+    case "malformed":
+      return broken(`${what} is told that the key which it was given is malformed`)
+    case "revoked":
+      return endedBy !== undefined ? holds : broken(`${what} is told that its key is revoked, and it is not`)
+    case "expired": {
+      if (endedBy !== undefined && endedBy <= askedAt.sequence) return broken(`${what} is told that its key has expired, and it is revoked`)
+      const isInTime = clock !== undefined && Math.max(clock[1], model.atEpochMs) < expiresAtEpochMs
+      return isInTime ? broken(`${what} is told that its key has expired, which lasts until ${expiresAtEpochMs}`) : holds
+    }
+    case "unknown":
+      return endedBy !== undefined || clock === undefined || Math.max(clock[1], model.atEpochMs) >= expiresAtEpochMs
+        ? holds
+        : broken(`${what} is told that nobody knows its key, which is good`)
+    default:
+      return holds
+  }
 }
 
 /** What anybody reads: a credential may say whose favorites are to be told. */

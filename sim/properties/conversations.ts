@@ -360,8 +360,10 @@ const answered = (state: State, line: Conversation, left: Left): Verdict => {
 }
 
 /** The ticket is over that was shown last: what is being taken up is answered as if there had been none. */
-const ticketIsOver = (line: Conversation): Verdict => {
+const ticketIsOver = (state: State, line: Conversation, { atEpochMs }: Left): Verdict => {
   if (line.scopes === undefined) return broken("is told that its ticket is over, and none is shown")
+  const isOver = mayBeOver(state, line) || line.expiresAtEpochMs <= Math.max(atEpochMs, state.model?.atEpochMs ?? 0)
+  if (!isOver) return broken(`is told at ${atEpochMs} that its ticket is over, which lasts until ${line.expiresAtEpochMs}`)
   line.scopes = undefined
   const own = line.taking === undefined ? undefined : line.due.get(line.taking)
   if (line.taking === undefined) {
@@ -416,7 +418,7 @@ const leaves = (state: State, line: Conversation, left: Left): Verdict => {
       return beats(state, line, left)
     default:
       if (id !== undefined) return answered(state, line, left)
-      if (type === "error" && error!.code === noTicket) return ticketIsOver(line)
+      if (type === "error" && error!.code === noTicket) return ticketIsOver(state, line, left)
       if (type !== "error" || error!.code !== invalid || line.unnamed === 0) return broken(`is sent ${type} ${error?.code} for nothing`)
       line.unnamed--
       return holds
@@ -504,16 +506,17 @@ const warned = ({ model, recordsEpochMs }: State, line: Conversation, { frame: {
   return expiresAt - latestEpochMs <= warningMs ? holds : broken(`is warned at ${latestEpochMs} of ${expiresAt}`)
 }
 
-/** A heartbeat names streams that have begun, each up to where it has left, and leaves behind the warning that was due. */
-const beats = (state: State, line: Conversation, { frame: { heads, serverTimeEpochMs } }: Left): Verdict => {
+/** A heartbeat tells the time and streams that have begun, each up to where it has left, and leaves behind the warning that was due. */
+const beats = (state: State, line: Conversation, { atEpochMs, frame: { heads, serverTimeEpochMs } }: Left): Verdict => {
+  if (serverTimeEpochMs !== atEpochMs) return broken(`is told at ${atEpochMs} by a heartbeat that it is ${serverTimeEpochMs}`)
   const other = Object.keys(heads!).find((name) => line.streams.get(name)?.hasBegun !== true)
   if (other !== undefined) return broken(`has ${other} in a heartbeat, which has not begun`)
   for (const [name, { head }] of line.streams) {
     if (heads![name] !== head) return broken(`has ${name} up to ${head}, and is told ${heads![name]} in a heartbeat`)
   }
-  const isLate = line.scopes !== undefined && !line.isWarned && serverTimeEpochMs! >= line.expiresAtEpochMs - warningMs
+  const isLate = line.scopes !== undefined && !line.isWarned && atEpochMs >= line.expiresAtEpochMs - warningMs
   return isLate && !mayBeOver(state, line)
-    ? broken(`was not warned at ${serverTimeEpochMs} that its ticket is over at ${line.expiresAtEpochMs}`)
+    ? broken(`was not warned at ${atEpochMs} that its ticket is over at ${line.expiresAtEpochMs}`)
     : holds
 }
 

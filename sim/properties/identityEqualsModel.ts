@@ -113,9 +113,6 @@ const atSome = (clock: Answered["clock"], keys: ReadonlyArray<NaiveKey>, verdict
   return said
 }
 
-/** A key's id, as its text `pk_<environment>_<id>_<secret>` has it. */
-const keyIdIn = (token: string): string => `key_${token.split("_")[2] ?? ""}`
-
 const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity.Wish): Verdict => {
   const { account } = call
   const what = `${call.target} of ${call.client}`
@@ -146,7 +143,7 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
 
 /** The key that asks, by its own token. */
 const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict => {
-  const key = model.identity.keys.find(({ keyId }) => keyId === keyIdIn(call.token))
+  const key = model.identity.keys.find(({ keyId }) => keyId === Identity.keyIdIn(call.token))
   if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
   // What is left of its limit is another property's.
   const { rateLimit } = json as { readonly rateLimit: Json }
@@ -176,7 +173,7 @@ const lateUse = (
   { keyId, lastUsedAtEpochMs: at }: ToldKey
 ): number | undefined => {
   if (clock === undefined) return undefined
-  const isOwn = endpoint === "getCurrentApiKey" && keyId === keyIdIn(token)
+  const isOwn = endpoint === "getCurrentApiKey" && keyId === Identity.keyIdIn(token)
   const known = sure.get(keyId)
   const least = isOwn ? clock[0] : known !== undefined && known < clock[0] ? known : undefined
   return least !== undefined && (at === null || at < Math.floor(least)) ? least : undefined
@@ -185,7 +182,7 @@ const lateUse = (
 /** Notes that a key was used for what it was answered. */
 const usedSurely = ({ sure }: State, { answer: { status }, call: { target, token }, clock }: Answered): void => {
   if (clock === undefined || status !== 200 || !token.startsWith("pk_") || !target.startsWith("/v1/accounts/")) return
-  const keyId = keyIdIn(token)
+  const keyId = Identity.keyIdIn(token)
   sure.set(keyId, Math.max(clock[0], sure.get(keyId) ?? 0))
 }
 
@@ -223,7 +220,7 @@ const used = (state: State, { token }: Call, atEpochMs: number): void => {
   if (atEpochMs < state.cameAtEpochMs) sure.clear()
   state.cameAtEpochMs = atEpochMs
   if (!token.startsWith("pk_")) return
-  const keyId = keyIdIn(token)
+  const keyId = Identity.keyIdIn(token)
   const times = uses.get(keyId)
   if (times === undefined) uses.set(keyId, new Set([atEpochMs]))
   else times.add(atEpochMs)

@@ -3,8 +3,8 @@
  * code that was told and is shown again, a session that says who asks. What is journaled is what the request said, and the answer
  * tells what was journaled. What is none by the contract is never done, whatever signs it; each challenge explains one record. And
  * what proves a passkey in time is not called unproven. A browser is asked to make a passkey beside those that the account has, and to
- * prove whichever it finds. Who decides about an agent is shown all that it asked for. What failed is noted as what it was: a sign-in, or
- * an approval of money.
+ * prove whichever it finds. Who decides about an agent is shown all that it asked for, by a link that has his own code and nothing of the
+ * agent's. What failed is noted as what it was, a sign-in or an approval of money, and no sign-in that fails is kept from its owner.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -95,6 +95,8 @@ interface State {
   setBacks: number
   /** How many failures each passkey may have been noted for, by what was tried. */
   readonly failures: { readonly [of in Failed]: Map<string, number> }
+  /** The accounts for whose owners the process that runs has noted something that failed. */
+  readonly noted: Set<number>
 }
 
 /** How many challenges are open for an address at most. */
@@ -522,25 +524,52 @@ const purposeOf = (
     : ["open_account", undefined]
 }
 
-/** Notes a good proof that is called unproven: it may have come twice, and then the other has its record. */
-const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, model }: Answered, wish: Identity.Wish): void => {
-  const { code, rejectionGuard } = isObject(json) ? json : {}
-  const proof = proofIn(wish)
-  const purpose = purposeOf(state, wish, call)
-  if (proof === undefined || purpose === undefined || clock === undefined || !(unproven.has(code) || unproven.has(rejectionGuard))) return
-  if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
-  // The signer is asked of a removal behind its proof: whoever came first may have found it out of reach, and left no record.
-  if (wish.kind === "removePasskey" && (state.asked.get(call.id)?.taken ?? 0) > 1) return
+/** Whether the challenge that a proof answers was surely open when it came, and the passkey there that it needs. */
+const wasSurelyOpen = (
+  state: State,
+  { clock, model }: Answered,
+  { challengeIdentifier }: Identity.AskedProof,
+  needed: string | undefined
+): boolean => {
+  if (clock === undefined || state.askedBy.get(challengeIdentifier) !== state.incarnation) return false
   // The oldest makes room where as many are open as may be.
-  if (state.begun - state.begunBefore.get(proof.challengeIdentifier)! >= mostOpen) return
-  // Of an addition the passkey that proved it has to be there still.
-  const needed = wish.kind === "finishRegistration" ? state.challenges.get(proof.challengeIdentifier)!.provedBy : proof.credentialId
+  if (state.begun - state.begunBefore.get(challengeIdentifier)! >= mostOpen) return false
   const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
   // A clock that was ahead in between has let the venue forget it: set back, it does not bring it back.
-  const { expiresAtEpochMs } = state.challenges.get(proof.challengeIdentifier)!
+  const { expiresAtEpochMs } = state.challenges.get(challengeIdentifier)!
   const inTime = Math.max(clock[1], state.highestEpochMs) < expiresAtEpochMs && clock[0] >= expiresAtEpochMs - challengeMs
-  if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1)
+  return isKnown && inTime && state.sent.get(challengeIdentifier) === 1
+}
+
+/** Whether an answer calls something unproven. */
+const isUnproven = ({ answer: { json } }: Answered): boolean =>
+  isObject(json) && (unproven.has(json["code"]) || unproven.has(json["rejectionGuard"]))
+
+/** Notes a good proof that is called unproven: it may have come twice, and then the other has its record. */
+const noteTurnedDown = (state: State, seen: Answered, wish: Identity.Wish): void => {
+  const { answer: { text }, call } = seen
+  const proof = proofIn(wish)
+  const purpose = purposeOf(state, wish, call)
+  if (proof === undefined || purpose === undefined || !isUnproven(seen) || fault(state, proof, ...purpose) !== undefined) return
+  // The signer is asked of a removal behind its proof: whoever came first may have found it out of reach, and left no record.
+  if (wish.kind === "removePasskey" && (state.asked.get(call.id)?.taken ?? 0) > 1) return
+  // Of an addition the passkey that proved it has to be there still.
+  const needed = wish.kind === "finishRegistration" ? state.challenges.get(proof.challengeIdentifier)?.provedBy : proof.credentialId
+  if (wasSurelyOpen(state, seen, proof, needed))
     state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
+}
+
+/**
+ * Whether a sign-in has failed at an account's own passkey and its owner is to hear nothing of it. An account has so many notes in a while:
+ * one that has had none in the life of the process has room for this.
+ */
+const isKeptFromOwner = (state: State, seen: Answered, wish: Identity.Wish): boolean => {
+  if (wish.kind !== "finishAuthentication" || !isUnproven(seen)) return false
+  const { proof } = wish
+  const passkey = seen.model.identity.passkeys.find(({ credentialId }) => credentialId === proof.credentialId)
+  if (passkey === undefined || state.challenges.get(proof.challengeIdentifier)?.purpose !== "sign_in") return false
+  return fault(state, proof, "sign_in", undefined) !== undefined && wasSurelyOpen(state, seen, proof, proof.credentialId)
+    && !state.noted.has(passkey.account)
 }
 
 const answered = (state: State, seen: Answered): Verdict => {
@@ -553,6 +582,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (wish === undefined) return isDone ? broken(`${what} is none by the contract, and is done: ${call.body}`) : holds
   if (!isDone) {
     noteTurnedDown(state, seen, wish)
+    if (isKeptFromOwner(state, seen, wish)) return broken(`${what} has failed, and is not noted for the owner of the passkey: ${call.body}`)
     const { apiKeyRejection, code, rejectionGuard } = isObject(answer.json) ? answer.json : {}
     const isOfForm = answer.status === 400 && code === "invalid_request" && rejectionGuard === undefined && apiKeyRejection === undefined
     const isPage = wish.kind === "listSecurityEvents" && wish.cursor !== undefined
@@ -562,12 +592,12 @@ const answered = (state: State, seen: Answered): Verdict => {
   return verdict === undefined ? holds : broken(`${what} ${verdict}: ${call.body} ${answer.text}`)
 }
 
-/** An agent that has begun to wait. */
-const noteAgent = (state: State, { answer: { json, status }, call }: Answered): void => {
+/** Notes an agent that has begun to wait, and holds the link that its owner is to open to his own code. */
+const agentBegun = (state: State, { answer: { json, status, text }, call }: Answered): Verdict => {
   const wish = Identity.read(call.method, call.target, call.body)?.wish
-  if (status !== 200 || wish?.kind !== "beginAgentConnect" || !isObject(json)) return
+  if (status !== 200 || wish?.kind !== "beginAgentConnect" || !isObject(json)) return holds
   const { clientName, codeChallenge, keyLifetimeSeconds, scopes } = wish
-  const { deviceCode, expiresAtEpochMs, userCode } = json
+  const { deviceCode, expiresAtEpochMs, userCode, verificationUri, verificationUriComplete } = json
   state.agents.push({
     clientName,
     codeChallenge,
@@ -577,6 +607,9 @@ const noteAgent = (state: State, { answer: { json, status }, call }: Answered): 
     userCode: String(userCode),
     expiresAtEpochMs: Number(expiresAtEpochMs)
   })
+  return verificationUriComplete === `${String(verificationUri)}?code=${String(userCode)}`
+    ? holds
+    : broken(`${call.client} is told another link than that of its owner's code: ${text}`)
 }
 
 const proofIn = (wish: Identity.Wish): Identity.AskedProof | undefined => "proof" in wish ? wish.proof : undefined
@@ -605,7 +638,8 @@ export const identityIsAsAsked: Property<State> = {
     highestEpochMs: 0,
     lastEpochMs: 0,
     setBacks: 0,
-    failures: { sign_in_failed: new Map(), approval_failed: new Map() }
+    failures: { sign_in_failed: new Map(), approval_failed: new Map() },
+    noted: new Set()
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -658,8 +692,10 @@ export const identityIsAsAsked: Property<State> = {
         // What the process before had begun nobody knows.
         state.incarnation = seen.incarnation
         state.turnedDown.clear()
+        state.noted.clear()
         return holds
       case "Offered":
+        if (seen.command.kind === "NoteSecurity" && seen.command.what !== "key_used_from_new_address") state.noted.add(seen.command.ofAccount)
         state.isRoomless ||= !seen.taken && isOfIdentity(seen.command)
         return holds
       case "Taken":
@@ -674,8 +710,7 @@ export const identityIsAsAsked: Property<State> = {
       case "Committed":
         return committed(state, seen)
       case "Answered":
-        noteAgent(state, seen)
-        return answered(state, seen)
+        return agentBegun(state, seen) ?? answered(state, seen)
       default:
         return holds
     }

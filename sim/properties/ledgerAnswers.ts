@@ -2,9 +2,9 @@
  * Safety (I10), held to the ledger's own book. What is noted of an execution is what the ledger said to it: it is taken for refused, or for
  * decided elsewhere, only where the ledger said so for certain, by that very code, and for never sent only where the ledger never heard of
  * it. That a step which was refused came to nothing is noted only once completions were read as far as the ledger had come when it refused.
- * And a step is given up by the venue itself only for what there is: where the ledger prepared something else than was asked for, where a
- * withdrawal is more than the treasury pays out at once, and where what was to leave is a disabled account's: what comes in does all the
- * same. Never for want of a passkey that the signer knows, since an approval by any other is not taken.
+ * And a step is given up by the venue itself at its approval, and only for what there is: where the ledger prepared something else than was
+ * asked for, where a withdrawal is more than the treasury pays out at once, and where what was to leave is a disabled account's: what comes
+ * in does all the same. Never for want of a passkey that the signer knows, since an approval by any other is not taken.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -134,8 +134,10 @@ const committed = (state: State, { model, record: { command, sequence } }: Commi
 }
 
 const rejected = (state: State, sequence: number, command: CommandOfKind<"RejectStep">): Verdict => {
-  const { guard, step, transfer } = command
+  const { guard, stage, step, transfer } = command
   const { amountAtoms, kind } = state.transfers.get(transfer)!
+  // What was asked for was taken, and nothing has gone to the ledger yet: it fails between the two.
+  if (stage !== "approval") return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} at its ${stage}`)
   if (guard === "account_disabled" && kind !== "withdrawal")
     return broken(`record ${sequence} rejects the ${step} of ${Funds.idOf(kind, transfer)} for its disabled account`)
   // What was held to the plan and journaled the signer may find to be recordable for too long, by a clock that lags behind the ledger's.

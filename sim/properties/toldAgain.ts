@@ -1,7 +1,7 @@
 /**
  * Safety (I16). What was told of an account is told again for as long as was promised: nobody is refused what lies behind one of
  * the latest records, or behind a record that is not too old yet by the journal's own times; and the oldest record behind which all
- * is said to be told is none that is promised a later place.
+ * is said to be told is none that is promised a later place. Nor is anybody told that he is ahead who has seen no more than there is.
  */
 import type { Answer } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -13,6 +13,8 @@ interface State {
   rules: number
   /** What other rules decided, up to here, only their version tells. */
   decidedByOthers: number
+  /** How many records were durable when a call was sent first. */
+  readonly asked: Map<number, number>
 }
 
 /** Whether what is behind a record is to be told when another is the last one. */
@@ -37,11 +39,20 @@ const refusalFault = (state: State, { json }: Answer, head: number): Verdict => 
   return broken(`of ${head} records says that what is behind ${oldest} is told, and from ${oldest - 1} on it is promised`)
 }
 
+/** What is wrong with a refusal as too far ahead, of a call that was sent when so many records were durable. */
+const aheadFault = ({ json }: Answer, durable: number): Verdict => {
+  const { actual, limit, rejectionGuard } = json as Refused
+  if (rejectionGuard !== "sequence_ahead") return holds
+  const [asked, last] = [Number(actual), Number(limit)]
+  if (asked <= last) return broken(`is told that ${asked} lies ahead of the last record ${last}`)
+  return last >= durable ? holds : broken(`is told that the last record is ${last}, when ${durable} were durable`)
+}
+
 export const toldAgain: Property<State> = {
   name: "accounts-are-told-again-as-long-as-promised",
   invariant: "I16",
   kind: "safety",
-  initial: () => ({ promised: { records: 0, ms: 0 }, times: [], rules: 0, decidedByOthers: 0 }),
+  initial: () => ({ promised: { records: 0, ms: 0 }, times: [], rules: 0, decidedByOthers: 0, asked: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started": {
@@ -56,9 +67,15 @@ export const toldAgain: Property<State> = {
         state.times[sequence] = atEpochMs
         return holds
       }
+      case "Asked":
+        if (seen.call.endpoint === "listChanges" && !state.asked.has(seen.call.id)) state.asked.set(seen.call.id, state.times.length - 1)
+        return holds
+      case "Settled":
+        state.asked.delete(seen.call.id)
+        return holds
       case "Answered": {
         if (seen.call.endpoint !== "listChanges" || seen.answer.status !== 400) return holds
-        const fault = refusalFault(state, seen.answer, seen.leftBehind)
+        const fault = refusalFault(state, seen.answer, seen.leftBehind) ?? aheadFault(seen.answer, state.asked.get(seen.call.id) ?? 0)
         return fault === undefined ? holds : broken(`${seen.call.target} of ${seen.call.client} ${fault}`)
       }
       case "Resynced": {

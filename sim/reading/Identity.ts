@@ -127,6 +127,9 @@ const proofIn = (body: Json): AskedProof => {
 
 export const sha256 = (text: string, encoding: "hex" | "base64url"): string => createHash("sha256").update(text).digest(encoding)
 
+/** A key's id, as its text `pk_<environment>_<id>_<secret>` has it. */
+export const keyIdIn = (token: string): string => `key_${token.split("_")[2] ?? ""}`
+
 /** What a challenge was made for, and what must be answered to it. */
 export interface Challenge {
   readonly challenge: string
