@@ -44,7 +44,7 @@ import * as Funds from "./funds/Funds.js"
 import { Pinning } from "./funds/Pinning.js"
 import type { Setting } from "./funds/Parts.js"
 import type { Capacity } from "./engine/State.js"
-import { type SiteSetting, siteAt } from "./identity/Identity.js"
+import { type OfAddress, type SiteSetting, siteAt } from "./identity/Identity.js"
 import * as KeyUses from "./identity/KeyUses.js"
 import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import * as RateLimits from "./identity/RateLimits.js"
@@ -106,6 +106,8 @@ export interface Options extends Secrets {
   readonly corsOrigins?: ReadonlyArray<string>
   /** Where the owner's pages are. */
   readonly site: SiteSetting
+  /** How much an address may begin there and leave open; as much as is usual unless told. */
+  readonly ofAddress?: OfAddress
   /** Whether accounts may be affiliates. */
   readonly affiliateEnabled: boolean
   /** What the stream has room for; the usual unless told. */
@@ -413,6 +415,7 @@ const settingsOf = (options: Options, port: number, { operatorToken, signerSecre
     trustedProxies: options.trustedProxies ?? 0,
     corsOrigins: options.corsOrigins ?? [],
     site: siteAt(options.site, port),
+    ...(options.ofAddress === undefined ? undefined : { ofAddress: options.ofAddress }),
     affiliateEnabled: options.affiliateEnabled,
     ...(options.stream === undefined ? undefined : { stream: options.stream })
   })

@@ -3,6 +3,7 @@
  * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
  */
 import { type Growth, usualGrowth } from "../../src/engine/Columns.js"
+import type { OfAddress } from "../../src/identity/Identity.js"
 import type { Bounds as Missed } from "../../src/streams/Replay.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
@@ -415,6 +416,8 @@ export interface Bounds {
   readonly brackets?: number
   /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
   readonly identity?: Partial<Identities.Bounds>
+  /** Challenges and agents that one address may leave open. Absent from what was kept before: a venue's own. */
+  readonly ofAddress?: OfAddress
   /** How the engine's tables begin and grow. Absent from what was kept before: as a venue's. */
   readonly growth?: Growth
   /** How much of a snapshot is read at once. Absent from what was kept before: all that a run's snapshots have. */
@@ -1124,6 +1127,14 @@ const identityRooms: ReadonlyArray<Partial<Identities.Bounds>> = [
   {}
 ]
 
+/** So few challenges and agents that some make room for others of their address, all owners and their agents having one; or a venue's own. */
+const ofAddresses: ReadonlyArray<OfAddress> = [
+  { challenges: 3, agents: 2 },
+  { challenges: 6, agents: 4 },
+  { challenges: 64, agents: 16 },
+  { challenges: 64, agents: 16 }
+]
+
 const bounds = (random: SimRandom): Bounds => {
   const fullBytes = random.pick([600, 1_024, 4_096, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
@@ -1155,6 +1166,7 @@ const bounds = (random: SimRandom): Bounds => {
       frequentEvents: random.split("frequent").pick([1, 2, 16])
     },
     growth: random.split("growth").pick(growths),
+    ofAddress: random.split("of address").pick(ofAddresses),
     ...(random.split("snapshot reads").chance(0.25) ? { snapshotReadBytes: 32 * 1024 } : {}),
     snapshotEveryRecords: random.split("snapshot every").pick([20, 60, 400, 400]),
     ...(random.split("recent").chance(0.25) ? { recentBytes: 3 * 1024 } : {}),

@@ -61,6 +61,8 @@ export const isLimited = ({ status, text }: Reply): boolean => status === 429 &&
 
 /** The bounds that a process is configured with: see `Bounds` of the options, and the most records of a block. */
 export interface Bounds {
+  /** Challenges and agents that one address may leave open; 64 and 16 where it is not said. */
+  readonly ofAddress?: { readonly challenges: number; readonly agents: number }
   readonly orders: number
   readonly idempotencyKeys: number
   readonly accountParts?: number

@@ -176,8 +176,9 @@ export class ToldOfStreams {
 
   /** What markets are, and what their funding came to. */
   private takeMarkets(model: NaiveVenue, command: Command, { outcomes }: NaiveDecision): void {
-    // Whoever sets a status that a market has already has it told again.
-    const restated = command.kind === "SetMarketStatus" && outcomes[0]!.refusal === Refusal.none ? command.market : none
+    // Whoever sets a status that a market has already, or announces the end that is announced already, has it told again.
+    const restates = command.kind === "SetMarketStatus" || command.kind === "DelistMarket" && command.action === "delist"
+    const restated = restates && outcomes[0]!.refusal === Refusal.none ? command.market : none
     for (const market of model.markets) {
       const { parameters: { marketId }, risk } = market
       const ended = risk.fundings.at(-1)

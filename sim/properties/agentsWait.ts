@@ -17,8 +17,8 @@ const pollMs = 5_000
 /** By so much a clock may have been set while it seems to have run truly. */
 const unsureMs = 2
 
-/** Agents of one address wait beside each other up to this number: with another one the oldest may have to go. */
-const surelyWaiting = 16
+/** As many agents of one address wait beside each other in a venue: with another one the oldest may have to go. */
+const usuallyWaiting = 16
 
 type Stands =
   | { readonly is: "pending" }
@@ -63,6 +63,8 @@ interface State {
   /** Of the process that runs: agents wait no longer than that. */
   agents: Array<Agent>
   begun: number
+  /** How many of an address surely wait beside each other. */
+  surelyWaiting: number
   identity: NaiveIdentity | undefined
   readonly asked: Map<number, Asked>
 }
@@ -93,7 +95,7 @@ const handling = (state: State, { atEpochMs, call }: Observation & { readonly _t
   if (agent === undefined) return
   // The network brings a request twice.
   if (state.asked.has(call.id) || agent.underWay !== undefined) agent.isUnclear = true
-  const isThere = state.begun - agent.place < surelyWaiting && isInTime(agent, atEpochMs)
+  const isThere = state.begun - agent.place < state.surelyWaiting && isInTime(agent, atEpochMs)
   const isOfAgent = ({ deviceSha256 }: { readonly deviceSha256: string }): boolean => deviceSha256 === agent.deviceSha256
   const approvals = state.identity?.everGrants.filter(isOfAgent).length ?? 0
   const { identity } = state
@@ -224,12 +226,13 @@ export const agentsWait: Property<State> = {
   name: "agents-wait-for-one-decision",
   invariant: "I11",
   kind: "safety",
-  initial: () => ({ agents: [], begun: 0, identity: undefined, asked: new Map() }),
+  initial: () => ({ agents: [], begun: 0, surelyWaiting: usuallyWaiting, identity: undefined, asked: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
         state.agents = []
         state.begun = 0
+        state.surelyWaiting = seen.bounds.ofAddress?.agents ?? usuallyWaiting
         state.asked.clear()
         return holds
       case "Committed":

@@ -215,7 +215,12 @@ const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answere
  * Whether it is told why a key is good no more: as revoked only where a durable record did that, and as one that has expired only behind its
  * time, and where it was not revoked before. Of a key that is forgotten since it ended nobody knows any more.
  */
-const rejectionVerdict = (what: string, { answer: { json, status }, clock, model }: Answered, key: Authority, askedAt: LastRecord): Verdict => {
+const rejectionVerdict = (
+  what: string,
+  { answer: { json, status }, clock, model }: Answered,
+  key: Authority,
+  askedAt: LastRecord
+): Verdict => {
   const told = status === 401 && isObject(json) ? (isObject(json["info"]) ? json["info"] : json)["apiKeyRejection"] : undefined
   const { endedBy, expiresAtEpochMs } = key
   switch (told) {

@@ -56,13 +56,16 @@ interface AskedOnce {
   readonly by: Set<number>
   /** The earliest that the clock read as it was taken up. */
   takenUpAtEpochMs: number
+  /** How many notes there were of the passkey that is to prove it, as it was taken up first. */
+  notedBefore: number | undefined
 }
 
 interface State {
   /** Requests that are of a form to be done, by call. */
   readonly asked: Map<number, AskedOnce>
-  /** How many challenges could be asked so far. */
+  /** How many challenges could be asked so far, and how many of an address are open at most. */
   begun: number
+  mostOpen: number
   /** How often it was decided that an account has one passkey more, or less. */
   became: number
   /** How many of those before each challenge that was told. */
@@ -95,12 +98,13 @@ interface State {
   setBacks: number
   /** How many failures each passkey may have been noted for, by what was tried. */
   readonly failures: { readonly [of in Failed]: Map<string, number> }
-  /** The accounts for whose owners the process that runs has noted something that failed. */
-  readonly noted: Set<number>
+  /** How often the process that runs has noted something that failed, by account; and what of each passkey was noted by any. */
+  readonly noted: Map<number, number>
+  readonly notedOf: Map<string, number>
 }
 
-/** How many challenges are open for an address at most. */
-const mostOpen = 64
+/** How many challenges are open for an address of a venue at most. */
+const usuallyOpen = 64
 /** Wrong codes that lock an account's approvals. */
 const mostWrongCodes = 10
 
@@ -533,7 +537,7 @@ const wasSurelyOpen = (
 ): boolean => {
   if (clock === undefined || state.askedBy.get(challengeIdentifier) !== state.incarnation) return false
   // The oldest makes room where as many are open as may be.
-  if (state.begun - state.begunBefore.get(challengeIdentifier)! >= mostOpen) return false
+  if (state.begun - state.begunBefore.get(challengeIdentifier)! >= state.mostOpen) return false
   const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
   // A clock that was ahead in between has let the venue forget it: set back, it does not bring it back.
   const { expiresAtEpochMs } = state.challenges.get(challengeIdentifier)!
@@ -559,17 +563,18 @@ const noteTurnedDown = (state: State, seen: Answered, wish: Identity.Wish): void
     state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
 }
 
-/**
- * Whether a sign-in has failed at an account's own passkey and its owner is to hear nothing of it. An account has so many notes in a while:
- * one that has had none in the life of the process has room for this.
- */
+/** How many notes an account has room for, in a minute at least. */
+const mostNotes = 10
+
+/** Whether a sign-in has failed at an account's own passkey and its owner is to hear nothing of it, though he has room for more notes. */
 const isKeptFromOwner = (state: State, seen: Answered, wish: Identity.Wish): boolean => {
   if (wish.kind !== "finishAuthentication" || !isUnproven(seen)) return false
   const { proof } = wish
   const passkey = seen.model.identity.passkeys.find(({ credentialId }) => credentialId === proof.credentialId)
   if (passkey === undefined || state.challenges.get(proof.challengeIdentifier)?.purpose !== "sign_in") return false
+  const notedBefore = state.asked.get(seen.call.id)?.notedBefore ?? Number.POSITIVE_INFINITY
   return fault(state, proof, "sign_in", undefined) !== undefined && wasSurelyOpen(state, seen, proof, proof.credentialId)
-    && !state.noted.has(passkey.account)
+    && (state.noted.get(passkey.account) ?? 0) < mostNotes && (state.notedOf.get(proof.credentialId) ?? 0) <= notedBefore
 }
 
 const answered = (state: State, seen: Answered): Verdict => {
@@ -621,6 +626,7 @@ export const identityIsAsAsked: Property<State> = {
   initial: () => ({
     asked: new Map(),
     begun: 0,
+    mostOpen: usuallyOpen,
     became: 0,
     begunBefore: new Map(),
     challenges: new Map(),
@@ -639,7 +645,8 @@ export const identityIsAsAsked: Property<State> = {
     lastEpochMs: 0,
     setBacks: 0,
     failures: { sign_in_failed: new Map(), approval_failed: new Map() },
-    noted: new Set()
+    noted: new Map(),
+    notedOf: new Map()
   }),
   observe: (state, seen) => {
     switch (seen._tag) {
@@ -658,7 +665,8 @@ export const identityIsAsAsked: Property<State> = {
           setBacks: before?.setBacks ?? state.setBacks,
           taken: before?.taken ?? 0,
           by: before?.by ?? new Set(),
-          takenUpAtEpochMs: before?.takenUpAtEpochMs ?? Number.POSITIVE_INFINITY
+          takenUpAtEpochMs: before?.takenUpAtEpochMs ?? Number.POSITIVE_INFINITY,
+          notedBefore: before?.notedBefore
         })
         // The network may bring it twice.
         if (wish.kind === "beginRegistration" || wish.kind === "beginAuthentication") state.begun += 2
@@ -676,6 +684,7 @@ export const identityIsAsAsked: Property<State> = {
         asked?.by.add(state.incarnation)
         if (asked === undefined) return holds
         asked.taken++
+        asked.notedBefore ??= state.notedOf.get(proofIn(asked.wish)?.credentialId ?? "") ?? 0
         asked.takenUpAtEpochMs = Math.min(asked.takenUpAtEpochMs, seen.atEpochMs)
         return holds
       }
@@ -691,11 +700,16 @@ export const identityIsAsAsked: Property<State> = {
       case "Started":
         // What the process before had begun nobody knows.
         state.incarnation = seen.incarnation
+        state.mostOpen = seen.bounds.ofAddress?.challenges ?? usuallyOpen
         state.turnedDown.clear()
         state.noted.clear()
         return holds
       case "Offered":
-        if (seen.command.kind === "NoteSecurity" && seen.command.what !== "key_used_from_new_address") state.noted.add(seen.command.ofAccount)
+        if (seen.command.kind === "NoteSecurity" && seen.command.what !== "key_used_from_new_address") {
+          const { credentialId, ofAccount } = seen.command
+          state.noted.set(ofAccount, (state.noted.get(ofAccount) ?? 0) + 1)
+          state.notedOf.set(credentialId, (state.notedOf.get(credentialId) ?? 0) + 1)
+        }
         state.isRoomless ||= !seen.taken && isOfIdentity(seen.command)
         return holds
       case "Taken":

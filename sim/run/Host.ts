@@ -164,6 +164,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   acceptsIndexStream: true,
   rateLimits: { signInsPerAddress: limitsOf(options).perAddress, ...limitsOf(options) },
   site,
+  ...(boundsOf(options).ofAddress === undefined ? {} : { ofAddress: boundsOf(options).ofAddress! }),
   affiliateEnabled: settingsOf(options).affiliates,
   markets: [],
   capacity: capacityOf(options),

@@ -67,6 +67,8 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly corsOrigins: ReadonlyArray<string>
   /** Where the owner's pages are. */
   readonly site: Identity.Site
+  /** How much an address may begin there and leave open; as much as is usual unless told. */
+  readonly ofAddress?: Identity.OfAddress
   /** Whether accounts may be affiliates; otherwise those routes are hidden. */
   readonly affiliateEnabled: boolean
   /** What the stream has room for; the usual unless told. */
@@ -248,7 +250,15 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     rateLimits: RateLimits.make(settings.rateLimits),
     openings: RateLimits.openings(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
-    identity: Identity.make(settings.site, settings.signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, random, yield* Marks),
+    identity: Identity.make(
+      settings.site,
+      settings.signerSecret,
+      yield* PasskeyVerifier,
+      yield* WorkloadIdentity,
+      random,
+      yield* Marks,
+      settings.ofAddress
+    ),
     funds,
     histories,
     solvency: new Solvency({

@@ -22,7 +22,7 @@ const mostWaiting = 16_384
  * And of one remote address: with another one its own oldest waits no more. What its owner has approved by then is in the journal
  * and is fetched all the same.
  */
-const mostOfAddress = 16
+export const mostOfAddress = 16
 
 /** Letters and digits that are not mistaken for each other, and make no words. */
 const alphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
@@ -81,10 +81,10 @@ export class AgentConnect {
 
   constructor(
     private readonly random: Context.Tag.Service<SecureRandom>,
-    most: number = mostWaiting,
+    ofAddress: number,
     private readonly reached?: Reached
   ) {
-    this.places = new FairPlaces(most, mostOfAddress)
+    this.places = new FairPlaces(mostWaiting, ofAddress)
   }
 
   get count(): number {

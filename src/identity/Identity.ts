@@ -1,8 +1,8 @@
 /** What the venue knows in this process of who asks to act: challenges that are open, agents that wait, what is counted of them. */
 import type * as Context from "effect/Context"
 import type { Reached } from "../domain/Marks.js"
-import { AgentConnect } from "./AgentConnect.js"
-import { Challenges } from "./Passkeys.js"
+import { AgentConnect, mostOfAddress as mostAgents } from "./AgentConnect.js"
+import { Challenges, mostOfAddress as mostChallenges } from "./Passkeys.js"
 import type { PasskeyVerifier } from "./PasskeyVerifier.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type { Windows } from "./RateLimits.js"
@@ -32,6 +32,13 @@ export interface Site {
   readonly rpId: string
 }
 
+/** How much one remote address may begin and leave open, without a credential. */
+export interface OfAddress {
+  readonly challenges: number
+  readonly agents: number
+}
+const usualOfAddress: OfAddress = { challenges: mostChallenges, agents: mostAgents }
+
 export interface Identity extends Site {
   readonly challenges: Challenges
   readonly agents: AgentConnect
@@ -51,11 +58,12 @@ export const make = (
   verifier: Context.Tag.Service<PasskeyVerifier>,
   workloads: Context.Tag.Service<WorkloadIdentity>,
   random: Context.Tag.Service<SecureRandom>,
-  reached: Reached | undefined
+  reached: Reached | undefined,
+  ofAddress: OfAddress = usualOfAddress
 ): Identity => ({
   ...site,
-  challenges: new Challenges(random, undefined, reached),
-  agents: new AgentConnect(random, undefined, reached),
+  challenges: new Challenges(random, ofAddress.challenges, reached),
+  agents: new AgentConnect(random, ofAddress.agents, reached),
   notes: SecurityNotes.make(),
   tickets: new Tickets(signerSecret),
   verifier,

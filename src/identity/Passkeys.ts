@@ -21,7 +21,7 @@ const mostChallenges = 65_536
  * those last, by no more than 64 requests. At the limit of sign-ins the oldest is two minutes old by then, and whoever
  * still meant to answer it is asked again.
  */
-const mostOfAddress = 64
+export const mostOfAddress = 64
 
 const challengeBytes = 32
 const identifierBytes = 16
@@ -57,10 +57,10 @@ export class Challenges {
 
   constructor(
     private readonly random: Context.Tag.Service<SecureRandom>,
-    most: number = mostChallenges,
+    ofAddress: number,
     private readonly reached?: Reached
   ) {
-    this.places = new FairPlaces(most, mostOfAddress)
+    this.places = new FairPlaces(mostChallenges, ofAddress)
   }
 
   get count(): number {

@@ -4,6 +4,7 @@ import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { authority } from "../../sim/properties/authority.js"
 import { identityEqualsModel } from "../../sim/properties/identityEqualsModel.js"
 import { keyAddresses } from "../../sim/properties/keyAddresses.js"
+import { keyUses } from "../../sim/properties/keyUses.js"
 import type { Observation } from "../../sim/properties/Observation.js"
 import { type Property, watch } from "../../sim/properties/Property.js"
 import * as Identity from "../../sim/reading/Identity.js"
@@ -187,4 +188,60 @@ test("a key that is let in from where it was never used is noted before its call
     isUnnoted((venue) => venue.start()),
     isUnnoted(() => {}, (venue) => venue.start())
   ]).toEqual([true, true, false, false, false, false, false])
+})
+
+test("whose key is good no more is told why: revoked where it was, expired behind its time alone", () => {
+  const place = { endpoint: "createOrder", method: "POST", target: "/v1/orders" }
+  const revoke = (venue: Venue) =>
+    venue.commit({ kind: "RevokeApiKey", account: 0, credential: 0, keyId: "key_0", remoteAddress }, openedAtEpochMs + 1)
+  const isWrong = (reason: "unknown" | "expired" | "revoked", clock: Clock, isRevoked: boolean, meanwhile: (venue: Venue) => void) => {
+    const venue = new Venue(authority)
+    if (isRevoked) revoke(venue)
+    const { body, status } = Errors.response("native", Errors.keyRejected(reason), "req_1", openedAtEpochMs)
+    return venue.verdict(place, status, JSON.parse(body) as object, clock, () => meanwhile(venue)) !== undefined
+  }
+  const wrong = (clock: Clock, isRevoked: boolean, meanwhile: (venue: Venue) => void = () => {}) =>
+    (["unknown", "expired", "revoked"] as const).filter((reason) => isWrong(reason, clock, isRevoked, meanwhile))
+  expect([
+    wrong(before, false),
+    wrong(behind, false),
+    wrong(around, false),
+    wrong(before, true),
+    wrong(behind, true),
+    wrong(before, false, revoke),
+    wrong(around, false, revoke)
+  ]).toEqual([["unknown", "expired", "revoked"], ["revoked"], ["revoked"], ["expired"], ["expired"], ["expired"], []])
+})
+
+test("uses of keys that have a name are sent to the journal before a process ends that was asked to", () => {
+  const noted = {
+    _tag: "Offered",
+    command: completeAny({ kind: "NoteKeyUses", uses: [{ apiKey: 0, usedAtEpochMs: 1 }] }),
+    taken: true
+  } as const
+  const end = { _tag: "Ended", asked: true, failure: undefined, diskFailed: false } as Observation
+  /** What is said of an end, behind a use of a key whose answer was a status. */
+  const isLost = (status: number, behind: (venue: Venue) => void, { meanwhile = () => {}, ended = end, isCalm = true }: {
+    readonly meanwhile?: (venue: Venue) => void
+    readonly ended?: Observation
+    readonly isCalm?: boolean
+  } = {}) => {
+    const venue = new Venue(keyUses)
+    if (isCalm) venue.see({ _tag: "Healed", atEpochMs: openedAtEpochMs })
+    const target = `/v1/accounts/${idOf(venue.model.accounts[0]!.born)}/orders`
+    expect(venue.verdict({ target }, status, {}, before, () => meanwhile(venue))).toBe(undefined)
+    behind(venue)
+    return venue.said(ended) !== undefined
+  }
+  const nothing = () => {}
+  expect([
+    isLost(200, nothing),
+    isLost(401, nothing),
+    isLost(200, (venue) => venue.see(noted)),
+    isLost(200, nothing, { meanwhile: (venue) => venue.see(noted) }),
+    isLost(200, (venue) => venue.start()),
+    isLost(200, nothing, { isCalm: false }),
+    isLost(200, nothing, { ended: { ...end, asked: false } as Observation }),
+    isLost(200, nothing, { ended: { ...end, diskFailed: true } as Observation })
+  ]).toEqual([true, false, false, false, false, false, false, false])
 })
