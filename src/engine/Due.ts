@@ -109,8 +109,8 @@ const forgettingPauseMs = 1_000
 
 /**
  * When a record is to come so that a full table is looked through. Keys not more often than that: those that open orders keep are passed
- * over, and make no room. Of orders only those that have ended are in line, so that each record makes room or comes to the end of what is
- * over: they come one behind the other.
+ * over, and make no room. Of orders only those that have ended are in line, and their records come one behind the other. One that
+ * finds only what was promised for longer than the present retention makes no room: what is over may stand behind that, and is come to so.
  */
 const forgettingEpochMs = (state: State): number => {
   const pausedEpochMs = state.atEpochMs + forgettingPauseMs

@@ -105,6 +105,17 @@ test("a stop-loss that an order has brought is kept where it closes the whole po
   expect(await set()).toEqual([[named.id, 93, 112]])
 })
 
+test("a stop-loss that was set for a position before it grew is not widened to all of it in silence", async () => {
+  const { buy, set, stopLoss, takeProfit } = await opened()
+  await buy(1)
+  const stop = await stopLoss(1, 95, { idempotencyKey: "stop" })
+  await buy(1)
+  await expect(takeProfit(2, 110)).rejects.toMatchObject({ name: "InvalidOrder", message: expect.stringContaining("name both") })
+  expect(await set()).toEqual([[stop.id, 95, undefined]])
+  // What the call itself names is for all of it.
+  expect(await stopLoss(2, 94)).toMatchObject({ amount: 2, stopLossPrice: 94 })
+})
+
 test("what another program sets between the look and the setting is not lost in silence", async () => {
   const { buy, exchange, same, set, stopLoss, takeProfit } = await opened()
   await buy(2)

@@ -770,8 +770,10 @@ describe("an open market", () => {
         stopLoss: leg("2500.0", { triggerBy: "index" })
       })
     )
+    // It was set before the position grew to 1.000.
     expect(noteOf(shown.takeProfit)).toBe(
-      "Set by the last price, at 3,490.0 at worst. Another price here goes by the mark, and closes at the market."
+      "Closes 0.700 alone, of a position that has grown: saved here, it closes all of it. "
+        + "Set by the last price, at 3,490.0 at worst. Another price here goes by the mark, and closes at the market."
     )
     expect(await exit({ stopLoss: entry("2600") })).toBe(true)
     const takeProfit = { triggerPrice: "3500.0", triggerBy: "last", limitPrice: "3490.0" }
@@ -783,6 +785,20 @@ describe("an open market", () => {
     await arm(pair("1.000", { stopLoss: leg("2500.0") }))
     expect(await exit({ takeProfit: entry("3600") })).toMatchObject([{ field: "stopLoss" }])
     expect(sent()).toEqual([])
+  })
+
+  test("a price that was left sets nothing back that was moved or removed meanwhile, and one that was entered takes its place", async () => {
+    const takeProfit = leg("3500.0")
+    const { arm, exit, sent } = await exiting(pair("1.000", { takeProfit, stopLoss: leg("2500.0") }))
+    const moved = leg("2800.0", { triggerBy: "index", limitPrice: "2790.0" })
+    for (const stopLoss of [moved, leg("2500.0", { triggerBy: "last" }), undefined]) {
+      await arm(pair("1.000", { takeProfit, ...(stopLoss === undefined ? undefined : { stopLoss }) }))
+      expect(await exit({ takeProfit: entry("3600") })).toMatchObject([{ field: "stopLoss" }])
+      expect(await exit({ takeProfit: entry("3600"), stopLoss: entry(" 2500") })).toMatchObject([{ field: "stopLoss" }])
+    }
+    expect(sent()).toEqual([])
+    expect(await exit({ takeProfit: entry("3500"), stopLoss: entry("2600") })).toBe(true)
+    expect(sent()).toEqual([{ takeProfit: { triggerPrice: "3500.0", triggerBy: "mark" }, stopLoss: { triggerPrice: "2600.0" } }])
   })
 
   test("tells a market's payments of funding page by page, though the venue's pages are of all markets", async () => {

@@ -21,6 +21,8 @@ const directory = fs.mkdtempSync(path.join(os.tmpdir(), "not-taken-over-"))
 afterAll(() => fs.rmSync(directory, { recursive: true }))
 
 describe("the tools", () => {
+  const histories = "what the version before has made"
+  const historiesOf = (index: number): string => path.join(directory, String(index), "histories.db")
   const bundleOf = (index: number): string => path.join(directory, `${index}.bundle`)
   /** What each says of each directory, one directory behind the other. */
   let told: ReadonlyArray<ReadonlyArray<Result>>
@@ -29,12 +31,15 @@ describe("the tools", () => {
     const lines = cases.map(({ hasStep, name }, index) => {
       const data = path.join(directory, String(index))
       unpack(path.join(Kept.directoryOf(name), "data"), data)
+      fs.writeFileSync(historiesOf(index), histories)
       const snapshots = path.join(data, "snapshots")
       const [first] = fs.readdirSync(snapshots)
       if (hasStep) fs.copyFileSync(path.join(snapshots, first!), path.join(snapshots, first!.replace(/\.snap$/, ".step")))
       return [
         line("dist/tools/venue.js", ["bundle", "--data", data, "--out", bundleOf(index)]),
         line("dist/tools/venue.js", ["journal", "tail", "--data", data]),
+        // One shows that it asks: what it is told is the same for all of them.
+        ...(index === 0 ? [line("dist/tools/venue.js", ["histories", "rebuild", "--data", data])] : []),
         line("dist/tools/venue.js", ["audit", "--data", data]),
         line("dist/tools/replay.js", ["--data", data, "--verify"])
       ]
@@ -52,6 +57,7 @@ describe("the tools", () => {
       expect(said).toContain(`decided by version ${program} (rules ${rules}), which alone runs them\n`)
       expect(results).toEqual(results.map(() => ({ code: 2, stdout: "", stderr: said })))
       expect(fs.existsSync(bundleOf(index))).toBe(false)
+      expect(fs.readFileSync(historiesOf(index), "utf8")).toBe(histories)
     }
   )
 })

@@ -14,6 +14,7 @@ import { rebuild } from "../../readmodel/Rebuild.js"
 import * as Sql from "../../readmodel/Sql.js"
 import * as Feed from "../../sequencer/Feed.js"
 import { Ended, unreadableCode } from "../Exit.js"
+import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
 
 /** Shows how far it is, at a terminal. */
@@ -34,7 +35,7 @@ const withBar = <A, E>(records: number, use: (taken: (sequence: number) => void)
 const failed = (error: { readonly message: string }): Ended =>
   new Ended({ code: unreadableCode, text: `the histories cannot be written: ${error.message}` })
 
-/** Makes them anew, and says how far they go. Fails while a venue runs on the directory. */
+/** Makes them anew, and says how far they go. Fails while a venue runs on the directory, and where another version decided all there is. */
 export const rebuilt = (capacity: Capacity) =>
   Effect.scoped(Effect.gen(function*() {
     yield* (yield* Disk).lock(SegmentJournal.lockPath)
@@ -42,7 +43,11 @@ export const rebuilt = (capacity: Capacity) =>
     const { journal } = following
     const last = journal.opened.nextSequence - 1
     const snapshots = yield* SnapshotStore
+    // Only what is known to be durable can be read, and all of it is from here on.
     const feed = yield* Feed.beside(following, snapshots, capacity, Duration.millis(1))
+    const others = yield* Others.found(journal, capacity)
+    // What is there stays: the version that decided it has made it, and nothing of it can be made here.
+    if (others?.isAll === true) return yield* Others.refused(others)
     const standing = last === 0 ? Option.none() : yield* Stream.runHead(feed.standingFrom(last))
     const environment = Option.match(standing, { onNone: () => "", onSome: ({ engine }) => engine.environment })
     const stepSequence = yield* latestStepSequence(snapshots)

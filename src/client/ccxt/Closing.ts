@@ -85,16 +85,19 @@ export const isPartial = (body: Dict): boolean => legs.some((leg) => body[leg] =
 /** Whether a pair of the venue's listing closes something by now: one of an order that has opened nothing yet does not. */
 export const isArmed = ({ status }: Dict): boolean => status !== "pending"
 
+/** Whether a pair closes all of a position. One that was set for all that was held then closes a part once the position has grown. */
+export const isOfAll = (held: string) => ({ quantity }: Dict): boolean => Precise.stringEq(quantity, held)
+
 /**
  * A body with the leg that it does not name, as that is set for the whole position; undefined where what is set of that leg is of a part,
- * or differs, so that one body cannot keep it. `armed`: the pairs that the body would take the place of; `held`: the position.
+ * or differs, so that one body cannot keep it. `armed`: the pairs that the body would take the place of; `isWhole`: whether one of them
+ * is for the whole position.
  */
-export const withKept = (body: Dict, armed: ReadonlyArray<Dict>, held: string): Dict | undefined => {
+export const withKept = (body: Dict, armed: ReadonlyArray<Dict>, isWhole: (pair: Dict) => boolean): Dict | undefined => {
   const missing = legs.find((leg) => body[leg] === undefined)
   const [set, ...others] = armed.filter((pair) => missing !== undefined && pair[missing] !== undefined)
   if (missing === undefined || set === undefined) return body
-  const isOfWhole = set["orderId"] === undefined || Precise.stringEq(set["quantity"], held)
-  if (others.length > 0 || !isOfWhole) return undefined
+  if (others.length > 0 || !isWhole(set)) return undefined
   const { limitPrice, triggerBy, triggerPrice }: Dict = set[missing]
   return { ...body, [missing]: { triggerPrice, triggerBy, ...(limitPrice === undefined ? undefined : { limitPrice }) } }
 }

@@ -14,6 +14,12 @@ import { errorOf, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 /** One HTTP request in the library's own terms. */
 type Request = readonly [path: string, api: string, method: string, params: Dict, headers: unknown, body: unknown, config: object]
 
+/** When a command's key was made, undefined where the caller gave it, and when this call first sent it. */
+interface Age {
+  readonly madeAtEpochMs: number | undefined
+  readonly sentAtEpochMs: number
+}
+
 /** Whether the request may have left and its answer did not arrive whole. What is not the library's own comes from a socket. */
 const isTransport = (error: unknown): boolean => error instanceof NetworkError || !(error instanceof BaseError)
 
@@ -163,11 +169,11 @@ export class Delivery extends Exchange {
   /**
    * Sends a request until it is answered for good, or the attempts are used up, or the venue may have forgotten its key: a machine that
    * slept between two attempts would have it done again. `lost` hears of every answer that got lost.
+   * `sentAtEpochMs`: when it was first sent.
    */
-  private async repeat(request: Request, lost: () => void): Promise<unknown> {
+  private async repeat(request: Request, lost: () => void, sentAtEpochMs = this.milliseconds()): Promise<unknown> {
     const [path, api, method, params, headers, body, config] = request
     const attempts = api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1)
-    const begunAtEpochMs = this.milliseconds()
     for (let attempt = 1;; attempt++) {
       await this.allowed(request)
       try {
@@ -180,7 +186,7 @@ export class Delivery extends Exchange {
         if (!mayHelp || attempt >= attempts) throw error
         const patienceMs = this.safeInteger(this.options, "retryDelayMs", 0) * 2 ** (attempt - 1)
         await this.sleep(told?.retryAfterMs ?? patienceMs)
-        if (method !== "GET" && !isTooNewToForget(begunAtEpochMs, this.milliseconds())) throw error
+        if (method !== "GET" && !isTooNewToForget(sentAtEpochMs, this.milliseconds())) throw error
       }
     }
   }
@@ -190,19 +196,20 @@ export class Delivery extends Exchange {
    * was made, undefined where the caller gave it.
    */
   private async settle(request: Request, madeAtEpochMs: number | undefined): Promise<unknown> {
+    const sentAtEpochMs = this.milliseconds()
     let isUncertain = false
     const lost = () => {
       isUncertain = true
     }
     try {
-      return await this.repeat(request, lost)
+      return await this.repeat(request, lost, sentAtEpochMs)
     } catch (error) {
       if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
       if (isRefused(error) && isDecision(error.details)) throw error
-      if (isUncertain) return await this.recover(request, madeAtEpochMs, error)
+      if (isUncertain) return await this.recover(request, { madeAtEpochMs, sentAtEpochMs }, error)
       // What was not sent at all says nothing of the venue.
       if (madeAtEpochMs !== undefined || !isRefused(error)) throw error
-      return await this.notTaken(request, error)
+      return await this.notTaken(request, sentAtEpochMs, error)
     }
   }
 
@@ -210,10 +217,12 @@ export class Delivery extends Exchange {
    * A command that the venue did not take now, under a key of the caller's. An earlier call under it may have acted, of which the
    * refusal says nothing: it is thrown where the venue has never seen the key, and what was decided is told otherwise.
    */
-  private async notTaken(request: Request, refusal: Error): Promise<unknown> {
+  private async notTaken(request: Request, sentAtEpochMs: number, refusal: Error): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     const outcome = await this.outcomeUnder(idempotencyKey).catch(() => undefined)
-    if (outcome !== undefined && outcome !== "never_seen" && outcome !== "unknown_expired") return await this.decided(request, refusal)
+    if (outcome !== undefined && outcome !== "never_seen" && outcome !== "unknown_expired") {
+      return await this.decided(request, sentAtEpochMs, refusal)
+    }
     // What is wrong with a request, or with who sends it, is told as it is: no repetition would help.
     const isLasting = isRefused(refusal) && refusal.details.retryable === false
     throw outcome === "never_seen" || isLasting ? refusal : this.unknown(request, refusal, outcome ?? refusal)
@@ -233,10 +242,10 @@ export class Delivery extends Exchange {
     )
   }
 
-  /** The answer of what was decided: the same request gets the same one. */
-  private async decided(request: Request, cause: unknown): Promise<unknown> {
+  /** The answer of what was decided: the same request gets the same one, as long as the venue remembers what was sent then. */
+  private async decided(request: Request, sentAtEpochMs: number, cause: unknown): Promise<unknown> {
     try {
-      return await this.repeat(request, () => {})
+      return await this.repeat(request, () => {}, sentAtEpochMs)
     } catch (error) {
       if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
       throw isRefused(error) && isDecision(error.details) ? error : this.unknown(request, cause, error)
@@ -244,7 +253,7 @@ export class Delivery extends Exchange {
   }
 
   /** What became of a command whose answers were lost: its decision, or the promise that there will be none. */
-  private async recover(request: Request, madeAtEpochMs: number | undefined, cause: unknown): Promise<unknown> {
+  private async recover(request: Request, { madeAtEpochMs, sentAtEpochMs }: Age, cause: unknown): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     try {
       const accountId = await this.loadAccountId()
@@ -262,7 +271,7 @@ export class Delivery extends Exchange {
     } catch (error) {
       throw error instanceof OutcomeUnknown || error instanceof NothingDone ? error : this.unknown(request, cause, error)
     }
-    return await this.decided(request, cause)
+    return await this.decided(request, sentAtEpochMs, cause)
   }
 
   /**

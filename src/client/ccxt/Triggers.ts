@@ -127,7 +127,7 @@ export class Triggers extends Orders {
     }
     const named = this.named(request, market, position)
     const armed = (await prepared(() => this.fetchTriggers(symbol))).filter(Closing.isArmed)
-    const whole = Closing.withKept(named, armed, held)
+    const whole = Closing.withKept(named, armed, Closing.isOfAll(held))
     if (whole === undefined) {
       throw new InvalidOrder(
         `${this.id} this would take the place of ${idsOf(armed)} in ${market.symbol}, which close parts of the position or differ: `
@@ -156,9 +156,11 @@ export class Triggers extends Orders {
     const bodies = marks.map((markPrice) => this.named(request, market, { side, markPrice } as Position))
     if (bodies.some(Closing.isPartial)) {
       const armed = await this.prepared(Description.autoClosePath, { idempotencyKey }, () => this.fetchTriggers(request.symbol))
-      const held = this.numberToString(request.amount ?? 0)
+      const isOfAll = Closing.isOfAll(this.numberToString(request.amount ?? 0))
+      // What came with no order was set for all that was held then, however little of it is left.
+      const isWhole = (pair: Dict): boolean => pair["orderId"] === undefined || isOfAll(pair)
       for (const body of [...bodies]) {
-        const whole = Closing.withKept(body, armed.filter(Closing.isArmed), held)
+        const whole = Closing.withKept(body, armed.filter(Closing.isArmed), isWhole)
         if (whole !== undefined && whole !== body) bodies.unshift(whole)
       }
     }

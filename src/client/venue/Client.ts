@@ -326,10 +326,10 @@ export class Client {
     const { names, path, ...frame } = made(accountId, idempotencyKey)
     const earlier = names === undefined ? undefined : await this.outcomes.earlier<A>(key, { names, isBatch: frame.op === "place_batch" })
     if (earlier !== undefined) return earlier
-    const command: Command = { method: "POST", path, body: frame.body, version: nativeVersion, ...key }
+    const sentAtEpochMs = this.platform.nowEpochMs()
+    const command: Command = { method: "POST", path, body: frame.body, version: nativeVersion, sentAtEpochMs, ...key }
     if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
     this.stream.start()
-    const sentAtEpochMs = this.platform.nowEpochMs()
     const answer = await this.stream.command({ ...frame, idempotencyKey })
     if (answer.kind === "refused" && answer.refusal.isConflict) return await this.outcomes.ofAnotherBody(idempotencyKey, answer.refusal)
     const endsWithConnection = this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")

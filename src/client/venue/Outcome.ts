@@ -68,6 +68,8 @@ export type Outcome<A> = Accepted<A> | NotDone | NeverArrived | Unknown
 export interface Command extends Asked, CommandKey {
   readonly method: "POST"
   readonly idempotencyKey: string
+  /** Once for all ways by which it goes, and for the question for its answer: the venue's memory of it does not begin anew with these. */
+  readonly sentAtEpochMs: number
 }
 
 /** Orders that a command is to place. */
@@ -181,13 +183,15 @@ export class Outcomes {
 
   /** Bars an identity from ever acting; undefined where something was decided under it meanwhile. */
   private async fence(idempotencyKey: string): Promise<Contract.Fence | undefined> {
+    const nowEpochMs = this.rest.platform.nowEpochMs()
     const asked: Command = {
       method: "POST",
       path: `/v1/accounts/${encodeURIComponent(await this.accountId())}/outcomes/fence`,
       body: { idempotencyKey },
       version: nativeVersion,
       idempotencyKey: this.rest.platform.newKey(),
-      madeAtEpochMs: this.rest.platform.nowEpochMs()
+      madeAtEpochMs: nowEpochMs,
+      sentAtEpochMs: nowEpochMs
     }
     const attempt = await this.rest.repeat<Contract.Fence>(asked, () => {})
     if (attempt.kind === "answered") return attempt.value

@@ -14,6 +14,8 @@ export interface Asked {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
   readonly idempotencyKey?: string
+  /** When it was first sent under its key, also by another way or by a call before; now where it is not given. */
+  readonly sentAtEpochMs?: number
   /** How the `version` of the venue's answer begins, where anything else is not to be taken for it: that is a lost answer. */
   readonly version?: string
   /** Whether it goes without the credential. */
@@ -120,14 +122,14 @@ export class Rest {
    * slept between two attempts would have it done again. `lost` hears of each answer that got lost.
    */
   async repeat<A>(asked: Asked, lost: () => void, maxAttempts = this.options.maxAttempts): Promise<Attempt<A>> {
-    const begunAtEpochMs = this.platform.nowEpochMs()
+    const { sentAtEpochMs = this.platform.nowEpochMs() } = asked
     for (let count = 1;; count++) {
       const attempt = await this.once<A>(asked)
       if (attempt.kind === "lost") lost()
       const mayHelp = attempt.kind === "lost" || attempt.kind === "refused" && attempt.refusal.isRetryable
       if (!mayHelp || count >= maxAttempts || this.isClosed) return attempt
       await this.pause(this.delayMs(count, attempt.kind === "refused" ? attempt.refusal.retryAfterMs : undefined))
-      const isTooLate = asked.idempotencyKey !== undefined && !isTooNewToForget(begunAtEpochMs, this.platform.nowEpochMs())
+      const isTooLate = asked.idempotencyKey !== undefined && !isTooNewToForget(sentAtEpochMs, this.platform.nowEpochMs())
       if (this.isClosed || isTooLate) return attempt
     }
   }

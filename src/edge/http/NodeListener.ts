@@ -285,7 +285,8 @@ const admitTo = (
         origin: originOf(socket.remoteAddress ?? ""),
         isIdle: () => admission.conversation?.isIdle() ?? admission.lane?.isIdle ?? true,
         isAnonymous: () => admission.conversation?.isAnonymous() ?? false,
-        isSilent: () => admission.lane?.isSilent ?? false,
+        // One that still shakes hands has asked for nothing.
+        isSilent: () => admission.lane?.isSilent ?? true,
         destroy: () => socket.destroy()
       }
     }

@@ -236,6 +236,15 @@ test("a command is not sent again once the venue may have forgotten its key", as
   expect(sent).toEqual([...Array.from({ length: 11 }, () => "POST /v1/orders"), expect.stringContaining("/outcomes?idempotencyKey=")])
 })
 
+test("what was decided is not sent again for its answer once the venue may have forgotten it since it was first sent", async () => {
+  const minutes = (count: number) => Array.from({ length: count }, (): Given => ({ ...limited, headers: { "retry-after": "60" } }))
+  const { client, left, platform } = scripted(["broken", ...minutes(5), ...minutes(4), seen("accepted"), ...minutes(2)], { maxAttempts: 6 })
+  const outcome = await platform.finish(client.place(order))
+  expect(outcome).toMatchObject({ kind: "unknown", seen: { outcome: "accepted" } })
+  expect(platform.requests.map(({ method }) => method).join(" ")).toMatch(/^(?:POST ){6}(?:GET ){5}POST POST$/)
+  expect(left).toEqual([])
+})
+
 test("an answer is not waited for any longer than was said", async () => {
   const { client, platform } = scripted(["silence", placed], { timeoutMs: 500 })
   const work = client.place(order)

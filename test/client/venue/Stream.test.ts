@@ -598,6 +598,18 @@ test.each<readonly [what: string, kind: string, answers: ReadonlyArray<Given>, i
     expect(lookUp!.url).toBe("http://venue/v1/accounts/acc_1/outcomes?idempotencyKey=one")
   })
 
+test("what a machine slept over on the socket is sent by REST only while the venue cannot have forgotten the frame", async () => {
+  const { client, line, platform } = await trading([], { maxAttempts: 5 })
+  const starting: Given = { status: 503, body: refusal("starting", { retryable: true }), headers: { "retry-after": "60" } }
+  platform.answer = ({ url }) => url.includes("/outcomes") ? { body: { outcome: "unknown_expired", decisions: [] } } : starting
+  const placing = client.place(order, { idempotencyKey: "one", isNew: true })
+  await platform.settle()
+  platform.now += 570_000
+  line.end()
+  expect(await platform.finish(placing)).toMatchObject({ kind: "unknown", idempotencyKey: "one" })
+  expect(platform.requests.filter(({ url }) => url.endsWith("/v1/orders"))).toHaveLength(1)
+})
+
 test("a command that the socket cannot take goes by REST at once", async () => {
   const { client, line, platform } = await trading([{ body: {} }, { body: {} }])
   const many = Array.from({ length: 48 }, () => client.place(order))

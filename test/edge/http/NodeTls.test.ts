@@ -94,6 +94,20 @@ describe("a handshake that does not come to its end", () => {
     await expect.poll(openSockets).toBe(0)
   })
 
+  test("holds no stop up", async () => {
+    const long = 1_000_000
+    const { close, counts, port } = await serve(Fake.make().application, {
+      tls: pair,
+      drainTimeoutMs: long,
+      headersTimeoutMs: long,
+      requestTimeoutMs: long
+    })
+    const { closed } = await silent(port)
+    await expect.poll(() => counts().open).toBe(1)
+    await close()
+    await closed
+  })
+
   test("counts among the connections, and makes room for a newcomer", async () => {
     const { counts, port } = await serve(Fake.make().application, { tls: pair, connectionLimit: 2, connectionsPerAddress: 2 })
     const first = await silent(port)

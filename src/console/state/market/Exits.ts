@@ -13,8 +13,10 @@ type Trigger = NonNullable<Contract.TriggerPair[Leg]>
 
 /** What is armed of one leg. */
 export interface Armed {
-  /** The one trigger that is for the whole position. */
+  /** The one trigger that is for the whole position, or was when it was set. */
   readonly whole: Trigger | undefined
+  /** What that one closes, where the position has grown since and it closes less. */
+  readonly lessQuantity: string | undefined
   /** Otherwise what there is: of a part, or several. */
   readonly parts: ReadonlyArray<{ readonly quantity: string; readonly trigger: Trigger }>
 }
@@ -36,8 +38,8 @@ const armedOf = (leg: Leg, triggers: ReadonlyArray<Contract.TriggerPair>, quanti
   // One that came with no order was set for all that was held then.
   const isWhole = first !== undefined && armed.length === 1 && (first.orderId === undefined || first.quantityAtoms === quantityAtoms)
   return isWhole
-    ? { whole: first[leg], parts: [] }
-    : { whole: undefined, parts: armed.map(({ quantity, [leg]: trigger }) => ({ quantity, trigger: trigger! })) }
+    ? { whole: first[leg], lessQuantity: BigInt(first.quantityAtoms) < BigInt(quantityAtoms) ? first.quantity : undefined, parts: [] }
+    : { whole: undefined, lessQuantity: undefined, parts: armed.map(({ quantity, [leg]: trigger }) => ({ quantity, trigger: trigger! })) }
 }
 
 /** What is armed of a position, of its market's pairs. */
@@ -55,26 +57,36 @@ export const entriesOf = (shown: Exits): Entries => {
 const isTrue = (text: string | false): text is string => text !== false
 
 /** What a leg has besides its price, or instead of one for the whole position; empty where there is nothing to say. */
-export const noteOf = ({ parts, whole }: Armed): string => {
+export const noteOf = ({ lessQuantity, parts, whole }: Armed): string => {
   if (parts.length > 0) {
     return `Set for parts: ${parts.map(({ quantity, trigger }) => `${decimal(quantity)} at ${decimal(trigger.triggerPrice)}`).join(", ")}.`
   }
-  if (whole === undefined || whole.triggerBy === "mark" && whole.limitPrice === undefined) return ""
+  if (whole === undefined) return ""
   const terms = [
     whole.triggerBy !== "mark" && `by the ${whole.triggerBy} price`,
     whole.limitPrice !== undefined && `at ${decimal(whole.limitPrice)} at worst`
   ].filter(isTrue)
-  return `Set ${terms.join(", ")}. Another price here goes by the mark, and closes at the market.`
+  return [
+    lessQuantity !== undefined && `Closes ${decimal(lessQuantity)} alone, of a position that has grown: saved here, it closes all of it.`,
+    terms.length > 0 && `Set ${terms.join(", ")}. Another price here goes by the mark, and closes at the market.`
+  ].filter(isTrue).join(" ")
 }
 
 const texts = ({ parts, whole }: Armed): string => JSON.stringify([whole, parts])
 
-const faultOf = (leg: Leg, { isNone, text }: Entry, shown: Armed, now: Armed): ReadonlyArray<Fault> => {
-  if (text.trim() !== "") return []
+/** `price`: what is to be set of the leg, undefined for nothing. */
+const faultOf = (leg: Leg, { isNone, text }: Entry, price: string | undefined, shown: Armed, now: Armed): ReadonlyArray<Fault> => {
+  const isEmpty = text.trim() === ""
+  const isKept = price !== undefined && price === shown.whole?.triggerPrice
+  // Whoever enters another price has it take the place of whatever there is.
+  if (!isEmpty && !isKept) return []
   const fault = (message: string): ReadonlyArray<Fault> => [{ field: leg, message, isMissing: true }]
-  if (shown.parts.length > 0 && !isNone) return fault("Enter a price for the whole position, or say that it is to have none.")
+  if (isEmpty && shown.parts.length > 0 && !isNone) return fault("Enter a price for the whole position, or say that it is to have none.")
   const isSetNow = now.whole !== undefined || now.parts.length > 0
-  return isSetNow && texts(now) !== texts(shown) ? fault("What is set has changed meanwhile: close this and open it again to see it.") : []
+  // A price that was left as it was would set back what somebody has moved, or arm again what is gone.
+  return (isKept || isSetNow) && texts(now) !== texts(shown)
+    ? fault("What is set has changed meanwhile: close this and open it again to see it.")
+    : []
 }
 
 /**
@@ -92,7 +104,7 @@ export const chosen = (entries: Entries, shown: Exits, now: Exits, terms: Terms)
     return [[leg, { triggerPrice, triggerBy, ...(limitPrice === undefined ? undefined : { limitPrice }) }]]
   })
   return {
-    faults: [...faults, ...legs.flatMap((leg) => faultOf(leg, entries[leg], shown[leg], now[leg]))],
+    faults: [...faults, ...legs.flatMap((leg) => faultOf(leg, entries[leg], autoClose?.[leg]?.triggerPrice, shown[leg], now[leg]))],
     autoClose: autoClose === undefined ? undefined : Object.fromEntries(kept)
   }
 }
