@@ -376,6 +376,8 @@ const describe = (seen: Observation): string => {
       return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
     case "Taken":
       return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
+    case "Watched":
+      return `watched at ${seen.clockEpochMs}${seen.isWriting ? " writing" : ""}`
     case "Healed":
       return "healed"
     case "Finished":
