@@ -1,7 +1,8 @@
 /**
  * Proves that the properties can see: plants each mutant of `sim/mutants` in a copy of the compiled venue, where only its own file is
  * compiled anew, and runs seeds until the property that must catch it does; or plays the scenario that it names, where only a rare
- * sequence meets it. Exit code 1 if one survives or is caught by another property only. With `--types` the whole source is checked with each mutant in it, as is to be done for a new one.
+ * sequence meets it. Exit code 1 if one survives or is caught by another property only.
+ * With `--types` the whole source is checked with each mutant in it, as is to be done for a new one.
  *
  * The seed that caught one last (`sim/caught.json`) is tried first; with `--keep` the file is written anew.
  *

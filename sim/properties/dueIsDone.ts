@@ -45,7 +45,11 @@ export const overdue = (model: NaiveVenue, atEpochMs: number): string | undefine
  * stale or halted or not listed yet, may have come back this very moment and be ticked with the next record. While the clock lies
  * behind the journal the engine's time stands still, and with it its marks.
  */
-export const unmarked = ({ model, movedAtEpochMs }: Pick<State, "model" | "movedAtEpochMs">, atEpochMs: number, nowEpochMs: number): string | undefined => {
+export const unmarked = (
+  { model, movedAtEpochMs }: Pick<State, "model" | "movedAtEpochMs">,
+  atEpochMs: number,
+  nowEpochMs: number
+): string | undefined => {
   if (model === undefined || model.halted || movedAtEpochMs > atEpochMs || model.atEpochMs > nowEpochMs) return undefined
   const market = model.markets.find((each) =>
     each.risk.liveSince <= atEpochMs && Risk.isDue(each, atEpochMs) && Risk.isGoing(each, nowEpochMs)

@@ -4,6 +4,7 @@ import { act, type Report, type Request } from "../Simulation.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
+import { leftFromBefore } from "./leftFromBefore.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
 import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
@@ -28,7 +29,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   fundingAcrossAHalt,
   takeoverBeyondTheFund,
   muchIsDueAtOnce,
-  nightWithoutRoom
+  nightWithoutRoom,
+  leftFromBefore
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

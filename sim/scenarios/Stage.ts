@@ -139,12 +139,32 @@ export class Stage {
   /** Puts a market, opens it and gives it its first price, so that it has a mark. */
   market(base: string, index: number, change: Terms = {}): Parameters {
     const market = { ...terms(base), ...change }
-    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
+    this.#put(market)
     this.status(market, "backfilling")
     this.status(market, "open")
     this.#markets.set(market, index)
     this.done(this.index(market, index))
     return market
+  }
+
+  #put(market: Parameters): void {
+    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
+  }
+
+  /** Gives a market other terms, and an index under them. */
+  change(market: Parameters, change: Terms, index: number): Parameters {
+    const changed = { ...market, ...change }
+    this.#put(changed)
+    this.#markets.delete(market)
+    this.#markets.set(changed, index)
+    this.done(this.index(changed, index))
+    return changed
+  }
+
+  /** Delists a market at once: all positions in it are settled. */
+  delist(market: Parameters): void {
+    this.done(this.operate("delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${market.marketId}/delisting`, {}))
+    this.#markets.delete(market)
   }
 
   status(market: Parameters, status: Status): void {
@@ -244,6 +264,16 @@ export class Stage {
   /** Orders of somebody that are open, in a market or in all of them. */
   openOrders(who: Somebody): ReadonlyArray<Json> {
     return this.own(who, "listOrders", "orders?limit=100&status=open")["orders"] as ReadonlyArray<Json>
+  }
+
+  cancel(who: Somebody, market: Parameters, order: Json): void {
+    this.done(this.say(Calls.cancelOrder(who, "cancel", this.#nextKey(who.client), market.marketId, String(order["orderId"]))))
+  }
+
+  /** Gives an open order another price. */
+  amend(who: Somebody, market: Parameters, order: Json, priceAtoms: number): Json {
+    const id = String(order["orderId"])
+    return this.done(this.say(Calls.amend(who, "amend", this.#nextKey(who.client), market, id, { priceAtoms })))
   }
 
   /** Sets below which index somebody's position in a market is closed. */
@@ -347,6 +377,14 @@ export class Stage {
   /** Has the disk be full, or have room again. */
   fillDisk(isFull: boolean): void {
     this.#acting.host.fillDisk(isFull)
+  }
+
+  /** The process stops in good order, and is started again. */
+  restart(): void {
+    const { host, until } = this.#acting
+    host.stop()
+    until("a stop", () => host.process === undefined, 60_000)
+    until("a start", () => host.reads !== undefined, 60_000)
   }
 
   /** The process dies, and is started again. */

@@ -3,17 +3,24 @@
  * told of money that he has yet to pay or receive, or is sold in a market that was halted while his stop-loss stood in line.
  *
  * What has to hold, where each record does no more than one of it: whoever acts finds his own switch fired, however many are due before
- * it; whoever is credited has his funding settled first; and of stop-losses that were reached none sends an order once the market is
- * halted. They go on when it opens again, by the index that there is then.
+ * it; every order expires when it is to, whatever was cancelled among them; whoever is credited has his funding settled first; and of
+ * stop-losses that were reached none sends an order once the market is halted. They go on when it opens again, by the index that there
+ * is then.
  */
 import type { Scenario } from "./Scenario.js"
 import { nextInterval } from "./Stage.js"
 
 const minute = 60_000
 
+/**
+ * Seconds in which orders expire, in the order in which they are placed: as a heap of them lies, in one branch those that are late, in
+ * the other those that are soon.
+ */
+const expiries = [1, 101, 2, 102, 104, 3, 4, 103, 105, 106, 107, 5, 6, 7, 4.5]
+
 export const muchIsDueAtOnce: Scenario = {
   name: "much-is-due-at-once",
-  what: "switches, funding and stop-losses that are due together, and somebody who acts between them",
+  what: "switches, expiries, funding and stop-losses that are due together, and somebody who acts between them",
   bounds: { endedAtOnce: 1, settledAtOnce: 1, triggeredAtOnce: { worked: 1, orders: 1, met: 256 } },
   play: (stage) => {
     const terms = { fundingIntervalMs: minute, fundingCapE9: 40_000_000, indexStaleMs: 60 * minute }
@@ -37,11 +44,19 @@ export const muchIsDueAtOnce: Scenario = {
     stage.is("what is open of the others", switched.map((who) => stage.openOrders(who).length), [0, 0, 0])
     stage.cancelAllAfter(last, 0)
 
-    // An interval ends with seven positions to settle, one by one, and the last ones are credited meanwhile.
+    // Of those that expire late one is cancelled, and what was to expire in between takes its place among them.
+    const base = stage.venueNow + 3_000
+    const orders = expiries.map((at) => stage.buy(maker, market, { size: 1, price: 900, expiresAtEpochMs: base + at * 1_000 }))
+    stage.cancel(maker, market, orders[expiries.indexOf(103)]!)
+    stage.waitAlone(12)
+    stage.is("what is open of what expires", stage.openOrders(maker).length, expiries.filter((at) => at > 100).length - 1)
+    stage.cancelAll(maker)
+
+    // An interval ends with seven positions to settle, one by one, and two are credited meanwhile whose turn comes last: who came first.
     for (const who of holders) stage.deal(who, maker, market, 1, 1_000)
     stage.passUntil(nextInterval(stage.now, minute) + minute - 2)
-    const creditsOf = (names: typeof holders) => Array.from({ length: 12 }, (_, at) => stage.aCredit(names[at % names.length]!, 1))
-    stage.together(creditsOf(holders.slice(3)), 1)
+    const creditsOf = (names: typeof holders) => Array.from({ length: 24 }, (_, at) => stage.aCredit(names[at % names.length]!, 1))
+    stage.together(creditsOf(holders.slice(0, 2)), 0.5)
     stage.tick()
 
     // All stop-losses are reached by one price, and the market is halted before the second of them has been worked off.
