@@ -128,7 +128,7 @@ describe("a connection that cancels its orders", () => {
 
   test("that ended before an older one is gone through first, over a snapshot as well", () => {
     const [older, younger] = [arm(one), arm(one)]
-    const [ofOlder, ofYounger] = [over(one, older, 6), over(one, younger, 10)]
+    const [ofOlder, ofYounger] = [over(one, older, 6), over(one, younger, 14)]
     end(younger)
     end(older)
     const { state } = driver.engine
