@@ -106,6 +106,9 @@ const lookedAfterMs = 500
 /** For how long of that each record of the journal keeps histories that are made anew, which candles are told of. */
 const madeAnewMs = 100
 
+/** How often the world is looked at as time passes, of simulated milliseconds. */
+const watchedAfterMs = 500
+
 /** Stops a run from the inside. */
 class Stop extends Error {
   override readonly name = "Stop"
@@ -159,6 +162,8 @@ class Run {
   private readonly end = EndTap.make(() => this.world.disk)
   /** When faults stopped. */
   endMs = 0
+  /** When the world is looked at next. */
+  private watchedNextMs = 0
   /** The operator has begun to bring the venue back. */
   hasRestored = false
 
@@ -627,10 +632,20 @@ class Run {
       if (witness.failure !== undefined) throw new Stop()
       if (host.runOne()) continue
       follower.drainIfWritten()
+      this.watch()
       if (time.nextEpochMs() > endEpochMs) return this.tooLate(what)
       if (!time.advance()) return this.tooLate(what)
     }
     if (witness.failure !== undefined) throw new Stop()
+  }
+
+  /** Has it seen how the world stands, where it was not for a while: nothing is planned for it, so that it shifts nothing. */
+  private watch(): void {
+    const { host, witness, world: { disk, elapsedMs, time } } = this
+    if (elapsedMs() < this.watchedNextMs || witness.proving) return
+    this.watchedNextMs = elapsedMs() + watchedAfterMs
+    const isWriting = disk.writing() > 0 || host.diskFailed
+    witness.see({ _tag: "Watched", atEpochMs: time.nowEpochMs(), clockEpochMs: host.servingEpochMs, isWriting })
   }
 
   /** What did not come in time is for the liveness properties to name. */

@@ -1,7 +1,8 @@
 /**
  * Proves that the properties can see: plants each mutant of `sim/mutants` in a copy of the compiled venue, where only its own file is
- * compiled anew, and runs seeds until the property that must catch it does. Exit code 1 if one survives or is caught by
- * another property only. With `--types` the whole source is checked with each mutant in it, as is to be done for a new one.
+ * compiled anew, and runs seeds until the property that must catch it does; or plays the scenario that it names, where only a rare
+ * sequence meets it. Exit code 1 if one survives or is caught by another property only.
+ * With `--types` the whole source is checked with each mutant in it, as is to be done for a new one.
  *
  * The seed that caught one last (`sim/caught.json`) is tried first; with `--keep` the file is written anew.
  *
@@ -23,6 +24,8 @@ interface Mutant {
   /** The property that must be among those that break. */
   readonly caughtBy: string
   readonly profile: string
+  /** The scenario in which it must be caught, in place of seeds of a profile. */
+  readonly scenario?: string
   /** The source file, the text in it (found exactly once) and what takes its place. */
   readonly file: string
   readonly find: string
@@ -31,7 +34,8 @@ interface Mutant {
 
 interface Verdict {
   readonly mutant: Mutant
-  /** The seed that caught it; undefined where none did. */
+  readonly isCaught: boolean
+  /** The seed that caught it, where one did. */
   readonly by: number | undefined
   readonly found: string
 }
@@ -115,6 +119,19 @@ const plant = async (mutant: Mutant, checked: boolean): Promise<string> => {
 /** A crash of the program itself has no invariant. */
 const failure = /^FAILED seed (\S+): \S+ \S* ?(.+) at step ([0-9]+)$/m
 
+/** The same of a scenario. */
+const scenarioFailure = /^FAILED scenario \S+: \S+ (.+) at step ([0-9]+)$/m
+
+/** Plays the scenario of a mutant that lies in a folder. */
+const judgePlayed = async (mutant: Mutant, scenario: string, copy: string): Promise<Verdict> => {
+  const program = [...flags, `--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", "--scenario", scenario]
+  const { code, output } = await execute(process.execPath, program, copy, longestSeedMs)
+  const [, properties = "", step] = scenarioFailure.exec(output) ?? []
+  const isCaught = properties.split(", ").includes(mutant.caughtBy)
+  const seen = step === undefined ? code === 0 ? "survived it" : "a crash" : `seen by ${properties}`
+  return { mutant, isCaught, by: undefined, found: isCaught ? `${scenario}, step ${step}` : `${scenario}: ${seen}` }
+}
+
 const judge = async (mutant: Mutant, first: number | undefined, seeds: string, steps: string, checked: boolean): Promise<Verdict> => {
   const copy = await plant(mutant, checked)
   const others: Array<string> = []
@@ -132,7 +149,7 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
       }
       const [, at = "", properties = "", step] = match
       if (properties.split(", ").includes(mutant.caughtBy)) {
-        return { mutant, by: Number(at), found: `seed ${at}, step ${step}` }
+        return { mutant, isCaught: true, by: Number(at), found: `seed ${at}, step ${step}` }
       }
       others.push(`${properties} (seed ${at})`)
       seed = Number(at) + 1
@@ -140,6 +157,7 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
     return undefined
   }
   try {
+    if (mutant.scenario !== undefined) return await judgePlayed(mutant, mutant.scenario, copy)
     const all = Number(seeds)
     const ranges: ReadonlyArray<readonly [from: number, last: number]> = first === undefined
       ? [[1, all]]
@@ -148,8 +166,8 @@ const judge = async (mutant: Mutant, first: number | undefined, seeds: string, s
       const caught = await caughtIn(from, last)
       if (caught !== undefined) return caught
     }
-    if (others.length === 0) return { mutant, by: undefined, found: `survived ${seeds} seeds` }
-    return { mutant, by: undefined, found: `seen by ${others.slice(0, 3).join("; ")}` }
+    if (others.length === 0) return { mutant, isCaught: false, by: undefined, found: `survived ${seeds} seeds` }
+    return { mutant, isCaught: false, by: undefined, found: `seen by ${others.slice(0, 3).join("; ")}` }
   } finally {
     fs.rmSync(copy, { recursive: true, force: true })
   }
@@ -181,16 +199,16 @@ const main = async (): Promise<number> => {
       const verdict = await judge(next, known[next.name], seeds, steps, process.argv.includes("--types"))
       verdicts.push(verdict)
       if (process.argv.includes("--keep")) keep(known, verdicts)
-      process.stdout.write(`${verdict.by === undefined ? "MISSED  " : "caught  "} ${verdict.mutant.name}: ${verdict.found}\n`)
+      process.stdout.write(`${verdict.isCaught ? "caught  " : "MISSED  "} ${verdict.mutant.name}: ${verdict.found}\n`)
     }
   }
   await Promise.all(Array.from({ length: lanes }, lane))
   const table = new Table({ head: ["mutant", "must be caught by", "result"], wordWrap: true, colWidths: [32, 44, 60] })
-  for (const { by, found, mutant } of verdicts.sort((a, b) => (a.mutant.name < b.mutant.name ? -1 : 1))) {
-    table.push([mutant.name, mutant.caughtBy, `${by === undefined ? "MISSED" : "caught"}: ${found}`])
+  for (const { found, isCaught, mutant } of verdicts.sort((a, b) => (a.mutant.name < b.mutant.name ? -1 : 1))) {
+    table.push([mutant.name, mutant.caughtBy, `${isCaught ? "caught" : "MISSED"}: ${found}`])
   }
   process.stdout.write(`${table.toString()}\n`)
-  const missed = verdicts.filter(({ by }) => by === undefined)
+  const missed = verdicts.filter(({ isCaught }) => !isCaught)
   process.stdout.write(`${verdicts.length - missed.length} of ${verdicts.length} mutants caught\n`)
   return missed.length === 0 ? 0 : 1
 }

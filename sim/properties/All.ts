@@ -21,6 +21,7 @@ import { damageIsDetected } from "./damageIsDetected.js"
 import { delisting } from "./delisting.js"
 import { disconnects } from "./disconnects.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
+import { dueInTime } from "./dueInTime.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
 import { endIsPrepared } from "./endIsPrepared.js"
@@ -141,6 +142,7 @@ const ofLiveness = (): ReadonlyArray<Watcher> => [
   watch(everyCommandAnswered),
   watch(readsAreAnswered),
   watch(dueIsDone),
+  watch(dueInTime),
   watch(transfersEnd),
   watch(readyAgain),
   watch(roomIsFoundAgain),

@@ -496,6 +496,17 @@ export type Observation =
   }
   /** Faults have stopped and time has passed: what the ledger has done, and what the venue says of it. */
   | { readonly _tag: "Reconciled"; readonly book: LedgerBook; readonly reads: Pick<Reads, "funds" | "transfer"> }
+  /**
+   * The world was looked at between two moments, with nothing left that could be done at the first. `clockEpochMs`: what the clock of a
+   * process reads that is ready and goes on; undefined while there is none.
+   */
+  | {
+    readonly _tag: "Watched"
+    readonly atEpochMs: number
+    readonly clockEpochMs: number | undefined
+    /** Whether something is being written to the journal, or the disk failed under the process. */
+    readonly isWriting: boolean
+  }
   /** The disk is full from now on, or has room again. */
   | { readonly _tag: "DiskFull"; readonly isFull: boolean; readonly atEpochMs: number }
   /** All faults have stopped. */

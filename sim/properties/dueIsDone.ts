@@ -10,7 +10,7 @@ import { broken, holds, type Property } from "./Property.js"
 const graceMs = 1_000
 
 /** What was due at a time and is not done, in words; undefined where there is nothing. */
-const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
+export const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
   for (const { index, session } of model.markets) {
     if (session === undefined || session.state === "closed") continue
     const due = session.state === "open" ? Math.min(session.cutoff, session.closes) : session.closes
@@ -45,7 +45,11 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
  * stale or halted or not listed yet, may have come back this very moment and be ticked with the next record. While the clock lies
  * behind the journal the engine's time stands still, and with it its marks.
  */
-const unmarked = ({ model, movedAtEpochMs }: State, atEpochMs: number, nowEpochMs: number): string | undefined => {
+export const unmarked = (
+  { model, movedAtEpochMs }: Pick<State, "model" | "movedAtEpochMs">,
+  atEpochMs: number,
+  nowEpochMs: number
+): string | undefined => {
   if (model === undefined || model.halted || movedAtEpochMs > atEpochMs || model.atEpochMs > nowEpochMs) return undefined
   const market = model.markets.find((each) =>
     each.risk.liveSince <= atEpochMs && Risk.isDue(each, atEpochMs) && Risk.isGoing(each, nowEpochMs)

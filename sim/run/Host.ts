@@ -551,6 +551,11 @@ export class Host {
     return this.#crashAt.has(mark)
   }
 
+  /** What the clock of a process reads that is ready and was not asked to stop; undefined while there is none. */
+  get servingEpochMs(): number | undefined {
+    return this.reads === undefined || this.#stopping ? undefined : this.process?.clock.seen()
+  }
+
   /** Has something happen just as the next block begins to be written. */
   beforeBlock(happens: () => void): void {
     this.#beforeBlock = happens

@@ -93,7 +93,7 @@ export class Proofs {
     this.#countSnapshots()
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
-    this.#replayFromStart()
+    const replayed = this.#replayFromStart()
     this.#guardsHold()
     host.start()
     this.until("the last start", () => host.reads !== undefined, 60_000)
@@ -114,6 +114,7 @@ export class Proofs {
       fault: reads.sequence === model.sequence ? undefined : `it stands at ${reads.sequence}, the journal ends at ${model.sequence}`,
       unsound: soundness(reads.state, reads.sequence)
     })
+    this.#goOn(replayed)
     follower.inspect(true)
   }
 
@@ -333,7 +334,24 @@ export class Proofs {
     return exit.value
   }
 
-  #replayFromStart(): void {
+  /** A start is a record of its own: whoever was replayed from the first one goes on with what came behind, to be compared with who started. */
+  #goOn(engine: Engine): void {
+    const from = engine.sequence + 1
+    let fault: string | undefined
+    const exit = this.#runOnDisk(
+      Effect.flatMap(Journal, (journal) =>
+        Stream.runForEach(journal.replay(from), (block) =>
+          Effect.sync(() => {
+            fault ??= applyBlock(engine, block)?.message
+          }))).pipe(Effect.provide(SegmentJournal.layerReadOnly))
+    )
+    if (Exit.isFailure(exit)) fault = `it failed: ${String(exit.cause)}`
+    const { sequence, state } = engine
+    this.witness.see({ _tag: "Replayed", from: "the start and on", sequence, digest: stateDigest(state), fault, unsound: undefined })
+  }
+
+  /** The engine that it comes to. */
+  #replayFromStart(): Engine {
     const left = this.world.histories.left()
     if (left === undefined) throw new Error("a venue that stopped in good order left no histories")
     const rebuilding = new Rebuilding(left)
@@ -354,6 +372,7 @@ export class Proofs {
     unsound ??= soundness(engine.state, engine.sequence) ?? (fault === undefined ? retained(engine.state, this.follower.model) : undefined)
     this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault, unsound })
     this.witness.see({ _tag: "Rebuilt", sequence: rebuilding.sequence, fault: rebuilding.fault })
+    return engine
   }
 
   /** The engine that the journal on the disk comes to, record by record from the first: `each` is told of it behind each. */

@@ -168,7 +168,18 @@ export class Witness {
 const withoutPlaces = (failure: string): string => failure.replace(/\n\s+at .*/g, "")
 
 type OfProcess = Extract<Observation, {
-  readonly _tag: "Started" | "StartRefused" | "Ready" | "Crashed" | "LockTaken" | "LockLeft" | "RepliedUnlocked" | "DiskFull" | "Ended"
+  readonly _tag:
+    | "Started"
+    | "StartRefused"
+    | "Ready"
+    | "Crashed"
+    | "LockTaken"
+    | "LockLeft"
+    | "RepliedUnlocked"
+    | "Watched"
+    | "DiskFull"
+    | "Healed"
+    | "Ended"
 }>
 
 /** What befell the process, as a line. */
@@ -188,6 +199,10 @@ const describeProcess = (seen: OfProcess): string => {
       return "left the lock to the venue"
     case "RepliedUnlocked":
       return `replied without the lock to ${seen.call.id} of record ${seen.record ?? "none"}`
+    case "Watched":
+      return `watched at ${seen.clockEpochMs}${seen.isWriting ? " writing" : ""}`
+    case "Healed":
+      return "healed"
     case "DiskFull":
       return `the disk ${seen.isFull ? "is full" : "has room"} at ${seen.atEpochMs}`
     case "Ended":
@@ -350,7 +365,9 @@ const describe = (seen: Observation): string => {
     case "LockTaken":
     case "LockLeft":
     case "RepliedUnlocked":
+    case "Watched":
     case "DiskFull":
+    case "Healed":
     case "Ended":
       return describeProcess(seen)
     case "SnapshotBegun":
@@ -376,8 +393,6 @@ const describe = (seen: Observation): string => {
       return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
     case "Taken":
       return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
-    case "Healed":
-      return "healed"
     case "Finished":
       return `finished with ${seen.unsettled.length} unanswered`
   }

@@ -4,8 +4,11 @@ import { act, type Report, type Request } from "../Simulation.js"
 import { auditOfOneMark } from "./auditOfOneMark.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
+import { leftFromBefore } from "./leftFromBefore.js"
 import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
 import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
+import { muchIsDueAtOnce } from "./muchIsDueAtOnce.js"
+import { nightWithoutRoom } from "./nightWithoutRoom.js"
 import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
 import type { Scenario } from "./Scenario.js"
 import { soldByAFriend } from "./soldByAFriend.js"
@@ -24,15 +27,20 @@ export const scenarios: ReadonlyArray<Scenario> = [
   soldByAFriend,
   thinBookPushed,
   fundingAcrossAHalt,
-  takeoverBeyondTheFund
+  takeoverBeyondTheFund,
+  muchIsDueAtOnce,
+  nightWithoutRoom,
+  leftFromBefore
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */
 export type How = Pick<Request, "trace" | "unproven">
 
 /** Plays a scenario, with every property watching it. */
-export const play = ({ name, play: played }: Scenario, how: How = {}): Report =>
-  act(name, { seed: name, profile: "calm", steps: 0, options: Options.still, ...how }, (acting) => played(new Stage(acting)))
+export const play = ({ bounds = {}, name, play: played }: Scenario, how: How = {}): Report => {
+  const options = { ...Options.still, bounds: { ...Options.roomy, ...bounds } }
+  return act(name, { seed: name, profile: "calm", steps: 0, options, ...how }, (acting) => played(new Stage(acting)))
+}
 
 /** Those that a name asks for, all of them by `all`; undefined where there is none of the name. */
 export const named = (name: string): ReadonlyArray<Scenario> | undefined => {

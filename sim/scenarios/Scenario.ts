@@ -1,4 +1,5 @@
 /** What a scenario is: a run that is told in advance, with what has to hold at its end beside all properties. */
+import type { Bounds } from "../faults/Options.js"
 import type { Stage } from "./Stage.js"
 
 export interface Scenario {
@@ -6,5 +7,7 @@ export interface Scenario {
   readonly name: string
   /** What happens, in a line. */
   readonly what: string
+  /** What the venue is bounded by, where that is not what no run comes to. */
+  readonly bounds?: Partial<Bounds>
   readonly play: (stage: Stage) => void
 }

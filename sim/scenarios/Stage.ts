@@ -31,6 +31,7 @@ export interface Wanted {
   /** Immediate: what does not trade at once is cancelled. */
   readonly now?: boolean
   readonly reduceOnly?: boolean
+  readonly expiresAtEpochMs?: number
 }
 
 const second = 1_000
@@ -101,6 +102,21 @@ export class Stage {
     until("a while", () => passed, ms + answerMs)
   }
 
+  /** Lets seconds pass one by one, in which nobody does anything. */
+  waitAlone(seconds: number): void {
+    for (let left = seconds; left > 0; left--) this.wait(second)
+  }
+
+  /** Sets the clock of the process forward, of which its sleeps know nothing. */
+  setForward(ms: number): void {
+    this.#acting.host.process?.clock.jump(ms)
+  }
+
+  /** What the clock of the process reads. */
+  get venueNow(): number {
+    return this.#acting.host.process?.clock.seen() ?? this.now
+  }
+
   /** Lets time pass until the marks of the next second are made and what hangs on them is done. */
   tick(): void {
     this.wait(second - (this.now % second) + settledMs)
@@ -123,7 +139,7 @@ export class Stage {
   /** Puts a market, opens it and gives it its first price, so that it has a mark. */
   market(base: string, index: number, change: Terms = {}): Parameters {
     const market = { ...terms(base), ...change }
-    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
+    this.#put(market)
     this.status(market, "backfilling")
     this.status(market, "open")
     this.#markets.set(market, index)
@@ -131,17 +147,54 @@ export class Stage {
     return market
   }
 
+  #put(market: Parameters): void {
+    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
+  }
+
+  /** Gives a market other terms, and an index under them. */
+  change(market: Parameters, change: Terms, index: number): Parameters {
+    const changed = { ...market, ...change }
+    this.#put(changed)
+    this.#markets.delete(market)
+    this.#markets.set(changed, index)
+    this.done(this.index(changed, index))
+    return changed
+  }
+
+  /** Delists a market at once: all positions in it are settled. */
+  delist(market: Parameters): void {
+    this.done(this.operate("delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${market.marketId}/delisting`, {}))
+    this.#markets.delete(market)
+  }
+
   status(market: Parameters, status: Status): void {
+    this.done(this.say(this.aStatus(market, status)))
+  }
+
+  /** What sets a market's status, to be said with other things. */
+  aStatus(market: Parameters, status: Status): Calls.Draft {
     const target = `/v1/operator/markets/${market.marketId}/status`
-    this.done(this.operate("setMarketStatus", "SetMarketStatus", "PUT", target, { status }))
+    return this.#operation("setMarketStatus", "SetMarketStatus", "PUT", target, { status })
+  }
+
+  /** What sets a market's index, likewise. */
+  anIndex(market: Parameters, price: number | string, sourceEpochMs?: number): Calls.Draft {
+    return this.#operation("setIndexPrice", "SetIndexPrice", "PUT", `/v1/operator/markets/${market.marketId}/index-price`, {
+      price: String(price),
+      ...(sourceEpochMs === undefined ? {} : { sourceEpochMs })
+    })
+  }
+
+  /** What gives somebody so many USDC, likewise: it is taken for said. */
+  aCredit(who: Somebody, amount: number): Calls.Draft {
+    this.#credited += amount
+    const body = { accountId: who.accountId, amount: String(amount) }
+    return this.#operation("creditAccount", "CreditAccount", "POST", "/v1/operator/demo/credits", body)
   }
 
   /** Sends an index price as the operator writes it; what is answered. */
   index(market: Parameters, price: number | string, sourceEpochMs?: number): Answer {
-    const answer = this.operate("setIndexPrice", "SetIndexPrice", "PUT", `/v1/operator/markets/${market.marketId}/index-price`, {
-      price: String(price),
-      ...(sourceEpochMs === undefined ? {} : { sourceEpochMs })
-    })
+    const answer = this.say(this.anIndex(market, price, sourceEpochMs))
     if (answer.status === 200) this.#markets.set(market, Number(price))
     return answer
   }
@@ -179,7 +232,11 @@ export class Stage {
   }
 
   operate(endpoint: string, kind: string, method: "PUT" | "DELETE" | "POST", target: string, body: unknown): Answer {
-    return this.say(Calls.operate(operatorToken, endpoint, endpoint, kind, this.#nextKey("operator"), method, target, body))
+    return this.say(this.#operation(endpoint, kind, method, target, body))
+  }
+
+  #operation(endpoint: string, kind: string, method: "PUT" | "DELETE" | "POST", target: string, body: unknown): Calls.Draft {
+    return Calls.operate(operatorToken, endpoint, endpoint, kind, this.#nextKey("operator"), method, target, body)
   }
 
   // --- traders -------------------------------------------------------------------------------------------
@@ -199,11 +256,38 @@ export class Stage {
     this.is(`what ${buyer.client} bought of ${seller.client}`, bought["status"], "closed")
   }
 
+  /** Sets somebody's dead-man switch. */
+  cancelAllAfter(who: Somebody, timeoutMs: number): Json {
+    return this.done(this.say(Calls.cancelAllAfter(who, "switch", this.#nextKey(who.client), timeoutMs)))
+  }
+
+  /** Orders of somebody that are open, in a market or in all of them. */
+  openOrders(who: Somebody): ReadonlyArray<Json> {
+    return this.own(who, "listOrders", "orders?limit=100&status=open")["orders"] as ReadonlyArray<Json>
+  }
+
+  cancel(who: Somebody, market: Parameters, order: Json): void {
+    this.done(this.say(Calls.cancelOrder(who, "cancel", this.#nextKey(who.client), market.marketId, String(order["orderId"]))))
+  }
+
+  /** Gives an open order another price. */
+  amend(who: Somebody, market: Parameters, order: Json, priceAtoms: number): Json {
+    const id = String(order["orderId"])
+    return this.done(this.say(Calls.amend(who, "amend", this.#nextKey(who.client), market, id, { priceAtoms })))
+  }
+
+  /** Sets below which index somebody's position in a market is closed. */
+  stopLoss(who: Somebody, market: Parameters, below: number): void {
+    const stopLoss = { triggerPrice: String(below), triggerBy: "index" as const }
+    this.done(this.say(Calls.setAutoClose(who, "stop loss", this.#nextKey(who.client), market.marketId, { stopLoss })))
+  }
+
   cancelAll(who: Somebody): Json {
     return this.done(this.say(Calls.cancelAll(who, "cancel all", this.#nextKey(who.client), undefined)))
   }
 
-  #order(who: Somebody, market: Parameters, side: "buy" | "sell", { now = false, price = 0, reduceOnly = false, size }: Wanted): Json {
+  #order(who: Somebody, market: Parameters, side: "buy" | "sell", wanted: Wanted): Json {
+    const { expiresAtEpochMs, now = false, price = 0, reduceOnly = false, size } = wanted
     const key = this.#nextKey(who.client)
     const wish: Calls.Wish = {
       market,
@@ -213,7 +297,8 @@ export class Stage {
       quantityAtoms: size,
       clientOrderId: key,
       ...(now ? { timeInForce: "IOC" as const } : {}),
-      ...(reduceOnly ? { reduceOnly } : {})
+      ...(reduceOnly ? { reduceOnly } : {}),
+      ...(expiresAtEpochMs === undefined ? {} : { expiresAtEpochMs })
     }
     const { json } = this.say(Calls.place(who, side, key, wish))
     return isObject(json) ? json : this.broke(`an order of ${who.client} is answered with no object`)
@@ -271,19 +356,36 @@ export class Stage {
     return this.public("getInsuranceFund", "/v1/insurance-fund?limit=500")
   }
 
-  /** Several reads at once: what each was answered. */
-  together(drafts: ReadonlyArray<Calls.Draft>): ReadonlyArray<Json> {
+  /** Several things said at once, or each of them so long behind the one before: what each was answered. */
+  together(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Json> {
+    const { clients, world: { time } } = this.#acting
     const answers = drafts.map((): Answer | undefined => undefined)
-    drafts.forEach((draft, at) =>
-      void this.#acting.clients.issue(draft, (answer) => {
-        answers[at] = answer
-      })
-    )
+    drafts.forEach((draft, at) => {
+      const issue = (): void =>
+        void clients.issue(draft, (answer) => {
+          answers[at] = answer
+        })
+      if (apartMs === 0) issue()
+      else time.after(at * apartMs, issue)
+    })
     this.#acting.until("answers", () => answers.every((answer) => answer !== undefined), answerMs)
     return answers.map((answer) => this.done(answer!))
   }
 
   // --- the process ---------------------------------------------------------------------------------------
+
+  /** Has the disk be full, or have room again. */
+  fillDisk(isFull: boolean): void {
+    this.#acting.host.fillDisk(isFull)
+  }
+
+  /** The process stops in good order, and is started again. */
+  restart(): void {
+    const { host, until } = this.#acting
+    host.stop()
+    until("a stop", () => host.process === undefined, 60_000)
+    until("a start", () => host.reads !== undefined, 60_000)
+  }
 
   /** The process dies, and is started again. */
   crash(loss: Crash): void {

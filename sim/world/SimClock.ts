@@ -15,6 +15,8 @@ export interface SimClock extends Clock.Clock {
   readonly freeze: () => void
   /** Lets the reading go on from where it stopped. */
   readonly thaw: () => void
+  /** What it reads, of which nobody is told: for whoever watches the process from outside. */
+  readonly seen: () => number
   /** The earliest and the latest that it has told since this was asked for last. */
   readonly takeTold: () => { readonly lowest: number; readonly highest: number }
   /** Reads the true time again. */
@@ -53,6 +55,7 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
     unsafeCurrentTimeNanos: () => BigInt(tell()) * 1_000_000n,
     currentTimeMillis: Effect.sync(tell),
     currentTimeNanos: Effect.sync(() => BigInt(tell()) * 1_000_000n),
+    seen: read,
     takeTold: () => {
       const taken = { lowest, highest }
       lowest = Number.POSITIVE_INFINITY

@@ -126,6 +126,23 @@ describe("a connection that cancels its orders", () => {
     expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
   })
 
+  test("that ended before an older one is gone through first, over a snapshot as well", () => {
+    const [older, younger] = [arm(one), arm(one)]
+    const [ofOlder, ofYounger] = [over(one, older, 6), over(one, younger, 14)]
+    end(younger)
+    end(older)
+    const { state } = driver.engine
+    const restored = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), capacity)))
+    restored.atEpochMs = driver.atEpochMs
+    for (const each of [driver, restored]) {
+      each.send({ kind: "PassTime" })
+      const left = each.engine.openOrders(one, anyMarket).map(({ orderNumber }) => orderNumber)
+      expect(left.filter((order) => ofYounger.includes(order))).toEqual([])
+      expect(left.every((order) => ofOlder.includes(order))).toBe(true)
+    }
+    expect(canonical(restored)).toEqual(canonical(driver))
+  })
+
   test("what leaves for its end is met as gone in a preview, too", () => {
     const mine = arm(one)
     over(one, mine, 10)

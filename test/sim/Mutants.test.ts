@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { watchers } from "../../sim/properties/All.js"
+import * as Scenarios from "../../sim/scenarios/All.js"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..")
 const folder = path.join(root, "sim/mutants")
@@ -20,10 +21,12 @@ for (const name of names) {
       readonly find: string
       readonly replace: string
       readonly caughtBy: string
+      readonly scenario?: string
     }
     const source = fs.readFileSync(path.join(root, mutant.file), "utf8")
     expect(source.split(mutant.find).length).toBe(2)
     expect(mutant.replace).not.toBe(mutant.find)
     expect(watchers().map((watcher) => watcher.name)).toContain(mutant.caughtBy)
+    if (mutant.scenario !== undefined) expect(Scenarios.named(mutant.scenario)).toHaveLength(1)
   })
 }

@@ -1,0 +1,40 @@
+/**
+ * Something is left of what was before, and counts for what is now. An order's terms are changed once more behind a restart, and the
+ * venue that was restarted no longer knows which change of them was the last: it keeps every key for as long as the order rests, and
+ * stands otherwise than its own journal says. A market that nobody is in starts anew at other prices, and is delisted soon: its final
+ * price is an average over both.
+ *
+ * What has to hold: a venue that is restarted between two changes comes to what its journal comes to; and a market is settled at a price
+ * that is made of its present index alone.
+ */
+import type { Scenario } from "./Scenario.js"
+
+const hour = 3_600_000
+
+export const leftFromBefore: Scenario = {
+  name: "left-from-before",
+  what: "an order that is changed before and behind a restart; a market that starts anew at other prices, and is delisted",
+  play: (stage) => {
+    const terms = { indexStaleMs: 24 * hour }
+    const market = stage.market("ABC", 1_000, terms)
+    const [one, other] = stage.open(["one", "other"], 10_000)
+    const order = stage.buy(one!, market, { size: 1, price: 900 })
+    stage.amend(one!, market, order, 901)
+    stage.restart()
+    stage.amend(one!, market, order, 902)
+    stage.is("prices of what is open", stage.openOrders(one!).map(({ price }) => price), ["902.0"])
+
+    // Two minutes at 100, and two at 1,000, under terms to which 100 is no price.
+    const early = stage.market("NEW", 100, { ...terms, maxPriceAtoms: 500 })
+    stage.pass(125_000)
+    const late = stage.change(early, { minPriceAtoms: 600, maxPriceAtoms: 10_000 }, 1_000)
+    stage.tick()
+    stage.deal(one!, other!, late, 2, 1_000)
+    stage.pass(125_000)
+    stage.delist(late)
+    stage.pass(2_000)
+    stage.is("what both hold", [stage.held(one!, late), stage.held(other!, late)], [0, 0])
+    stage.is("what both have", [stage.usdc(one!, "equity"), stage.usdc(other!, "equity")], [10_000, 10_000])
+    stage.audit()
+  }
+}

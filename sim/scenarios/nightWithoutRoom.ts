@@ -1,0 +1,46 @@
+/**
+ * A disk runs full over night, and a power failure comes on top. The venue does not start where nothing is left but what is kept for
+ * cancels; or it does, and when there is room again nobody is there whose order would remind it that it owes marks, and that somebody's
+ * dead-man switch has been due for long. Later its clock is set forward by an hour, in a market that stands still: what was to expire
+ * in that hour waits for another one.
+ *
+ * What has to hold: it starts as long as anything is journaled, and takes risk away for whoever asks; all that is due is done within
+ * moments of there being room, and of a clock that is set, though nobody sends anything.
+ */
+import type { Scenario } from "./Scenario.js"
+
+const hour = 3_600_000
+const kilobyte = 1_024
+
+export const nightWithoutRoom: Scenario = {
+  name: "night-without-room",
+  what: "a disk runs full, power fails, there is room again and nobody calls; then the clock is set forward in a market that is halted",
+  bounds: { fullBytes: 4 * kilobyte, maxBlockBytes: 8 * kilobyte, segmentBytes: 64 * kilobyte },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { indexStaleMs: 24 * hour })
+    const [one, other] = stage.open(["one", "other"], 10_000)
+    stage.deal(one!, other!, market, 1, 1_000)
+    for (const price of [900, 901, 902]) stage.buy(one!, market, { size: 1, price })
+
+    // Marks use up all that is not kept for requests. Nothing but the disk tells how much that is: they stop by themselves.
+    stage.fillDisk(true)
+    stage.waitAlone(400)
+    stage.crash("power")
+    stage.is("the switch that is set on a full disk", stage.cancelAllAfter(one!, 5_000)["timeoutMs"], 5_000)
+    stage.waitAlone(8)
+    stage.fillDisk(false)
+    stage.waitAlone(15)
+    stage.is("what is open when the switch was due", stage.openOrders(one!), [])
+
+    const expiresAtEpochMs = stage.venueNow + hour
+    stage.buy(one!, market, { size: 1, price: 900, expiresAtEpochMs })
+    stage.status(market, "halted")
+    stage.waitAlone(3)
+    stage.setForward(hour)
+    stage.waitAlone(6)
+    stage.is("what is open when it was to expire", stage.openOrders(one!), [])
+    stage.status(market, "open")
+    stage.tick()
+    stage.audit()
+  }
+}
