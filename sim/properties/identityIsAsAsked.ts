@@ -619,6 +619,14 @@ const agentBegun = (state: State, { answer: { json, status, text }, call }: Answ
 
 const proofIn = (wish: Identity.Wish): Identity.AskedProof | undefined => "proof" in wish ? wish.proof : undefined
 
+/** Counts a note of something that failed, where a command is one. */
+const noteFailure = ({ noted, notedOf }: State, command: Command): void => {
+  if (command.kind !== "NoteSecurity" || command.what === "key_used_from_new_address") return
+  const { credentialId, ofAccount } = command
+  noted.set(ofAccount, (noted.get(ofAccount) ?? 0) + 1)
+  notedOf.set(credentialId, (notedOf.get(credentialId) ?? 0) + 1)
+}
+
 export const identityIsAsAsked: Property<State> = {
   name: "who-may-act-is-as-asked",
   invariant: "I11",
@@ -705,11 +713,7 @@ export const identityIsAsAsked: Property<State> = {
         state.noted.clear()
         return holds
       case "Offered":
-        if (seen.command.kind === "NoteSecurity" && seen.command.what !== "key_used_from_new_address") {
-          const { credentialId, ofAccount } = seen.command
-          state.noted.set(ofAccount, (state.noted.get(ofAccount) ?? 0) + 1)
-          state.notedOf.set(credentialId, (state.notedOf.get(credentialId) ?? 0) + 1)
-        }
+        noteFailure(state, seen.command)
         state.isRoomless ||= !seen.taken && isOfIdentity(seen.command)
         return holds
       case "Taken":

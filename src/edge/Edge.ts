@@ -220,6 +220,12 @@ const registerIndex = (services: Services): void => {
 /** An application with a stream. */
 export type Streaming = Required<Application>
 
+/** What is known in this process of who asks to act. */
+const identity = ({ ofAddress, signerSecret, site }: Context.Tag.Service<typeof Settings>) =>
+  Effect.gen(function*() {
+    return Identity.make(site, signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, yield* SecureRandom, yield* Marks, ofAddress)
+  })
+
 /** The application, on the clock, scheduler and logger of the fiber that makes it. */
 export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.gen(function*() {
   const state = yield* EngineReads
@@ -250,15 +256,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     rateLimits: RateLimits.make(settings.rateLimits),
     openings: RateLimits.openings(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
-    identity: Identity.make(
-      settings.site,
-      settings.signerSecret,
-      yield* PasskeyVerifier,
-      yield* WorkloadIdentity,
-      random,
-      yield* Marks,
-      settings.ofAddress
-    ),
+    identity: yield* identity(settings),
     funds,
     histories,
     solvency: new Solvency({
