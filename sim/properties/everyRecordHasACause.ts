@@ -29,6 +29,10 @@ interface State {
   readonly streamed: Map<string, Array<string>>
   /** Moments at which something was to be due, later than the time of the last record that only let time pass. */
   deadlines: ReadonlyArray<number>
+  /**
+   * From when on the first key or ended order in line was to be looked at since time was last let pass, where there may be no room for others.
+   */
+  forgetsFromEpochMs: number
   /** Keys and orders for which the tables of the running process have room. */
   room: Pick<Bounds, "idempotencyKeys" | "orders">
 }
@@ -81,10 +85,11 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     case "StartVenue":
       return state.starts-- > 0 ? holds : broken(`record ${sequence} is a ${command.kind}, and no process was started`)
     case "PassTime": {
-      const isDue = state.deadlines.some((due) => due <= atEpochMs)
+      const isDue = state.deadlines.some((due) => due <= atEpochMs) || state.forgetsFromEpochMs <= atEpochMs
       const isLeft = decision.examined?.wasBehind === true
       const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue || isLeft
       state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
+      state.forgetsFromEpochMs = Number.POSITIVE_INFINITY
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
     }
     case "MarkTick":
@@ -158,13 +163,11 @@ const noteLooks = (state: State, { atEpochMs, brackets, looks }: NaiveVenue): vo
 }
 
 /**
- * Notes when the first key or ended order in line is to be looked at, where there may be no room for others: a full table refuses without
- * a record, so that time has to pass for what it remembers. What was looked at may have been promised for longer, and goes on in line.
+ * Notes when what a table remembers is to be looked at: a full one refuses without a record, so that time has to pass for it. What was looked
+ * at may have been promised for longer, and goes on in line; and another record may look before the one that comes for it.
  */
 const noteForgetting = (state: State, model: NaiveVenue): void => {
-  if (!isFull(state, model)) return
-  const due = Math.max(model.atEpochMs, model.nextForgettingEpochMs)
-  if (due !== Number.POSITIVE_INFINITY && !state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
+  if (isFull(state, model)) state.forgetsFromEpochMs = Math.min(state.forgetsFromEpochMs, model.nextForgettingEpochMs)
 }
 
 /** Notes when a transfer that nobody approves is to end. */
@@ -192,6 +195,7 @@ export const everyRecordHasACause: Property<State> = {
     batches: new Set(),
     streamed: new Map(),
     deadlines: [],
+    forgetsFromEpochMs: Number.POSITIVE_INFINITY,
     room: { idempotencyKeys: Number.POSITIVE_INFINITY, orders: Number.POSITIVE_INFINITY }
   }),
   observe: (state, seen) => {

@@ -1,7 +1,7 @@
 /**
  * Safety (I11). When a key was used last outlives a stop: by the time that a process ends which was asked to, and whose disk works, each
- * use of a key that somebody was given a name for has been sent to the journal. Faults have stopped by then: a stop does not wait for a
- * disk that does not answer, and what it would note may be a minute behind.
+ * use of a key that somebody was given a name for has been sent to the journal. Asked where faults have stopped for a while: a stop does not
+ * wait for a disk that does not answer, or was found to be full, and what it would note may be a minute behind.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { keyIdIn } from "../reading/Identity.js"
@@ -17,8 +17,13 @@ interface State {
   readonly used: Map<string, number>
   /** At which of these uses of each key were sent last, by its number. */
   readonly sent: Map<number, number>
+  /** From when on nothing is in the way of the process, by the true time, and whether it is so and has not been asked to stop. */
+  calmFromEpochMs: number
   isCalm: boolean
 }
+
+/** How long after faults have stopped a process may have yet to find that there is room on the disk. */
+const findingMs = 8_000
 
 const keptVerdict = ({ model, sent, used }: State): Verdict => {
   for (const { clientName, index, keyId } of model?.identity.keys ?? []) {
@@ -33,13 +38,25 @@ export const keyUses: Property<State> = {
   name: "uses-of-keys-outlive-a-stop",
   invariant: "I11",
   kind: "safety",
-  initial: () => ({ model: undefined, steps: 0, takenUp: new Map(), used: new Map(), sent: new Map(), isCalm: false }),
+  initial: () => ({
+    model: undefined,
+    steps: 0,
+    takenUp: new Map(),
+    used: new Map(),
+    sent: new Map(),
+    calmFromEpochMs: Number.POSITIVE_INFINITY,
+    isCalm: false
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Healed":
-        state.isCalm = true
+        state.calmFromEpochMs = seen.atEpochMs + findingMs
+        return holds
+      case "Watched":
+        state.isCalm ||= seen.clockEpochMs !== undefined && seen.atEpochMs >= state.calmFromEpochMs
         return holds
       case "Started":
+        state.isCalm = false
         state.takenUp.clear()
         state.used.clear()
         state.sent.clear()

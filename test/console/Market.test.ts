@@ -721,12 +721,12 @@ describe("an open market", () => {
     await arm(...triggers)
     outside.platform.answer = () => ({ body: {} })
     const shown = trading.exitsOf(position)
-    const exit = (change: object = {}) => trading.exit(position, terms, { ...entriesOf(shown), ...change }, shown)
+    const exit = (change: object = {}, now = position) => trading.exit(now, terms, { ...entriesOf(shown), ...change }, shown)
     const sent = () =>
       outside.platform.requests.filter(({ method }) => method !== "GET").map(({ body, method }) =>
         body === undefined ? method : JSON.parse(body)
       )
-    return { arm, exit, sent, shown }
+    return { arm, exit, position, sent, shown }
   }
 
   test("a take-profit that is changed keeps the stop-loss that another pair holds", async () => {
@@ -778,6 +778,13 @@ describe("an open market", () => {
     expect(await exit({ stopLoss: entry("2600") })).toBe(true)
     const takeProfit = { triggerPrice: "3500.0", triggerBy: "last", limitPrice: "3490.0" }
     expect(sent()).toEqual([{ takeProfit, stopLoss: { triggerPrice: "2600.0" } }])
+  })
+
+  test("what covered a position that has grown meanwhile is not armed for all of it untold", async () => {
+    const { exit, position, sent } = await exiting(pair("1.000", { takeProfit: leg("3500.0"), stopLoss: leg("2500.0") }))
+    const grown = { ...position, quantity: "2.000", quantityAtoms: "2000" } as Position
+    expect(await exit({ stopLoss: entry("2600") }, grown)).toMatchObject([{ field: "takeProfit" }])
+    expect(sent()).toEqual([])
   })
 
   test("what was set while the fields were open is not taken away by a field that was empty before", async () => {

@@ -227,7 +227,10 @@ test("uses of keys that have a name are sent to the journal before a process end
     readonly isCalm?: boolean
   } = {}) => {
     const venue = new Venue(keyUses)
-    if (isCalm) venue.see({ _tag: "Healed", atEpochMs: openedAtEpochMs })
+    if (isCalm) {
+      venue.see({ _tag: "Healed", atEpochMs: openedAtEpochMs })
+      venue.see({ _tag: "Watched", atEpochMs: openedAtEpochMs + 8_000, clockEpochMs: openedAtEpochMs, isWriting: false })
+    }
     const target = `/v1/accounts/${idOf(venue.model.accounts[0]!.born)}/orders`
     expect(venue.verdict({ target }, status, {}, before, () => meanwhile(venue))).toBe(undefined)
     behind(venue)

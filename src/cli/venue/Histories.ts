@@ -43,7 +43,7 @@ export const rebuilt = (capacity: Capacity) =>
     const { journal } = following
     const last = journal.opened.nextSequence - 1
     const snapshots = yield* SnapshotStore
-    // Only what is known to be durable can be read, and all of it is from here on.
+    // Records can be read only up to where the journal is known to be durable: behind this all of them can, by whoever reads the journal.
     const feed = yield* Feed.beside(following, snapshots, capacity, Duration.millis(1))
     const others = yield* Others.found(journal, capacity)
     // What is there stays: the version that decided it has made it, and nothing of it can be made here.

@@ -219,9 +219,10 @@ export class Delivery extends Exchange {
    */
   private async notTaken(request: Request, sentAtEpochMs: number, refusal: Error): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
+    const askedAtEpochMs = this.milliseconds()
     const outcome = await this.outcomeUnder(idempotencyKey).catch(() => undefined)
     if (outcome !== undefined && outcome !== "never_seen" && outcome !== "unknown_expired") {
-      return await this.decided(request, sentAtEpochMs, refusal)
+      return await this.decided(request, { sentAtEpochMs, askedAtEpochMs }, refusal)
     }
     // What is wrong with a request, or with who sends it, is told as it is: no repetition would help.
     const isLasting = isRefused(refusal) && refusal.details.retryable === false
@@ -242,8 +243,16 @@ export class Delivery extends Exchange {
     )
   }
 
-  /** The answer of what was decided: the same request gets the same one, as long as the venue remembers what was sent then. */
-  private async decided(request: Request, sentAtEpochMs: number, cause: unknown): Promise<unknown> {
+  /**
+   * The answer of what was decided: the same request gets the same one, as long as the venue remembers what was sent then.
+   * `askedAtEpochMs`: when it was asked whether it does; where a machine has slept since, it would perhaps do it again.
+   */
+  private async decided(
+    request: Request,
+    { askedAtEpochMs, sentAtEpochMs }: { readonly sentAtEpochMs: number; readonly askedAtEpochMs: number },
+    cause: unknown
+  ): Promise<unknown> {
+    if (!isTooNewToForget(askedAtEpochMs, this.milliseconds())) throw this.unknown(request, cause, "the venue may have forgotten it since")
     try {
       return await this.repeat(request, () => {}, sentAtEpochMs)
     } catch (error) {
@@ -255,6 +264,7 @@ export class Delivery extends Exchange {
   /** What became of a command whose answers were lost: its decision, or the promise that there will be none. */
   private async recover(request: Request, { madeAtEpochMs, sentAtEpochMs }: Age, cause: unknown): Promise<unknown> {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
+    const askedAtEpochMs = this.milliseconds()
     try {
       const accountId = await this.loadAccountId()
       const outcome = await this.outcomeUnder(idempotencyKey)
@@ -271,7 +281,7 @@ export class Delivery extends Exchange {
     } catch (error) {
       throw error instanceof OutcomeUnknown || error instanceof NothingDone ? error : this.unknown(request, cause, error)
     }
-    return await this.decided(request, sentAtEpochMs, cause)
+    return await this.decided(request, { sentAtEpochMs, askedAtEpochMs }, cause)
   }
 
   /**

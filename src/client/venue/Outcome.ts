@@ -104,6 +104,7 @@ export class Outcomes {
   async notTaken<A>(command: Command, refusal: Refusal): Promise<Outcome<A>> {
     const { idempotencyKey, madeAtEpochMs } = command
     if (madeAtEpochMs !== undefined) return { kind: "refused", idempotencyKey, refusal }
+    const askedAtEpochMs = this.rest.platform.nowEpochMs()
     const seen = await this.lookUp(idempotencyKey).catch(() => undefined)
     if (seen?.outcome === "never_seen") return { kind: "refused", idempotencyKey, refusal }
     if (seen === undefined || seen.outcome === "unknown_expired") {
@@ -111,7 +112,7 @@ export class Outcomes {
       const isPassing = refusal.isRetryable || refusal.code === "unauthorized"
       return isPassing ? { kind: "unknown", idempotencyKey, cause: refusal, seen } : { kind: "refused", idempotencyKey, refusal }
     }
-    return await this.decided(command, refusal, seen)
+    return await this.decided(command, refusal, seen, askedAtEpochMs)
   }
 
   /**
@@ -150,6 +151,7 @@ export class Outcomes {
   /** What became of a command, without doing it: what was not decided by now is fenced. `lostCause`: why that is not known. */
   async findOut<A>(command: Command, lostCause: unknown): Promise<Outcome<A>> {
     const { idempotencyKey } = command
+    const askedAtEpochMs = this.rest.platform.nowEpochMs()
     let seen: Contract.OutcomeLookup
     try {
       seen = await this.lookUp(idempotencyKey)
@@ -164,12 +166,22 @@ export class Outcomes {
     } catch (cause) {
       return { kind: "unknown", idempotencyKey, cause, seen: undefined }
     }
-    return await this.decided(command, lostCause, seen)
+    return await this.decided(command, lostCause, seen, askedAtEpochMs)
   }
 
-  /** The answer of what was decided: the same request gets the same one. */
-  private async decided<A>(command: Command, lostCause: unknown, seen: Contract.OutcomeLookup): Promise<Outcome<A>> {
+  /**
+   * The answer of what was decided: the same request gets the same one. `askedAtEpochMs`: when it was asked whether the venue remembers it.
+   * Where a machine has slept since, it may have forgotten it, and would do it again.
+   */
+  private async decided<A>(
+    command: Command,
+    lostCause: unknown,
+    seen: Contract.OutcomeLookup,
+    askedAtEpochMs: number
+  ): Promise<Outcome<A>> {
     const { idempotencyKey } = command
+    if (!isTooNewToForget(askedAtEpochMs, this.rest.platform.nowEpochMs()))
+      return { kind: "unknown", idempotencyKey, cause: lostCause, seen }
     const known = outcomeOf(idempotencyKey, await this.rest.repeat<A>(command, () => {}))
     if (known?.kind === "accepted" || known?.kind === "refused" && known.refusal.isDecision) return known
     return { kind: "unknown", idempotencyKey, cause: known?.kind === "refused" ? known.refusal : lostCause, seen }

@@ -598,6 +598,21 @@ test.each<readonly [what: string, kind: string, answers: ReadonlyArray<Given>, i
     expect(lookUp!.url).toBe("http://venue/v1/accounts/acc_1/outcomes?idempotencyKey=one")
   })
 
+test("what the venue remembered is not sent for its answer once a machine has slept over the look-up", async () => {
+  const { client, line, platform } = await trading([])
+  platform.answer = () => {
+    platform.now += 600_000
+    return { body: { outcome: "accepted", decisions: [] } }
+  }
+  const placing = client.place(order, { idempotencyKey: "one", isNew: true })
+  await platform.settle()
+  platform.now += 600_000
+  line.end()
+  await platform.settle()
+  expect(await placing).toMatchObject({ kind: "unknown", idempotencyKey: "one", seen: { outcome: "accepted" } })
+  expect(platform.requests.slice(1).map(({ method }) => method)).toEqual(["GET"])
+})
+
 test("what a machine slept over on the socket is sent by REST only while the venue cannot have forgotten the frame", async () => {
   const { client, line, platform } = await trading([], { maxAttempts: 5 })
   const starting: Given = { status: 503, body: refusal("starting", { retryable: true }), headers: { "retry-after": "60" } }

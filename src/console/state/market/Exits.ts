@@ -72,7 +72,7 @@ export const noteOf = ({ lessQuantity, parts, whole }: Armed): string => {
   ].filter(isTrue).join(" ")
 }
 
-const texts = ({ parts, whole }: Armed): string => JSON.stringify([whole, parts])
+const texts = ({ lessQuantity, parts, whole }: Armed): string => JSON.stringify([whole, lessQuantity, parts])
 
 /** `price`: what is to be set of the leg, undefined for nothing. */
 const faultOf = (leg: Leg, { isNone, text }: Entry, price: string | undefined, shown: Armed, now: Armed): ReadonlyArray<Fault> => {
