@@ -645,7 +645,7 @@ class Run {
     if (elapsedMs() < this.watchedNextMs || witness.proving) return
     this.watchedNextMs = elapsedMs() + watchedAfterMs
     const isWriting = disk.writing() > 0 || host.diskFailed
-    witness.see({ _tag: "Watched", atEpochMs: time.nowEpochMs(), clockEpochMs: host.servingEpochMs, isWriting })
+    witness.look({ _tag: "Watched", atEpochMs: time.nowEpochMs(), clockEpochMs: host.servingEpochMs, isWriting })
   }
 
   /** What did not come in time is for the liveness properties to name. */

@@ -54,6 +54,15 @@ export class Witness {
     this.#judge(seen)
   }
 
+  /**
+   * Shows properties how the world stands, at moments that are no part of what happens: where a run is told from its script they are others,
+   * so that nothing of it is in the digest.
+   */
+  look(seen: Extract<Observation, { readonly _tag: "Watched" }>): void {
+    this.trace(describe(seen))
+    this.#judge(seen)
+  }
+
   count(name: string): void {
     this.counts[name] = (this.counts[name] ?? 0) + 1
   }
