@@ -3,6 +3,7 @@
  * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
  */
 import * as Ids from "../../src/domain/Ids.js"
+import type { OfAddress } from "../../src/identity/Identity.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Scheduled } from "../../src/sessions/Sessions.js"
@@ -59,10 +60,13 @@ export type Reply = Omit<Answer, "json">
 /** Whether a request was refused for coming too often: whether it may be, `nobody-does-more-than-his-limit` says. */
 export const isLimited = ({ status, text }: Reply): boolean => status === 429 && !text.includes("\"rejectionGuard\"")
 
+/** How long after there is room on the disk again a process may take to find it, in milliseconds. */
+export const roomFoundWithinMs = 8_000
+
 /** The bounds that a process is configured with: see `Bounds` of the options, and the most records of a block. */
 export interface Bounds {
   /** Challenges and agents that one address may leave open; 64 and 16 where it is not said. */
-  readonly ofAddress?: { readonly challenges: number; readonly agents: number }
+  readonly ofAddress?: OfAddress
   readonly orders: number
   readonly idempotencyKeys: number
   readonly accountParts?: number

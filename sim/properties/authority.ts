@@ -135,10 +135,13 @@ const keyOfOwners = (what: string, { answer: { status, text } }: Answered, stand
   return may ? holds : broken(`${what} is a key's on a route of the owner's, and is answered ${status}: ${text}`)
 }
 
-const codeOf = (json: unknown): unknown => {
-  if (!isObject(json)) return undefined
-  return isObject(json["info"]) ? json["info"]["code"] : json["code"]
+/** What an error says of itself: at the top by /v1, within `info` by /v2. */
+const infoOf = (json: unknown): { readonly [name: string]: unknown } => {
+  if (!isObject(json)) return {}
+  return isObject(json["info"]) ? json["info"] : json
 }
+
+const codeOf = (json: unknown): unknown => infoOf(json)["code"]
 
 /**
  * Whether an answer that waited tells of the record that ended who asked for it: whoever waits is told nothing behind that. Of other
@@ -221,7 +224,7 @@ const rejectionVerdict = (
   key: Authority,
   askedAt: LastRecord
 ): Verdict => {
-  const told = status === 401 && isObject(json) ? (isObject(json["info"]) ? json["info"] : json)["apiKeyRejection"] : undefined
+  const told = status === 401 ? infoOf(json)["apiKeyRejection"] : undefined
   const { endedBy, expiresAtEpochMs } = key
   switch (told) {
     case "malformed":

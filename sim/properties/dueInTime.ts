@@ -6,14 +6,11 @@
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { overdue, unmarked } from "./dueIsDone.js"
-import type { Observation } from "./Observation.js"
+import { type Observation, roomFoundWithinMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** For how long nothing may come of what is due, by the true time: four times as long as a sleep lasts at most. */
 const graceMs = 2_000
-
-/** How long after there is room again on the disk the process may have yet to find it. */
-const findingMs = 8_000
 
 /** How far two readings of a clock that nobody sets may differ from the time between them: it reads whole milliseconds. */
 const readingMs = 1
@@ -68,7 +65,7 @@ export const dueInTime: Property<State> = {
         state.isUnlocked = true
         return holds
       case "DiskFull":
-        state.roomFromEpochMs = seen.isFull ? Number.POSITIVE_INFINITY : seen.atEpochMs + findingMs
+        state.roomFromEpochMs = seen.isFull ? Number.POSITIVE_INFINITY : seen.atEpochMs + roomFoundWithinMs
         return holds
       case "Watched":
         return late(state, seen)

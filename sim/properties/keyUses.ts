@@ -5,6 +5,7 @@
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { keyIdIn } from "../reading/Identity.js"
+import { roomFoundWithinMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -21,9 +22,6 @@ interface State {
   calmFromEpochMs: number
   isCalm: boolean
 }
-
-/** How long after faults have stopped a process may have yet to find that there is room on the disk. */
-const findingMs = 8_000
 
 const keptVerdict = ({ model, sent, used }: State): Verdict => {
   for (const { clientName, index, keyId } of model?.identity.keys ?? []) {
@@ -50,7 +48,7 @@ export const keyUses: Property<State> = {
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Healed":
-        state.calmFromEpochMs = seen.atEpochMs + findingMs
+        state.calmFromEpochMs = seen.atEpochMs + roomFoundWithinMs
         return holds
       case "Watched":
         state.isCalm ||= seen.clockEpochMs !== undefined && seen.atEpochMs >= state.calmFromEpochMs
