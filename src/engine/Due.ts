@@ -1,10 +1,10 @@
 /**
  * What has fallen due is done before anything else happens in a record. First sessions reach their cutoff or close, even under a
- * halt of the engine, so that nothing that follows acts in a closed market. Then come dead-man switches, expiries, each at its own
- * time, and announced market parameters; these three wait while the engine is halted. Then orders beyond the price band are
- * cancelled and owed funding is settled, even under a halt, since neither may ever wait. Transfers that nobody has approved in time
- * end then, also under a halt: they trade nothing. Then come settlements of delisted markets, and last the liquidations and the
- * triggers that have fired.
+ * halt of the engine, so that nothing that follows acts in a closed market. Then come dead-man switches, then expiries, each in
+ * order of time, then announced parameters and delistings of markets; all of these wait while the engine is halted. Then orders
+ * beyond the price band are cancelled and owed funding is settled, even under a halt, since neither may ever wait. Transfers that
+ * nobody has approved in time end then, also under a halt: they trade nothing. Then come settlements of delisted markets, and last
+ * the liquidations and the triggers that have fired.
  *
  * One record ends a bounded number of orders. What it leaves to the following records counts as gone all the same, see `Leaving`;
  * those records follow at once until nothing is left. An account whose switch has fallen due finds it fired.

@@ -7,7 +7,7 @@ import type { Capacity, State } from "./State.js"
 
 export interface Part {
   /**
-   * Writes the part's sections. Sections given as bytes, columns or JSON are copied at once; all others are read only when they are
+   * Writes the part's sections. Bytes, columns and JSON are given as copies; all other sections are read only when they are
    * written.
    */
   readonly encode: (state: State, into: SectionWriter) => void

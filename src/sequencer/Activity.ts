@@ -73,7 +73,7 @@ export class Activity {
         this.deleveraging.leftAtoms -= events[at + 5]!
       } else if (code === Event.MarketStatusSet) this.moved(events[at + 2]!, events[at + 3]!)
     }
-    // An unfinished deleveraging is begun again in a later block.
+    // The record that continues an unfinished deleveraging reports its beginning again.
     this.deleveraging.market = -1
   }
 

@@ -51,7 +51,7 @@ const leavingOf = (connections: Set<Connection>): Connection | undefined => {
 }
 
 export class Connections {
-  /** Idle connections, longest first, with those that have become busy since among them. */
+  /** All connections, longest idle first, apart from those that are busy now. */
   private readonly all = new Set<Connection>()
   private readonly byOrigin = new Map<string, Set<Connection>>()
   /** Connections that were closed for a newcomer. */

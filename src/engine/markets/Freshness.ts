@@ -67,7 +67,7 @@ export const awaitMark = (market: MarketState, atEpochMs: number): void => {
   if (mark !== 0 && !isFirst && (tickedSecond + 1) * 1_000 <= atEpochMs) market.awaitsMark = true
 }
 
-/** Notes that a market resumes ticking: it is not charged for intervals that began before, and its mark is outdated. */
+/** Notes that a market resumes ticking: nothing is paid for funding intervals that ended before, and its mark is outdated. */
 export const revive = (market: MarketState, atEpochMs: number): void => {
   market.liveSince = atEpochMs
   awaitMark(market, atEpochMs)

@@ -94,8 +94,8 @@ export const predictedRate8hE9 = (market: MarketState): number => {
 }
 
 /**
- * Ends the current interval of a market once its time is over. Nothing is paid for an interval that was skipped, during which the
- * market was not live to the end, or with fewer than half of its samples. The next tick begins another one.
+ * Ends the current interval of a market once its time is over. Nothing is paid for an interval that was skipped, at whose end and
+ * since then the market was not live throughout, or with fewer than half of its samples. The next tick begins another one.
  */
 export const endInterval = (state: State, market: MarketState): void => {
   const { fundingInterval: ended, parameters: { fundingIntervalMs } } = market

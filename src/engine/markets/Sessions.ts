@@ -1,6 +1,7 @@
 /**
  * Trading sessions of markets. The calendar is external; its states are journaled together with the next times of change. A session
- * changes at those times by itself, so that no operator is needed to close a market.
+ * reaches its cutoff and closes at those times by itself, so that no operator is needed to close a market; it opens with the next
+ * journaled state.
  */
 import { none } from "../../domain/None.js"
 import * as Session from "../../domain/Session.js"
@@ -48,14 +49,14 @@ export const end = (state: State, market: MarketState): void => {
   schedule(state, market)
 }
 
-/** Sets the timer for the next change of a market's session. */
+/** Sets the timer for the cutoff or the close of a market's session. */
 export const schedule = ({ sessions }: State, { index, session }: MarketState): void => {
   const end = session === null ? Number.POSITIVE_INFINITY : Session.endOf(session)
   if (end === Number.POSITIVE_INFINITY) sessions.remove(index)
   else sessions.set(index, end)
 }
 
-/** Applies the session changes that are due; at equal times the market with the lowest index comes first. */
+/** Applies the cutoffs and closes that are due; at equal times the market with the lowest index comes first. */
 export const pass = (state: State): void => {
   for (let index = state.sessions.shiftDue(state.atEpochMs); index !== none; index = state.sessions.shiftDue(state.atEpochMs)) {
     const market = state.markets[index]!
@@ -64,5 +65,5 @@ export const pass = (state: State): void => {
   }
 }
 
-/** When the next session changes by itself, epoch milliseconds; `Infinity` where none does. */
+/** When the next session reaches its cutoff or closes, epoch milliseconds; `Infinity` where none does. */
 export const nextEpochMs = ({ sessions }: State): number => sessions.earliest
